@@ -62,7 +62,9 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     }
     let hits: Vec<ShownHit<'_>> = (1..)
         .zip(&found)
-        .map(|(rank, (skill, hit))| ShownHit::new(rank, skill, hit, &query.text, args.why).in_client(&registry))
+        .map(|(rank, (skill, hit))| {
+            ShownHit::new(rank, skill, hit, &query.text, args.why).in_client(&registry)
+        })
         .collect();
     let mut text = match ui.columns() {
         Some(columns) => screen(&hits, columns),
@@ -147,8 +149,7 @@ impl<'h> ShownHit<'h> {
     fn lines(&self) -> String {
         let (key, score) = (clean(&self.skill.entry.key), self.score);
         let other = clean(&self.other_name);
-        let mut text =
-            format!("{}  {STRONG}{key}{STRONG:#}{FAINT}{other}{FAINT:#}  {score:.3}  ", self.rank);
+        let mut text = format!("{}  {STRONG}{key}{STRONG:#}{FAINT}{other}{FAINT:#}  {score:.3}  ", self.rank);
         if !self.words.is_empty() {
             let _ = write!(text, "{}  ", clean(&self.words));
         }

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::client_prompt::is_not_read;
 use super::hints::trust_hint;
 use super::row::Row;
+use super::short_path::ShortPaths;
 use super::unread::{Unread, ended, say_problems, say_unverified};
 use super::{Purpose, clients_named, library_options, no_library};
 use crate::Outcome;
@@ -107,7 +108,12 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             continue;
         }
         untrusted.extend(Some(candidate).filter(|skill| skill.obstacle == Some(Obstacle::Untrusted)));
-        skills.push(Skill { row: Row::new(candidate, &Standing::Listed, registry), seen_by, not_seen_by, repeated: false });
+        skills.push(Skill {
+            row: Row::new(candidate, &Standing::Listed, registry),
+            seen_by,
+            not_seen_by,
+            repeated: false,
+        });
     }
     mark_repeated(&mut skills);
     if json {
@@ -159,24 +165,28 @@ struct Skill<'r> {
 fn mark_repeated(skills: &mut [Skill<'_>]) {
     for group in skills.chunk_by_mut(|one, other| one.row.key == other.row.key) {
         let repeated = group.len() > 1;
-        group.iter_mut().for_each(|skill| skill.repeated = repeated);
+        for skill in group {
+            skill.repeated = repeated;
+        }
     }
 }
 
 /// What Prowess makes of a skill, and where it is if another has its name.
-fn beside(Skill { row, repeated, .. }: &Skill<'_>) -> String {
+fn beside(Skill { row, repeated, .. }: &Skill<'_>, paths: Option<&ShortPaths>) -> String {
     let state = match row.state {
         "untrusted" => "  not trusted",
         "broken" if !row.not_read => "  broken",
         "disabled" => "  turned off",
         _ => "",
     };
-    let path = if *repeated { format!("  {}", row.path.text()) } else { String::new() };
+    let path = row.path.text();
+    let path = paths.map_or_else(|| path.clone().into_owned(), |paths| paths.of(&path));
+    let path = if *repeated { format!("  {path}") } else { String::new() };
     format!("{state}{path}")
 }
 
 /// The clients that list a skill, and those that look where it is and do not.
-fn clients(skill: &Skill<'_>) -> (String, String) {
+fn clients(skill: &Skill<'_>, paths: Option<&ShortPaths>) -> (String, String) {
     let Skill { row, seen_by, not_seen_by, .. } = skill;
     let seen = seen_by.iter().map(|seen| {
         let name = if seen.shown_as == row.key { String::new() } else { format!(" as {}", seen.shown_as) };
@@ -190,12 +200,12 @@ fn clients(skill: &Skill<'_>) -> (String, String) {
     });
     let others: Vec<&str> = not_seen_by.iter().map(|other| other.client).collect();
     let others = if others.is_empty() { String::new() } else { format!("  not {}", others.join(", ")) };
-    (seen.collect::<Vec<_>>().join(", "), others + &beside(skill))
+    (seen.collect::<Vec<_>>().join(", "), others + &beside(skill, paths))
 }
 
 /// A line for files and programs.
 fn line(skill: &Skill<'_>) -> String {
-    let (seen, others) = clients(skill);
+    let (seen, others) = clients(skill, None);
     let seen = if seen.is_empty() { seen } else { format!("  {seen}") };
     let key = clean(skill.row.key);
     format!("{STRONG}{key}{STRONG:#}{}{FAINT}{}{FAINT:#}\n", clean(&seen), clean(&others))
@@ -204,8 +214,9 @@ fn line(skill: &Skill<'_>) -> String {
 /// A table for a terminal.
 fn screen(skills: &[Skill<'_>], columns: usize) -> String {
     let mut table = Table::new(vec![Column::text(""), Column::text("")]);
+    let paths = ShortPaths::new();
     for skill in skills {
-        let (seen, others) = clients(skill);
+        let (seen, others) = clients(skill, Some(&paths));
         table.row(vec![Cell::strong(skill.row.key), Cell::new(&seen).and(FAINT, &others)]);
     }
     table.screen(columns)

@@ -200,9 +200,10 @@ fn names_server_location(what: &str) -> bool {
 
 fn trust_skill(args: &Trust, what: &str, file: &Path, ui: &mut Ui) -> Result<String, CommandError> {
     // With a client, by the name that it shows, whether it lists the skill or not.
-    let registry = match args.places.clients.is_empty() {
-        true => registry(&args.places)?,
-        false => seen(&args.places, Reach::Everywhere)?.0,
+    let registry = if args.places.clients.is_empty() {
+        registry(&args.places)?
+    } else {
+        seen(&args.places, Reach::Everywhere)?.0
     };
     let catalog = registry.catalog();
     let skill = meant(args, what, &registry, &catalog, ui)?;

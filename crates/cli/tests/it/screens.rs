@@ -42,14 +42,14 @@ fn a_list_is_a_table_by_folder_with_totals() {
     assert_snapshot!(screen(&place, 80, &["list"]), @"
     exit 0
     --- stdout
-    .claude/skills  1 skill, read by Claude Code, Cursor, GitHub Copilot and 1 more
+    .claude/skills  1 skill, read by Claude Code, Amp, Cursor and 8 more
       deploy           not trusted: Deploys the service. Use when the user wants a…
 
     ~/.codex/skills  2 skills, read by Codex, Cursor
       pdf-forms        Fills in PDF forms. Use when a form has fields.
       議事録           会議のメモから議事録を作ります。会議の後で、決定事項と担当者…
 
-    ~/.claude/skills  1 skill, read by Claude Code, Cursor, GitHub Copilot and 1 mo…
+    ~/.claude/skills  1 skill, read by Claude Code, Amp, Cursor and 6 more
       meeting-minutes  Turns raw notes of a meeting into minutes with decisions, ow…
 
     4 skills; 1 not trusted: prowess trust
@@ -59,7 +59,7 @@ fn a_list_is_a_table_by_folder_with_totals() {
     assert_snapshot!(screen(&place, 80, &["list", "--all"]), @"
     exit 0
     --- stdout
-    .claude/skills  2 skills, read by Claude Code, Cursor, GitHub Copilot and 1 more
+    .claude/skills  2 skills, read by Claude Code, Amp, Cursor and 8 more
       deploy           not trusted: Deploys the service. Use when the user wants a…
       meeting-minutes  shadowed, differs in 3 lines from ~/.claude/skills/meeting-m…
 
@@ -67,7 +67,7 @@ fn a_list_is_a_table_by_folder_with_totals() {
       pdf-forms        Fills in PDF forms. Use when a form has fields.
       議事録           会議のメモから議事録を作ります。会議の後で、決定事項と担当者…
 
-    ~/.claude/skills  4 skills, read by Claude Code, Cursor, GitHub Copilot and 1 m…
+    ~/.claude/skills  4 skills, read by Claude Code, Amp, Cursor and 6 more
       meeting-minutes  Turns raw notes of a meeting into minutes with decisions, ow…
       again            broken: the key appears twice: name, and 1 more problem
       draft            turned off by config/prowess/prowess.toml: Not ready.
@@ -80,7 +80,7 @@ fn a_list_is_a_table_by_folder_with_totals() {
     assert_snapshot!(screen(&place, 120, &["list", "--all"]), @"
     exit 0
     --- stdout
-    .claude/skills  2 skills, read by Claude Code, Cursor, GitHub Copilot and 1 more
+    .claude/skills  2 skills, read by Claude Code, Amp, Cursor and 8 more
       deploy           not trusted: Deploys the service. Use when the user wants a release.
       meeting-minutes  shadowed, differs in 3 lines from ~/.claude/skills/meeting-minutes: not trusted: Turns raw notes of…
 
@@ -88,7 +88,7 @@ fn a_list_is_a_table_by_folder_with_totals() {
       pdf-forms        Fills in PDF forms. Use when a form has fields.
       議事録           会議のメモから議事録を作ります。会議の後で、決定事項と担当者をまとめるときに使います。
 
-    ~/.claude/skills  4 skills, read by Claude Code, Cursor, GitHub Copilot and 1 more
+    ~/.claude/skills  4 skills, read by Claude Code, Amp, Cursor and 6 more
       meeting-minutes  Turns raw notes of a meeting into minutes with decisions, owners and dates. Use when the user has no…
       again            broken: the key appears twice: name, and 1 more problem
       draft            turned off by config/prowess/prowess.toml: Not ready.
@@ -101,7 +101,7 @@ fn a_list_is_a_table_by_folder_with_totals() {
     assert_snapshot!(screen(&place, 200, &["list", "--all"]), @"
     exit 0
     --- stdout
-    .claude/skills  2 skills, read by Claude Code, Cursor, GitHub Copilot and 1 more
+    .claude/skills  2 skills, read by Claude Code, Amp, Cursor and 8 more
       deploy           not trusted: Deploys the service. Use when the user wants a release.
       meeting-minutes  shadowed, differs in 3 lines from ~/.claude/skills/meeting-minutes: not trusted: Turns raw notes of a meeting into minutes with decisions, owners and dates. Use when the user has n…
 
@@ -109,7 +109,7 @@ fn a_list_is_a_table_by_folder_with_totals() {
       pdf-forms        Fills in PDF forms. Use when a form has fields.
       議事録           会議のメモから議事録を作ります。会議の後で、決定事項と担当者をまとめるときに使います。
 
-    ~/.claude/skills  4 skills, read by Claude Code, Cursor, GitHub Copilot and 1 more
+    ~/.claude/skills  4 skills, read by Claude Code, Amp, Cursor and 6 more
       meeting-minutes  Turns raw notes of a meeting into minutes with decisions, owners and dates. Use when the user has notes or a transcript of a meeting and wants minutes, a protocol or a summary.
       again            broken: the key appears twice: name, and 1 more problem
       draft            turned off by config/prowess/prowess.toml: Not ready.
@@ -180,14 +180,14 @@ fn a_list_can_be_sorted_and_shows_costs_with_titles() {
     --- stdout
     about how many tokens: in every prompt, when it is used, in its other files
       prompt  used  files  skill
-    .claude/skills  1 skill, read by Claude Code, Cursor, GitHub Copilot and 1 more
+    .claude/skills  1 skill, read by Claude Code, Amp, Cursor and 8 more
           33     2      0  deploy           not trusted: Deploys the service. Use w…
 
     ~/.codex/skills  2 skills, read by Codex, Cursor
           31     5      0  pdf-forms        Fills in PDF forms. Use when a form has…
           63     3      0  議事録           会議のメモから議事録を作ります。会議の…
 
-    ~/.claude/skills  1 skill, read by Claude Code, Cursor, GitHub Copilot and 1 mo…
+    ~/.claude/skills  1 skill, read by Claude Code, Amp, Cursor and 6 more
           66     9      0  meeting-minutes  Turns raw notes of a meeting into minut…
 
     4 skills, about 171 tokens in every prompt; 1 not trusted: prowess trust
@@ -239,16 +239,17 @@ fn several_clients_are_columns_of_words() {
     assert_snapshot!(screen(&place, 80, &["list", "--client", "installed"]), @"
     exit 0
     --- stdout
-    again            claude-code as torn
-    deploy           claude-code
-    draft            claude-code
+    again            claude-code as torn  broken
+    deploy           claude-code  not trusted
+    draft            claude-code  turned off
     meeting-minutes  claude-code
-    pdf-forms        claude-code
-    pdf-forms        codex
+    pdf-forms        claude-code  ~/.claude/skills/pdf-forms/SKILL.md
+    pdf-forms        codex  ~/.codex/skills/pdf-forms/SKILL.md
     議事録           codex
 
     7 skills: Claude Code 5, Codex 2
-    1 that no client lists: prowess list --all --client installed
+    prowess serve withholds 1 not trusted: prowess trust
+    at least 1 that no client lists: prowess list --all --client installed
     ");
 }
 
