@@ -259,9 +259,12 @@ impl Finding<'_> {
     /// The skills in a folder. If the project is not trusted, nothing outside of it is read.
     fn open(&self, root: Root) -> Result<Layer, SourceError> {
         let Root { path, scope, readers, depth, project } = root;
-        // The depth that a client is known to have is not a problem. That of others is a limit of Prowess.
-        let is_assumed = |id: &&str| clients::client(id).is_none_or(|client| client.reads.is_none());
-        let report_deeper = !readers.is_empty() && readers.iter().all(is_assumed);
+        // The depth that a client is known to have is not a problem. A lower one is a limit of Prowess, and so is that of
+        // clients of which only the folders are known.
+        let clients: Vec<&Client> = readers.iter().filter_map(|id| clients::client(id)).collect();
+        let is_lower = clients.iter().any(|client| usize::from(client.reads().depth) > depth);
+        let is_assumed = !clients.is_empty() && clients.iter().all(|client| client.reads.is_none());
+        let report_deeper = is_lower || is_assumed;
         let scan = ScanOptions { max_depth: depth.min(MAX_DEPTH), report_deeper, ..ScanOptions::default() };
         let opening = self.opening_of(&path, scope, project, scan);
         #[cfg(feature = "install")]

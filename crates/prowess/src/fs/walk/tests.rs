@@ -110,7 +110,7 @@ fn a_root_may_be_a_skill_a_file_or_missing() {
     assert_eq!(found(folder.path(), &stop).0, ["SKILL.md"]);
     let file = scan(&folder.path().join("SKILL.md"), &ScanOptions::default());
     assert!(
-        matches!(file.problems.as_slice(), [SourceError { kind: SourceErrorKind::NotFolder, .. }]),
+        matches!(file.problems.as_slice(), [SourceError { kind: SourceErrorKind::FileInPlace, .. }]),
         "{:?}",
         file.problems
     );

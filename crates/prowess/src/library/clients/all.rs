@@ -8,6 +8,7 @@ use prowess_core::Scope;
 use super::places::Here;
 use super::{CLIENTS, Client, Root};
 use crate::env::Environment;
+use crate::fs::walk::ScanOptions;
 
 /// The clients that are found on this machine: those with a folder of their own in the user's home.
 pub fn installed(environment: &Environment) -> Vec<&'static Client> {
@@ -83,8 +84,10 @@ pub fn common_roots(from: &Path, environment: &Environment) -> Vec<Root> {
     let Roots { roots, places } = roots;
     // A folder inside another is walked with it.
     let is_inside = |path: &Path| path.ancestors().skip(1).any(|above| places.contains_key(above));
-    let (project, mut user): (Vec<Root>, Vec<Root>) =
-        roots.into_iter().partition(|root| root.scope == Scope::Project);
+    // Some clients look as deep as a tree goes; that is too far for the folders of all.
+    let most = ScanOptions::default().max_depth;
+    let bounded = roots.into_iter().map(|root| Root { depth: root.depth.min(most), ..root });
+    let (project, mut user): (Vec<Root>, Vec<Root>) = bounded.partition(|root| root.scope == Scope::Project);
     user.retain(|root| !root.readers.is_empty() && !is_inside(&root.path));
     [project, user].concat()
 }
