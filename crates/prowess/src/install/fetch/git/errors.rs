@@ -50,6 +50,8 @@ pub(super) enum Fault {
 
 /// The prefix of lines that git passes on from the server.
 const PASSED_ON: &str = "remote: ";
+/// What git says when the connection of another program, such as ssh, ended.
+const NOT_READ: &str = "Could not read from remote repository";
 /// The longest line of git that is kept, in characters.
 const MAX_LINE: usize = 300;
 
@@ -155,9 +157,21 @@ impl Problem {
 
     /// The most informative line of git.
     fn line(&self) -> String {
-        let is_said = |start: &str| self.said.lines().find_map(|line| line.strip_prefix(start));
-        let line = is_said("fatal: ").or_else(|| is_said("error: ")).or_else(|| self.said.lines().next());
-        line.unwrap_or("it said nothing").trim().to_owned()
+        let lines: Vec<&str> = self.said.lines().collect();
+        let at = |start: &str| lines.iter().position(|line| line.starts_with(start));
+        let Some(at) = at("fatal: ").or_else(|| at("error: ")) else {
+            return lines.first().map_or("it said nothing", |line| line.trim()).to_owned();
+        };
+        let said = |at: usize| lines.get(at).map(|line| line.trim()).filter(|line| !line.is_empty());
+        let line = said(at).and_then(|line| line.split_once(": ")).map_or("", |(_, line)| line);
+        let before = (0..at).rev().find_map(said);
+        match (before, said(at + 1)) {
+            // ssh said why, in a line of its own.
+            (Some(why), _) if line.starts_with(NOT_READ) => why.to_owned(),
+            // The reason is in the next line.
+            (_, Some(why)) if line.ends_with(':') => format!("{line} {why}"),
+            _ => line.to_owned(),
+        }
     }
 
     pub(super) fn error(self, url: &str) -> InstallError {
@@ -191,7 +205,10 @@ impl Problem {
             Fault::Owner => failed(
                 git,
                 format!("git does not read a repository of another user: {url}"),
-                "if you trust it, run: git config --global --add safe.directory PATH",
+                &format!(
+                    "if you trust it, run: git config --global --add safe.directory {}",
+                    line.split_once(" at ").map_or("PATH", |(_, path)| path)
+                ),
             ),
             Fault::Certificate => failed(
                 git,
@@ -312,6 +329,33 @@ pub(super) fn too_many_bytes(limit: usize) -> InstallError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_reason_of_ssh_and_the_line_after_a_colon_are_the_cause() {
+        let cause = |said: &str| Problem::said(said.as_bytes()).line();
+        let ssh = "ssh: connect to host h port 22: Connection refused\nfatal: Could not read from remote repository.\n\n\
+                   Please make sure you have the correct access rights\n";
+        assert_eq!(cause(ssh), "ssh: connect to host h port 22: Connection refused");
+        let daemon =
+            "fatal: unable to connect to 127.0.0.1:\n127.0.0.1[0: 127.0.0.1]: errno=Connection refused\n\n";
+        assert_eq!(
+            cause(daemon),
+            "unable to connect to 127.0.0.1: 127.0.0.1[0: 127.0.0.1]: errno=Connection refused"
+        );
+        assert_eq!(cause("warning: x\nfatal: no path\n"), "no path");
+        assert_eq!(
+            cause("fatal: Could not read from remote repository.\n"),
+            "Could not read from remote repository."
+        );
+        assert_eq!(cause(""), "it said nothing");
+    }
+
+    #[test]
+    fn a_hint_about_the_owner_of_a_repository_names_its_folder() {
+        let said = b"fatal: detected dubious ownership in repository at '/srv/x y.git'\n";
+        let error = Problem::said(said).error("file:///srv/x%20y.git");
+        assert!(error.hint().ends_with("safe.directory '/srv/x y.git'"), "{}", error.hint());
+    }
 
     #[test]
     fn words_of_a_server_neither_choose_the_kind_of_failure_nor_fill_the_error() {
