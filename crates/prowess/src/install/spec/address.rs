@@ -81,8 +81,8 @@ pub(super) fn url(scheme: &str, rest: &str) -> Result<InstallSpec, Refusal> {
         _ => {}
     }
     let path = path.trim_end_matches('/');
-    if scheme == "https"
-        && let Some(spec) = page(&host, path, reference.is_some())?
+    if ["https", "http"].contains(&scheme)
+        && let Some(spec) = page((scheme, &host), path, reference.is_some())?
     {
         return Ok(InstallSpec { reference, ..spec });
     }
@@ -94,7 +94,11 @@ pub(super) fn url(scheme: &str, rest: &str) -> Result<InstallSpec, Refusal> {
 }
 
 /// Reads the address of a page of a repository or of a folder, as GitHub and GitLab show it; none for other addresses.
-fn page(host: &str, path: &str, has_reference: bool) -> Result<Option<InstallSpec>, Refusal> {
+fn page(
+    (scheme, host): (&str, &str),
+    path: &str,
+    has_reference: bool,
+) -> Result<Option<InstallSpec>, Refusal> {
     let (repository, below) = if ["github.com", "www.github.com"].contains(&host) {
         let mut parts = path.splitn(3, '/');
         let (owner, repo) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
@@ -106,7 +110,7 @@ fn page(host: &str, path: &str, has_reference: bool) -> Result<Option<InstallSpe
         if repository.split('/').any(|part| part == "-") {
             return Err(Refusal::ADDRESS);
         }
-        (format!("https://{host}/{repository}.git"), Some(below))
+        (format!("{scheme}://{host}/{repository}.git"), Some(below))
     } else {
         return Ok(None);
     };
