@@ -19,6 +19,8 @@ use crate::report::json::VERSION;
 pub(crate) enum CommandError {
     /// The reader of the output is gone.
     ClosedPipe,
+    /// A file that should be up to date is not: a problem that was found, like those of `check` and `verify`.
+    OutOfDate(Failure),
     /// It could not be done, or the command line is wrong.
     Failed(Failure),
 }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::{ColorChoice, FromArgMatches as _};
 
 use args::{Args, Command};
-use error::CommandError;
+use error::{CommandError, Failure};
 use ui::Ui;
 
 /// How a command ended, when it could do its work.
@@ -56,15 +56,19 @@ fn main() -> ExitCode {
         Ok(Outcome::Fine) | Err(CommandError::ClosedPipe) => ExitCode::SUCCESS,
         Ok(Outcome::Problems) => ExitCode::from(1),
         Ok(Outcome::Incomplete) => ExitCode::from(2),
-        Err(CommandError::Failed(failure)) => {
-            ui.failure(&failure);
-            if args.wants_json() {
-                // A program that reads JSON gets the failure as JSON too. If stdout is closed, stderr still has it.
-                let _ = ui.json(&failure.json());
-            }
-            ExitCode::from(2)
-        }
+        Err(CommandError::OutOfDate(failure)) => failed(&failure, 1, &args, &mut ui),
+        Err(CommandError::Failed(failure)) => failed(&failure, 2, &args, &mut ui),
     }
+}
+
+/// Reports a failure, and returns the exit code.
+fn failed(failure: &Failure, code: u8, args: &Args, ui: &mut Ui) -> ExitCode {
+    ui.failure(failure);
+    if args.wants_json() {
+        // A program that reads JSON gets the failure as JSON too. If stdout is closed, stderr still has it.
+        let _ = ui.json(&failure.json());
+    }
+    ExitCode::from(code)
 }
 
 /// The arguments of the process. The parser has no options for `help` itself, so `help --help` becomes `help`.

@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use prowess::catalog::TurnedOffBy;
-use prowess::install::InstallErrorKind;
+use prowess::install::{InstallErrorKind, InstallScope, Origins};
 use prowess::internal::escape_control;
 use prowess::library::clients;
 use prowess::path::MAX_DEPTH;
 use prowess::source::spec::Place;
 use prowess::{
-    Candidate, ConfigError, LookupError, Obstacle, Preset, SourceError, SourceErrorKind, SpecialFile,
-    Standing, env,
+    Candidate, ConfigError, LookupError, Obstacle, Preset, Registry, SourceError, SourceErrorKind,
+    SpecialFile, Standing, env,
 };
 
+use super::install::scope_option;
 use crate::args::Places;
 use crate::ui::count;
 
@@ -147,11 +148,19 @@ pub(crate) fn trust_command(folder: &Path) -> String {
 }
 
 /// The commands that trust these skills: their folders, each once. A skill of a server is trusted by its name, and trust
-/// in a folder has nothing to do with it.
-pub(super) fn trust_hint<'c>(skills: impl IntoIterator<Item = &'c Candidate>, places: &Places) -> String {
+/// in a folder has nothing to do with it. So is a skill that changed since it was trusted: trust in its folder would
+/// accept everything in there.
+pub(super) fn trust_hint<'c>(
+    skills: impl IntoIterator<Item = &'c Candidate>,
+    registry: &Registry,
+    origins: &Origins,
+    places: &Places,
+) -> String {
     let of_projects = skills.into_iter().filter(|skill| !skill.wants_approval);
-    let mut folders: Vec<PathBuf> = of_projects.map(folder_to_trust).collect();
-    if folders.is_empty() {
+    let (changed, new): (Vec<&Candidate>, Vec<&Candidate>) =
+        of_projects.partition(|skill| registry.changed_since_approval(skill));
+    let mut folders: Vec<PathBuf> = new.into_iter().map(folder_to_trust).collect();
+    if folders.is_empty() && changed.is_empty() {
         return format!("prowess trust NAME{}", places.options());
     }
     folders.sort();
@@ -161,7 +170,24 @@ pub(super) fn trust_hint<'c>(skills: impl IntoIterator<Item = &'c Candidate>, pl
     if folders.len() > MAX_FOLDERS {
         commands.push(format!("and {}", count(folders.len() - MAX_FOLDERS, "more folder")));
     }
+    commands.extend(accept_or_restore(&changed, origins, places));
     commands.join(", ")
+}
+
+/// What to do about skills that changed since they were trusted: restore the installed ones, or trust one by its name.
+fn accept_or_restore(changed: &[&Candidate], origins: &Origins, places: &Places) -> Option<String> {
+    let name = match changed {
+        [] => return None,
+        [skill] => &*skill.entry.key,
+        _ => "NAME",
+    };
+    let mut scopes: Vec<InstallScope> =
+        changed.iter().filter_map(|skill| origins.of(skill)).map(|origin| origin.scope).collect();
+    scopes.sort();
+    scopes.dedup();
+    let restore = scopes.into_iter().map(|scope| format!("prowess sync --overwrite{}", scope_option(scope)));
+    let accept = command_for("trust", name, &places.options());
+    Some(restore.chain([accept]).collect::<Vec<_>>().join(" or "))
 }
 
 /// The folder to trust for a skill: the folder of the project, or for a source outside of it that source itself.

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::client_prompt::ClientPrompt;
 use super::hints::trust_hint;
+use super::provenance;
 use super::row::not_for_model;
 use super::search::{failed, options, selector};
 use super::unread::{Unread, ended, say_problems};
@@ -133,7 +134,9 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         ));
     }
     if untrusted > 0 {
-        let trust = trust_hint(catalog.iter().filter(|skill| !skill.is_usable()), &args.places);
+        let origins = provenance::origins(ui);
+        let withheld = catalog.iter().filter(|skill| !skill.is_usable());
+        let trust = trust_hint(withheld, &registry, &origins, &args.places);
         ui.note(&format!("{} not trusted and left out: {trust}", count(untrusted, "skill")));
     }
     Ok(outcome)

@@ -4,11 +4,14 @@ use std::path::Path;
 
 use prowess::Candidate;
 use prowess::env::{self, Environment};
-use prowess::install::{InstallFolders, Installer, LockedSkill, Origins};
+use prowess::install::{FileChange, InstallFolders, Installer, LockedSkill, Origins};
 use serde::Serialize;
 
-use super::install::report;
+use super::install::{report, verify};
 use crate::ui::Ui;
+
+/// How many changed files are named.
+const MAX_CHANGES: usize = 5;
 
 /// Where an installed skill came from.
 #[derive(Serialize)]
@@ -26,6 +29,9 @@ pub(super) struct Provenance<'o> {
     /// Whether its files differ from the lock, if they were compared and could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     edited: Option<bool>,
+    /// The files that differ, if that is known.
+    #[serde(skip)]
+    changes: Vec<(String, FileChange)>,
 }
 
 /// The entries in the locks of the project and of the user. A lock that cannot be read is a note, never a failure.
@@ -55,12 +61,16 @@ impl<'o> Provenance<'o> {
             digest: &locked.digest,
             fetched: origin.fetched,
             edited: None,
+            changes: Vec::new(),
         })
     }
 
     /// Where a skill came from, and whether its files are edited. This reads all of them.
     pub(super) fn compared(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
-        Some(Self { edited: origins.of(skill)?.is_edited(), ..Self::of(skill, origins)? })
+        let origin = origins.of(skill)?;
+        let edited = origin.is_edited();
+        let changes = edited.filter(|edited| *edited).and_then(|_| origins.edits(origin)).unwrap_or_default();
+        Some(Self { edited, changes, ..Self::of(skill, origins)? })
     }
 
     /// In one line.
@@ -82,6 +92,8 @@ impl<'o> Provenance<'o> {
         if self.edited == Some(true) {
             let verify = format!("prowess verify{user}");
             lines.push(format!("edited: its files are not those of skills.lock; see which with: {verify}"));
+            let shown = self.changes.iter().take(MAX_CHANGES);
+            lines.extend(shown.map(|(path, change)| format!("{}: {path}", verify::word(*change))));
         }
         lines
     }

@@ -15,7 +15,7 @@ use super::hints::trust_hint;
 use super::row::Row;
 use super::short_path::ShortPaths;
 use super::unread::{Unread, ended, say_problems, say_unverified};
-use super::{Purpose, clients_named, library_options, no_library};
+use super::{Purpose, clients_named, library_options, no_library, provenance};
 use crate::Outcome;
 use crate::args::List;
 use crate::error::{CommandError, Failure};
@@ -135,7 +135,7 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         counts.iter().map(|Count { name, skills, .. }| format!("{name} {skills}")).collect();
     let _ = writeln!(text, "\n{}: {}", count(skills.len(), "skill"), counts.join(", "));
     if !untrusted.is_empty() {
-        let trust = trust_hint(untrusted.iter().copied(), &args.places);
+        let trust = trust_hint(untrusted.iter().copied(), registry, &provenance::origins(ui), &args.places);
         let _ = writeln!(text, "prowess serve withholds {} not trusted: {}", untrusted.len(), clean(&trust));
     }
     if left_out > 0 {

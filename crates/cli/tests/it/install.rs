@@ -50,13 +50,12 @@ fn adding_shows_what_a_skill_could_do_and_asks_for_consent() {
     exit 2
     --- stderr
     resolved 2 skills in [N] ms
-    fetched 2 skills in [N] ms
     notes  1 file, 69 bytes
       asks for tools  Read
     pdf  2 files, 84 bytes
       can be run  scripts/run.sh
       asks for tools  Read
-    error: there is no terminal to ask for your consent, so nothing was installed
+    error: there is no terminal to ask for your consent, so nothing was installed or trusted
       hint: look at it with --dry-run, then accept it with --yes
     ");
     assert!(!place.path().join(".agents").exists() && !place.path().join("skills.toml").exists());
@@ -67,10 +66,12 @@ fn adding_shows_what_a_skill_could_do_and_asks_for_consent() {
       can be run  scripts/run.sh
       asks for tools  Read
     + pdf  from/pdf
+    would write [DIR]/skills.toml
+    would write [DIR]/skills.lock
     nothing was changed
     --- stderr
     resolved 1 skill in [N] ms
-    fetched 1 skill in [N] ms
+    without --dry-run this needs your consent: on a terminal it asks, elsewhere it needs --yes
     ");
     assert!(!place.path().join(".agents").exists() && !place.path().join("skills.toml").exists());
     assert_snapshot!(say(&place, &["add", "./from"]), @"
@@ -89,9 +90,10 @@ fn a_skill_is_added_listed_verified_and_removed() {
     --- stdout
     + notes  from/notes
     + pdf  from/pdf
+    wrote [DIR]/skills.toml
+    wrote [DIR]/skills.lock
     --- stderr
     resolved 2 skills in [N] ms
-    fetched 2 skills in [N] ms
     notes  1 file, 69 bytes
       asks for tools  Read
     pdf  2 files, 84 bytes
@@ -138,7 +140,6 @@ fn a_skill_is_added_listed_verified_and_removed() {
     everything is as it should be
     --- stderr
     resolved 1 skill in [N] ms
-    fetched 1 skill in [N] ms
     pdf  2 files, 84 bytes
       can be run  scripts/run.sh
       asks for tools  Read
@@ -147,6 +148,8 @@ fn a_skill_is_added_listed_verified_and_removed() {
     exit 0
     --- stdout
     - pdf  from/pdf
+    wrote [DIR]/skills.toml
+    wrote [DIR]/skills.lock
     ");
     assert_snapshot!(say(&place, &["remove", "pdf"]), @"
     exit 2
@@ -179,7 +182,6 @@ fn an_edited_skill_stops_a_command_that_would_lose_the_edits() {
     exit 2
     --- stderr
     resolved 1 skill in [N] ms
-    fetched 1 skill in [N] ms
     pdf  2 files, 84 bytes
       can be run  scripts/run.sh
       asks for tools  Read
@@ -204,7 +206,6 @@ fn an_edited_skill_stops_a_command_that_would_lose_the_edits() {
     = pdf (edited, kept)  from/pdf
     --- stderr
     resolved 1 skill in [N] ms
-    fetched 1 skill in [N] ms
     pdf  2 files, 84 bytes
       can be run  scripts/run.sh
       asks for tools  Read
@@ -215,9 +216,9 @@ fn an_edited_skill_stops_a_command_that_would_lose_the_edits() {
     --- stdout
     ~ pdf  from/pdf
       replaced: [DIR]/.agents/skills/pdf
+    wrote [DIR]/skills.lock
     --- stderr
     resolved 1 skill in [N] ms
-    fetched 1 skill in [N] ms
     pdf  2 files, 84 bytes
       replaces, and deletes  [DIR]/.agents/skills/pdf
       can be run  scripts/run.sh
@@ -262,7 +263,7 @@ fn sync_installs_what_the_records_say_and_frozen_changes_no_record() {
     let toml = read(&place, "skills.toml").replace("notes = { path = \"from/notes\" }\n", "# none\n");
     place.write("skills.toml", toml.as_bytes());
     assert_snapshot!(say(&place, &["sync", "--frozen"]), @"
-    exit 2
+    exit 1
     --- stderr
     error: the lock does not fit: [DIR]/skills.lock: notes is in it and not in skills.toml
       hint: update the lock with: prowess sync
@@ -272,6 +273,7 @@ fn sync_installs_what_the_records_say_and_frozen_changes_no_record() {
     --- stdout
     = pdf  from/pdf
     - notes  from/notes
+    wrote [DIR]/skills.lock
     --- stderr
     removed 1 skill in [N] ms
     ");

@@ -49,6 +49,8 @@ fn verify_looks_at_the_links_and_copies_of_clients() {
     --- stdout
     - pdf  from/pdf
       left alone: [DIR]/.claude/skills/pdf
+    wrote [DIR]/skills.toml
+    wrote [DIR]/skills.lock
     ");
     assert_eq!(read(&place, ".claude/skills/pdf/SKILL.md"), "edited");
 }

@@ -20,7 +20,6 @@ fn nothing_is_written_where_a_link_of_the_project_leads() {
     exit 2
     --- stderr
     resolved 1 skill in [N] ms
-    fetched 1 skill in [N] ms
     pdf  2 files, 84 bytes
       can be run  scripts/run.sh
       asks for tools  Read
@@ -67,7 +66,6 @@ fn names_that_are_one_folder_on_some_systems_are_refused() {
     exit 2
     --- stderr
     resolved 1 skill in [N] ms
-    fetched 1 skill in [N] ms
     PDF  1 file, 69 bytes
       agents see the name  notes
       asks for tools  Read
@@ -78,11 +76,6 @@ fn names_that_are_one_folder_on_some_systems_are_refused() {
     assert_snapshot!(say(&place, &["add", "./from/notes", "--yes", "--as", "../up"]), @"
     exit 2
     --- stderr
-    resolved 1 skill in [N] ms
-    fetched 1 skill in [N] ms
-    ../up  1 file, 69 bytes
-      agents see the name  notes
-      asks for tools  Read
     error: a skill cannot be installed under this name: ../up: the name begins with a dot: ../up
       hint: give it another name
     ");
@@ -90,7 +83,6 @@ fn names_that_are_one_folder_on_some_systems_are_refused() {
     exit 2
     --- stderr
     resolved 1 skill in [N] ms
-    fetched 1 skill in [N] ms
     pdf  1 file, 69 bytes
       agents see the name  notes
       asks for tools  Read

@@ -40,6 +40,7 @@ fn a_source_outside_of_the_project_is_read_only_with_consent() {
     exit 0
     --- stdout
     + pdf  ../from/pdf
+    wrote [DIR]/project/skills.lock
     --- stderr
     from [DIR]/from/pdf
     fetched 1 skill in [N] ms
@@ -97,7 +98,7 @@ fn without_a_terminal_nothing_is_installed_that_was_not_accepted() {
     fetched 1 skill in [N] ms
     notes  1 file, 69 bytes
       asks for tools  Read
-    error: there is no terminal to ask for your consent, so nothing was installed
+    error: there is no terminal to ask for your consent, so nothing was installed or trusted
       hint: look at it with --dry-run, then accept it with --yes
     ");
     assert!(!place.path().join("project/.agents/skills/notes").exists());
@@ -108,9 +109,11 @@ fn without_a_terminal_nothing_is_installed_that_was_not_accepted() {
     notes  1 file, 69 bytes
       asks for tools  Read
     + notes  own/notes
+    would write [DIR]/project/skills.lock
     nothing was changed
     --- stderr
     fetched 1 skill in [N] ms
+    without --dry-run this needs your consent: on a terminal it asks, elsewhere it needs --yes
     ");
     let json = json_of(&place, &in_project(&["sync", "--dry-run", "--json"]));
     assert_eq!(json["skills"][0]["preview"]["tools"], serde_json::json!(["Read"]));

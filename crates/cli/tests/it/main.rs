@@ -33,6 +33,7 @@ mod install_names;
 mod install_places;
 mod install_preview;
 mod install_refused;
+mod install_reports;
 mod install_sync;
 mod install_trust;
 mod library_reports;

@@ -1,4 +1,4 @@
-//! [`Change`]: what happened to one skill, and what happens to edits in it.
+//! [`Changes`]: what an operation did with each skill, its clients and the records.
 
 use std::path::PathBuf;
 
@@ -40,6 +40,16 @@ pub enum Action {
     Locked,
 }
 
+/// What an operation did, or would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Changes {
+    /// What happened to each skill.
+    pub skills: Vec<Change>,
+    /// The records that were written: `skills.toml`, `skills.lock`.
+    pub records: Vec<PathBuf>,
+}
+
 /// What happened to one skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -55,11 +65,42 @@ pub struct Change {
     /// Whether this user fetched it from the source in the lock, now or before. If not, only the lock says that it is
     /// from there.
     pub fetched: bool,
+    /// Whether the records name it. They do not name a removed skill, also if its edited files were kept.
+    pub recorded: bool,
+    /// Whether the user accepted its files, and had not before.
+    pub newly_trusted: bool,
+    /// The links and copies for clients that were made or removed.
+    pub clients: Vec<ClientChange>,
     /// Paths that were replaced or removed although they were edited or not installed.
     pub replaced: Vec<PathBuf>,
     /// Paths in folders of clients that were left unchanged: those clients do not get the skill, or keep something
     /// else.
     pub left: Vec<LeftAlone>,
+}
+
+/// A link or copy for a client that was made or removed.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct ClientChange {
+    /// The client.
+    pub client: String,
+    /// What happened.
+    pub action: ClientAction,
+    /// Where the client looks for the skill.
+    pub path: PathBuf,
+}
+
+/// What happened where a client looks for a skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ClientAction {
+    /// It has a link to the skill now.
+    Linked,
+    /// It has a copy of the skill now.
+    Copied,
+    /// Its link or copy was removed.
+    Removed,
 }
 
 /// A path in a client's folder that was left unchanged.

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::Path;
 
+use super::records::InstallScope;
 use crate::error::{escape_control, plain_cause, shown};
 
 /// The kind of a failure, for programs.
@@ -92,6 +93,8 @@ pub struct InstallError {
     message: String,
     hint: String,
     about: Option<About>,
+    scope: Option<InstallScope>,
+    entry: Option<String>,
     #[source]
     source: Option<Box<dyn Error + Send + Sync>>,
 }
@@ -99,7 +102,15 @@ pub struct InstallError {
 impl InstallError {
     /// A failure in words. Control characters in the message are escaped, since it may contain text from outside.
     pub(crate) fn new(kind: InstallErrorKind, message: impl AsRef<str>, hint: impl Into<String>) -> Self {
-        Self { kind, message: escape_control(message.as_ref()), hint: hint.into(), about: None, source: None }
+        Self {
+            kind,
+            message: escape_control(message.as_ref()),
+            hint: hint.into(),
+            about: None,
+            scope: None,
+            entry: None,
+            source: None,
+        }
     }
 
     /// Sets what it is about.
@@ -114,13 +125,38 @@ impl InstallError {
         self.about == Some(about)
     }
 
-    /// Adds the skill that it is about, when there are several.
+    /// Adds the skill that it is about, unless the message names it.
     #[must_use]
     pub(crate) fn of_skill(mut self, skill: &str) -> Self {
-        if self.kind == InstallErrorKind::TooLarge && !skill.is_empty() {
+        let named = matches!(self.kind, InstallErrorKind::TooLarge | InstallErrorKind::Refused);
+        if named && !skill.is_empty() && !self.message.contains(skill) {
             self.message = format!("{}: {}", escape_control(skill), self.message);
         }
         self
+    }
+
+    /// Sets the scope in which it happened.
+    #[must_use]
+    pub(crate) fn in_scope(mut self, scope: InstallScope) -> Self {
+        self.scope = Some(scope);
+        self
+    }
+
+    /// The scope in which it happened, if it is about installed skills.
+    pub fn scope(&self) -> Option<InstallScope> {
+        self.scope
+    }
+
+    /// Sets the entry of `skills.toml` that asks for it.
+    #[must_use]
+    pub(crate) fn in_entry(mut self, name: &str) -> Self {
+        self.entry = Some(name.to_owned());
+        self
+    }
+
+    /// The entry of `skills.toml` that asks for it, if there is one.
+    pub fn entry(&self) -> Option<&str> {
+        self.entry.as_deref()
     }
 
     /// Sets the hint.

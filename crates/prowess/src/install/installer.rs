@@ -8,7 +8,7 @@ use std::time::Duration;
 use prowess_core::Manifest;
 
 use super::apply::{Order, Orders, apply};
-use super::change::{Change, Edits};
+use super::change::{Changes, Edits};
 use super::error::{InstallError, InstallErrorKind};
 use super::fetch::{FetchOptions, Fetcher};
 use super::installed::folder_named;
@@ -219,7 +219,7 @@ impl Installer {
         skills: Vec<Prepared>,
         options: &InstallOptions,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Vec<Change>, InstallError> {
+    ) -> Result<Changes, InstallError> {
         let orders: Vec<Order> =
             skills.into_iter().map(|skill| Order::Install(Box::new(skill.new))).collect();
         self.change(scope, options, Write::unless(options.dry_run), progress, |_, _| Ok(orders))
@@ -232,7 +232,7 @@ impl Installer {
         names: &[String],
         options: &InstallOptions,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Vec<Change>, InstallError> {
+    ) -> Result<Changes, InstallError> {
         self.change(scope, options, Write::unless(options.dry_run), progress, |place, records| {
             // A name that is given twice counts once.
             let mut removed: Vec<String> = Vec::with_capacity(names.len());
@@ -313,7 +313,7 @@ impl Installer {
         write: Write,
         progress: &mut dyn FnMut(Progress<'_>),
         orders: impl FnOnce(&Place, &Records) -> Result<Vec<Order>, InstallError>,
-    ) -> Result<Vec<Change>, InstallError> {
+    ) -> Result<Changes, InstallError> {
         let place = self.place(scope)?;
         let _held = if write.files || write.records {
             Some(self.exclusive(&place, progress)?)
@@ -336,7 +336,7 @@ impl Installer {
             stored: &|digest| self.store().get(digest),
             fetch_log: &self.fetch_log,
         };
-        apply(&place, records, &orders, &how)
+        apply(&place, records, &orders, &how).map_err(|error| error.in_scope(scope))
     }
 }
 

@@ -23,7 +23,7 @@ mod sync;
 mod target;
 mod tree;
 
-pub use change::{Action, Change, Edits, LeftAlone};
+pub use change::{Action, Change, Changes, ClientAction, ClientChange, Edits, LeftAlone};
 pub use error::{InstallError, InstallErrorKind, InstallLimit};
 pub(crate) use installed::{InstalledNames, named};
 pub use installed::{InstalledOrigin, InstalledSkill, InstalledState, Origins, upstream_name};

@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use super::apply::NewSkill;
+use super::apply::{NewSkill, check_installable};
 use super::error::{InstallError, InstallErrorKind};
 use super::fetch::{FetchedSkill, Found, FoundSkill};
-use super::installer::{Installer, Progress, open_skills};
+use super::installer::{InstallOptions, Installer, Progress, open_skills};
 use super::preview::Preview;
 use super::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER, recorded};
 use super::spec::{InstallPlace, InstallSpec};
-use super::sync::Seen;
+use super::sync::{Seen, check_records};
 use super::target::Dir;
 use super::tree::SkillTree;
 use crate::env;
@@ -82,6 +82,21 @@ impl Prepared {
 }
 
 impl Installer {
+    /// Checks what can be checked before anything is fetched: the records, the clients, and another name for a skill.
+    pub fn check_request(
+        &self,
+        scope: InstallScope,
+        options: &InstallOptions,
+        alias: Option<&str>,
+    ) -> Result<(), InstallError> {
+        let place = self.place(scope)?;
+        check_records(&place, &place.read()?)?;
+        for client in &options.clients {
+            place.client_folder(client, self.environment())?;
+        }
+        alias.map_or(Ok(()), check_installable)
+    }
+
     /// The skills of a source. Only what is needed to find them is fetched.
     pub fn find(&self, scope: InstallScope, spec: &InstallSpec) -> Result<Available, InstallError> {
         Ok(Available(self.fetcher(&self.place(scope)?).find(spec)?))

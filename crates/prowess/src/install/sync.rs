@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::apply::Order;
-use super::change::{Action, Change, Edits};
+use super::change::{Action, Changes, Edits};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Progress, Write, open_skills};
 use super::links::AcceptedSkills;
@@ -63,20 +63,25 @@ pub(super) struct Seen {
 
 impl SyncOptions {
     /// The changes that were really made: with `fetch_only` and `lock_only`, nothing is installed, replaced or removed.
-    fn as_done(&self, mut changes: Vec<Change>) -> Vec<Change> {
+    fn as_done(&self, mut changes: Changes) -> Changes {
+        if self.frozen || self.fetch_only {
+            changes.records.clear();
+        }
         let done = match (self.fetch_only, self.lock_only) {
             (true, _) => Action::Fetched,
             (false, true) => Action::Locked,
             (false, false) => return changes,
         };
         if self.fetch_only {
-            changes.retain(|change| change.action != Action::Removed);
+            changes.skills.retain(|change| change.action != Action::Removed);
         }
-        for change in &mut changes {
+        for change in &mut changes.skills {
             if matches!(change.action, Action::Installed | Action::Updated | Action::Removed) {
                 change.action = done;
             }
             change.replaced.clear();
+            change.clients.clear();
+            change.newly_trusted = false;
         }
         changes
     }
@@ -153,7 +158,8 @@ impl Installer {
         let place = self.place(scope)?;
         let fetcher = self.fetcher(&place);
         let mut skills = plan.here;
-        let asked: Vec<&InstallSpec> = plan.new.iter().map(|(asked, ..)| asked).collect();
+        let asked: Vec<(&str, &InstallSpec)> =
+            plan.new.iter().map(|(asked, _, name)| (&**name, asked)).collect();
         let taken = fetcher.take_each(&asked, &mut |at| {
             plan.new.get(at).into_iter().for_each(|(.., name)| progress(Progress::Fetching(name)));
         })?;
@@ -188,7 +194,7 @@ impl Installer {
         skills: Vec<Prepared>,
         options: &SyncOptions,
         progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Vec<Change>, InstallError> {
+    ) -> Result<Changes, InstallError> {
         let dry_run = options.install.dry_run || options.fetch_only;
         let write = Write { files: !dry_run && !options.lock_only, records: !dry_run && !options.frozen };
         let mut install = options.install.clone();
@@ -227,6 +233,21 @@ impl Installer {
         Ok(wanted.filter(|name| records.lock.get(name).is_none()).collect())
     }
 
+    /// The skills of all scopes that `skills.toml` names and the lock does not, sorted by scope.
+    pub fn list_not_locked(&self) -> Result<Vec<(InstallScope, String)>, InstallError> {
+        let mut absent = Vec::new();
+        for scope in self.listed_scopes() {
+            absent.extend(self.not_locked(scope)?.into_iter().map(|name| (scope, name)));
+        }
+        Ok(absent)
+    }
+
+    /// Whether `skills.toml` or `skills.lock` exists.
+    pub fn has_records(&self, scope: InstallScope) -> Result<bool, InstallError> {
+        let records = self.place(scope)?.read()?;
+        Ok(records.wanted_text.is_some() || records.lock_text.is_some())
+    }
+
     /// Whether the user accepted each of these skills before, with the same files at the same path.
     pub fn are_accepted(&self, scope: InstallScope, skills: &[Prepared]) -> Result<Vec<bool>, InstallError> {
         let place = self.place(scope)?;
@@ -256,7 +277,7 @@ pub(super) fn check_records(place: &Place, records: &Records) -> Result<(), Inst
 fn out_of_date(place: &Place, reason: &str) -> InstallError {
     let message = format!("the lock does not fit: {}: {reason}", shown(&place.lock_file()));
     let hint = "bring the lock up to date, or restore skills.toml";
-    InstallError::new(InstallErrorKind::OutOfDate, message, hint)
+    InstallError::new(InstallErrorKind::OutOfDate, message, hint).in_scope(place.scope)
 }
 
 fn changed_meanwhile(place: &Place, name: &str) -> InstallError {

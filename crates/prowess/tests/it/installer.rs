@@ -283,7 +283,7 @@ fn remove_takes_a_skill_with_its_records_and_stops_at_edits() {
         )
     };
     assert_eq!(uninstall("@acme/other").unwrap_err().kind(), InstallErrorKind::NotFound);
-    assert_eq!(uninstall("@acme/pdf").unwrap()[0].name, "mine");
+    assert_eq!(uninstall("@acme/pdf").unwrap().skills[0].name, "mine");
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use prowess::RelPath;
-use prowess::install::{Edits, InstallPlace, InstallSpec, Progress};
+use prowess::install::{Edits, InstallErrorKind, InstallPlace, InstallSpec, Progress};
 
-use super::{choose, consent, installer, report};
+use super::{choose, consent, installer, report, with_hint};
 use crate::Outcome;
 use crate::args::Add;
 use crate::error::{CommandError, Failure};
@@ -16,24 +16,35 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let spec = spec(args)?;
     let scope = args.installing.common.scope();
     let installer = installer(&args.installing.common)?.with_limits(args.installing.limits.limits());
+    let mut options = args.installing.options();
+    installer.check_request(scope, &options, args.alias.as_deref())?;
     let started = Instant::now();
     report::source(&installer, &spec, ui)?;
     let bar = report::bar("resolving", 0, json, ui);
     bar.next(&args.source);
     let mut available = installer.find(scope, &spec)?;
     drop(bar);
+    let resolved = started.elapsed();
     let chosen = choose::chosen(&available, &spec, args, ui)?;
-    report::phase("resolved", chosen.len(), started, ui);
+    let left_out = args.all.then(|| choose::left_out(&available, &chosen));
+    report::phase("resolved", chosen.len(), resolved, ui);
     let started = Instant::now();
     let alias = args.alias.as_deref();
     let bar = report::bar("fetching", 0, json, ui);
     bar.next(&count(chosen.len(), "skill"));
     let mut progress = |what: Progress<'_>| report::in_bar(what, &bar, ui);
-    let skills = installer.prepare(scope, &spec, &mut available, &chosen, alias, &mut progress)?;
+    let skills = installer.prepare(scope, &spec, &mut available, &chosen, alias, &mut progress);
     drop(bar);
-    report::phase("fetched", skills.len(), started, ui);
+    let skills = skills.map_err(|error| match error.kind() {
+        InstallErrorKind::Refused if chosen.len() > 1 => {
+            with_hint(&error, "nothing was installed; install the others without it: --skill NAME for each")
+        }
+        _ => error.into(),
+    })?;
+    if matches!(installer.repository(&spec), Ok(Some(_))) {
+        report::phase("fetched", skills.len(), started.elapsed(), ui);
+    }
     let mut previews = report::previews(&installer, scope, &skills)?;
-    let mut options = args.installing.options();
     if options.edits == Edits::Overwrite {
         // Plan first, so that the question names what would be lost.
         let mut looking = options.clone();
@@ -44,6 +55,8 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     }
     if !options.dry_run {
         consent::ask(&previews, args.installing.yes, ui)?;
+    } else {
+        consent::would_ask(&previews, args.installing.yes, ui);
     }
     options.accepted = true;
     let started = Instant::now();
@@ -54,7 +67,7 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     if !options.dry_run {
         report::finished(&changes, started, ui);
     }
-    report::added(&changes, &previews, &args.installing.common, json, ui)?;
+    report::added(&changes, (&previews, left_out), &args.installing.common, json, ui)?;
     Ok(Outcome::Fine)
 }
 

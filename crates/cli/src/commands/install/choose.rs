@@ -3,10 +3,14 @@
 use std::fmt::Write as _;
 
 use prowess::install::{Available, InstallSpec};
+use serde_json::{Value, json};
 
 use crate::args::Add;
 use crate::error::{CommandError, Failure};
 use crate::ui::{FAINT, STRONG, Ui, clean, count};
+
+/// How often the user is asked, when an answer names no skill.
+const MAX_ANSWERS: usize = 3;
 
 /// The indexes of the chosen skills.
 pub(super) fn chosen(
@@ -33,13 +37,26 @@ pub(super) fn chosen(
     Ok(chosen)
 }
 
+/// The skills that are not installed because no agent would load them, each with the reason.
+fn not_loadable<'a>(
+    available: &'a Available,
+    chosen: &'a [usize],
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let all = available.skills().enumerate().filter(|(at, _)| !chosen.contains(at));
+    all.filter_map(|(_, skill)| Some((skill.name, skill.problem?)))
+}
+
 /// Reports which skills are not installed, since no agent would load them.
 fn say_left_out(available: &Available, chosen: &[usize], ui: &mut Ui) {
-    for (at, skill) in available.skills().enumerate() {
-        if let Some(problem) = skill.problem.filter(|_| !chosen.contains(&at)) {
-            ui.note(&format!("left out, since no agent would load it: {}: {problem}", skill.name));
-        }
+    for (name, problem) in not_loadable(available, chosen) {
+        ui.note(&format!("left out, since no agent would load it: {name}: {problem}"));
     }
+}
+
+/// Which skills are not installed, since no agent would load them, as JSON.
+pub(super) fn left_out(available: &Available, chosen: &[usize]) -> Value {
+    let left_out = not_loadable(available, chosen);
+    left_out.map(|(name, reason)| json!({"name": name, "reason": reason})).collect()
 }
 
 /// Asks the user which skills to install.
@@ -57,17 +74,27 @@ fn pick(available: &Available, ui: &mut Ui) -> Result<Vec<usize>, CommandError> 
         );
     }
     ui.tell(&text);
-    let answer = ui.ask("Which? (numbers such as 1,3-5, names, or all)")?;
     let named = |name: &str| available.choose(&[name.to_owned()], false).ok()?.pop();
-    if answer.trim().eq_ignore_ascii_case("all") {
-        let whole = available.choose(&[], true)?;
-        say_left_out(available, &whole, ui);
-        return Ok(whole);
+    for _ in 0..MAX_ANSWERS {
+        let answer = ui.ask("Which? (numbers such as 1,3-5, names, or all)")?;
+        if answer.trim().eq_ignore_ascii_case("all") {
+            let whole = available.choose(&[], true)?;
+            say_left_out(available, &whole, ui);
+            return Ok(whole);
+        }
+        if let Some(chosen) = numbers(&answer, most, named) {
+            return Ok(chosen);
+        }
+        if answer.trim().is_empty() {
+            break;
+        }
+        ui.note(&format!(
+            "this is none of them: {}; answer with numbers from 1 to {most}, names or all",
+            clean(answer.trim())
+        ));
     }
-    numbers(&answer, most, named).ok_or_else(|| {
-        Failure::new("nothing was chosen, so nothing was installed", "answer with numbers, names or all")
-            .into()
-    })
+    let hint = "answer with numbers, names or all";
+    Err(Failure::new("nothing was chosen, so nothing was installed", hint).into())
 }
 
 /// The indexes that an answer names by numbers and names; none when it is invalid or chooses nothing.

@@ -26,7 +26,7 @@ pub(super) fn ask(previews: &[(String, Preview)], yes: bool, ui: &mut Ui) -> Res
     if !ui.can_ask() {
         let hint = "look at it with --dry-run, then accept it with --yes";
         return Err(Failure::new(
-            "there is no terminal to ask for your consent, so nothing was installed",
+            "there is no terminal to ask for your consent, so nothing was installed or trusted",
             hint,
         )
         .into());
@@ -36,7 +36,15 @@ pub(super) fn ask(previews: &[(String, Preview)], yes: bool, ui: &mut Ui) -> Res
     if is_yes(&answer) {
         return Ok(());
     }
-    Err(Failure::new("you did not accept it, so nothing was installed", "answer y to install it").into())
+    Err(Failure::new("you did not accept it, so nothing was installed or trusted", "answer y to install it")
+        .into())
+}
+
+/// Reports in a dry run that the command itself would ask.
+pub(super) fn would_ask(previews: &[(String, Preview)], yes: bool, ui: &mut Ui) {
+    if !previews.is_empty() && !yes {
+        ui.note("without --dry-run this needs your consent: on a terminal it asks, elsewhere it needs --yes");
+    }
 }
 
 /// Asks for consent before anything is read from sources that a project must not choose alone.
@@ -102,6 +110,7 @@ pub(super) fn shown(name: &str, preview: &Preview) -> String {
         line("hidden text", &format!("{}: {}", hidden.path, hidden.rules.join(", ")));
     }
     files("loaded by other programs", &preview.loaded_by_others, &mut line);
+    files("only a pointer of git LFS, without the file", &preview.lfs_pointers, &mut line);
     for NestedSkill { path, name, tools, hooks, commands, .. } in &preview.nested {
         line("another skill inside", &format!("{name}, {path}"));
         can_do((tools, *hooks, *commands), &mut |title, what| line(&format!("  {title}"), what));

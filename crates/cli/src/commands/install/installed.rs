@@ -7,7 +7,7 @@ use prowess::install::{
 };
 use serde_json::{Value, json};
 
-use super::{report, verify};
+use super::{report, scope_option, verify};
 use crate::Outcome;
 use crate::error::CommandError;
 use crate::report::json::VERSION;
@@ -20,10 +20,12 @@ pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     for scope in [InstallScope::Project].into_iter().chain(user) {
         installer.settle(scope, &mut |what| report::progress(what, ui))?;
     }
-    let skills = installer.list()?;
+    let (skills, absent) = (installer.list()?, installer.list_not_locked()?);
     if json {
         let skills: Vec<Value> = skills.iter().map(value).collect();
-        ui.json(&json!({"version": VERSION, "installed": skills}))?;
+        let absent = absent.iter().map(|(scope, name)| json!({"name": name, "scope": scope.word()}));
+        let absent: Vec<Value> = absent.collect();
+        ui.json(&json!({"version": VERSION, "installed": skills, "not_installed": absent}))?;
         return Ok(Outcome::Fine);
     }
     let rows: Vec<[String; 4]> = skills.iter().map(row).collect();
@@ -46,7 +48,11 @@ pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
             }
         }
     }
+    for (scope, name) in &absent {
+        let _ = writeln!(text, "{}", not_installed(name, *scope));
+    }
     let _ = match skills.len() {
+        0 if !absent.is_empty() => Ok(()),
         0 => writeln!(text, "no skills are installed; install some with: prowess add SOURCE"),
         many => writeln!(text, "\n{} installed", count(many, "skill")),
     };
@@ -56,20 +62,26 @@ pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
 
 /// An installed skill in words: its name, its state unless that is as installed, its scope, its folder and source.
 fn row(skill: &InstalledSkill) -> [String; 4] {
-    let source = skill.locked.source.split_once('+').map_or("", |(_, place)| place);
+    let user = scope_option(skill.scope);
     let state = match state(skill) {
         "clean" if skill.is_clean() => String::new(),
         "clean" => {
             let clients: Vec<&str> = skill.clients.iter().map(|other| &*other.client).collect();
-            format!("not as installed for {}; see: prowess verify", clients.join(", "))
+            format!("not as installed for {}; see: prowess verify{user}", clients.join(", "))
         }
         other => other.to_owned(),
     };
     let name = skill.locked.upstream_name.as_deref();
     let name = name.map(|name| format!(", called {name} by its author")).unwrap_or_default();
-    let known = if skill.fetched { "" } else { ", says the lock; not fetched by you" };
-    let place = format!("{}, from {source}{known}{name}", report::place(&skill.path));
+    let origin = report::origin(&skill.locked, skill.fetched);
+    let place = format!("{}, from {origin}{name}", report::place(&skill.path));
     [skill.name.clone(), state, skill.scope.word().to_owned(), place]
+}
+
+/// The line of a skill that `skills.toml` names and the lock does not.
+pub(super) fn not_installed(name: &str, scope: InstallScope) -> String {
+    let sync = format!("prowess sync{}", scope_option(scope));
+    format!("{STRONG}{}{STRONG:#}  not installed; install it with: {sync}", clean(name))
 }
 
 /// An installed skill as JSON.
@@ -94,6 +106,8 @@ pub(super) fn value(skill: &InstalledSkill) -> Value {
         "reason": reason,
         "clients": clients,
         "source": skill.locked.source,
+        "source_path": skill.locked.path.as_ref().map(prowess::RelPath::as_str),
+        "requested": skill.locked.requested,
         "commit": skill.locked.commit,
         "digest": skill.locked.digest,
         "fetched": skill.fetched,

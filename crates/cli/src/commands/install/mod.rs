@@ -13,7 +13,7 @@ use std::path::Path;
 use prowess::Config;
 use prowess::env::{self, Environment};
 use prowess::install::{
-    InstallError, InstallErrorKind, InstallFolders, InstallLimit, InstallOptions, Installer,
+    InstallError, InstallErrorKind, InstallFolders, InstallLimit, InstallOptions, InstallScope, Installer,
 };
 
 use crate::Outcome;
@@ -78,12 +78,13 @@ fn installer(common: &Common) -> Result<Installer, CommandError> {
 impl From<InstallError> for CommandError {
     fn from(error: InstallError) -> Self {
         use InstallErrorKind as Kind;
+        let user = error.scope().map_or("", scope_option);
         let hint = match error.kind() {
             Kind::Exists => "give it another name with --as NAME, or replace what is there with --overwrite",
             Kind::Taken => "move it away, leave it alone with --keep, or replace it with --overwrite",
-            Kind::Edited => {
-                "keep the edits with --keep, or lose them with --overwrite; see them with: prowess verify"
-            }
+            Kind::Edited => &format!(
+                "keep the edits with --keep, or lose them with --overwrite; see them with: prowess verify{user}"
+            ),
             Kind::TooLarge => match error.limit() {
                 Some(InstallLimit::Files) => "raise the limit with --max-files N",
                 Some(InstallLimit::Bytes) => "raise the limit with --max-bytes N",
@@ -99,10 +100,21 @@ impl From<InstallError> for CommandError {
                 "name one by its path: --skill PATH; give the other another name: --skill PATH --as NAME"
             }
             Kind::Busy => "wait until it is done, or wait longer with --lock-timeout SECONDS",
-            Kind::OutOfDate => "update the lock with: prowess sync",
+            Kind::OutOfDate => &format!("update the lock with: prowess sync{user}"),
             _ => error.hint(),
         };
-        with_hint(&error, hint)
+        match (error.kind(), with_hint(&error, hint)) {
+            (Kind::OutOfDate, CommandError::Failed(failure)) => CommandError::OutOfDate(failure),
+            (_, failed) => failed,
+        }
+    }
+}
+
+/// The option that repeats a scope, as text after a command.
+pub(super) fn scope_option(scope: InstallScope) -> &'static str {
+    match scope {
+        InstallScope::Project => "",
+        InstallScope::User => " --user",
     }
 }
 

@@ -1,11 +1,11 @@
 //! The output of the commands that install skills: progress to stderr, results to stdout.
 
 use std::fmt::Write as _;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use prowess::install::{
-    Action, Change, InstallError, InstallScope, InstallSpec, Installer, LockedSkill, Prepared, Preview,
-    Progress, SyncSource,
+    Action, Change, Changes, ClientAction, ClientChange, InstallError, InstallScope, InstallSpec, Installer,
+    LockedSkill, Prepared, Preview, Progress, SyncSource,
 };
 use serde_json::{Value, json};
 
@@ -73,18 +73,19 @@ pub(super) fn source_line(source: &SyncSource) -> String {
 }
 
 /// Reports that one phase is done.
-pub(super) fn phase(done: &str, skills: usize, started: Instant, ui: &mut Ui) {
-    ui.note(&format!("{done} {} in {} ms", count(skills, "skill"), started.elapsed().as_millis()));
+pub(super) fn phase(done: &str, skills: usize, took: Duration, ui: &mut Ui) {
+    ui.note(&format!("{done} {} in {} ms", count(skills, "skill"), took.as_millis()));
 }
 
 /// Reports how many skills were installed and removed.
-pub(super) fn finished(changes: &[Change], started: Instant, ui: &mut Ui) {
-    let count = |wanted: fn(Action) -> bool| changes.iter().filter(|change| wanted(change.action)).count();
+pub(super) fn finished(changes: &Changes, started: Instant, ui: &mut Ui) {
+    let count =
+        |wanted: fn(Action) -> bool| changes.skills.iter().filter(|change| wanted(change.action)).count();
     let installed = count(|action| matches!(action, Action::Installed | Action::Updated));
     let removed = count(|action| action == Action::Removed);
     for (done, skills) in [("installed", installed), ("removed", removed)] {
         if skills > 0 {
-            phase(done, skills, started, ui);
+            phase(done, skills, started.elapsed(), ui);
         }
     }
 }
@@ -99,23 +100,25 @@ pub(super) fn previews(
 }
 
 /// Adds to previews what each skill would replace.
-pub(super) fn name_replaced(previews: &mut [(String, Preview)], planned: &[Change]) {
+pub(super) fn name_replaced(previews: &mut [(String, Preview)], planned: &Changes) {
     for (name, preview) in previews {
-        let lost = planned.iter().filter(|change| change.name == *name).flat_map(|change| &change.replaced);
+        let lost =
+            planned.skills.iter().filter(|change| change.name == *name).flat_map(|change| &change.replaced);
         preview.replaces = lost.map(|path| path.to_string_lossy().into_owned()).collect();
     }
 }
 
 /// Shows what was installed, and in a dry run what it could do.
 pub(super) fn added(
-    changes: &[Change],
-    previews: &[(String, Preview)],
+    changes: &Changes,
+    (previews, left_out): (&[(String, Preview)], Option<Value>),
     common: &Common,
     json: bool,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     if json {
         let skills: Vec<Value> = changes
+            .skills
             .iter()
             .map(|change| {
                 let mut value = value(change);
@@ -127,7 +130,7 @@ pub(super) fn added(
                 value
             })
             .collect();
-        return envelope(skills, common, ui);
+        return envelope((skills, left_out), changes, common, ui);
     }
     if common.dry_run {
         let text: String = previews.iter().map(|(name, preview)| consent::shown(name, preview)).collect();
@@ -138,20 +141,35 @@ pub(super) fn added(
 
 /// Shows what was changed.
 pub(super) fn changes(
-    changes: &[Change],
+    changes: &Changes,
     common: &Common,
     json: bool,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     if json {
-        return envelope(changes.iter().map(value).collect(), common, ui);
+        let skills = changes.skills.iter().map(value).collect();
+        return envelope((skills, None), changes, common, ui);
     }
     changes_as_text(changes, common, ui)
 }
 
-fn envelope(skills: Vec<Value>, common: &Common, ui: &mut Ui) -> Result<(), CommandError> {
-    let scope = common.scope().word();
-    ui.json(&json!({"version": VERSION, "scope": scope, "dry_run": common.dry_run, "skills": skills}))
+fn envelope(
+    (skills, left_out): (Vec<Value>, Option<Value>),
+    changes: &Changes,
+    common: &Common,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let mut value = json!({
+        "version": VERSION,
+        "scope": common.scope().word(),
+        "dry_run": common.dry_run,
+        "skills": skills,
+        "records": changes.records,
+    });
+    if let (Some(object), Some(left_out)) = (value.as_object_mut(), left_out) {
+        object.insert("left_out".to_owned(), left_out);
+    }
+    ui.json(&value)
 }
 
 fn value(change: &Change) -> Value {
@@ -166,14 +184,17 @@ fn value(change: &Change) -> Value {
         "commit": locked.commit,
         "digest": locked.digest,
         "fetched": change.fetched,
+        "recorded": change.recorded,
+        "newly_trusted": change.newly_trusted,
+        "clients": change.clients,
         "replaced": change.replaced,
         "left": change.left,
     })
 }
 
-fn changes_as_text(changes: &[Change], common: &Common, ui: &mut Ui) -> Result<(), CommandError> {
+fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<(), CommandError> {
     let mut text = String::new();
-    for change in changes {
+    for change in &changes.skills {
         let mark = match change.action {
             Action::Installed => "+",
             Action::Updated => "~",
@@ -195,6 +216,14 @@ fn changes_as_text(changes: &[Change], common: &Common, ui: &mut Ui) -> Result<(
             clean(&change.name),
             clean(&origin(&change.locked, change.fetched))
         );
+        if change.newly_trusted && change.action == Action::Unchanged {
+            let trusted = if common.dry_run { "would be trusted" } else { "trusted" };
+            let _ = writeln!(text, "  {trusted} as it is");
+        }
+        for ClientChange { client, action, path, .. } in &change.clients {
+            let done = client_words(*action, common.dry_run);
+            let _ = writeln!(text, "  {done} for {}: {}", clean(client), clean(&place(path)));
+        }
         for path in &change.replaced {
             let done = match (change.action, common.dry_run) {
                 (Action::Removed, false) => "deleted",
@@ -206,9 +235,9 @@ fn changes_as_text(changes: &[Change], common: &Common, ui: &mut Ui) -> Result<(
         }
         for left in &change.left {
             let path = place(&left.path);
-            let _ = match change.action {
-                Action::Removed => writeln!(text, "  left alone: {}", clean(&path)),
-                _ => writeln!(
+            let _ = match change.recorded {
+                false => writeln!(text, "  left alone: {}", clean(&path)),
+                true => writeln!(
                     text,
                     "  left alone, so {} does not get the skill: {}",
                     clean(&left.client),
@@ -217,15 +246,39 @@ fn changes_as_text(changes: &[Change], common: &Common, ui: &mut Ui) -> Result<(
             };
         }
     }
-    if changes.is_empty() {
+    for file in &changes.records {
+        let wrote = if common.dry_run { "would write" } else { "wrote" };
+        let _ = writeln!(text, "{wrote} {}", clean(&place(file)));
+    }
+    if changes.skills.is_empty() {
         text.push_str("no skills are installed here\n");
-    } else if changes.iter().all(|change| change.action == Action::Unchanged && change.left.is_empty()) {
+    } else if changes.records.is_empty() && changes.skills.iter().all(is_unchanged) {
         text.push_str("everything is as it should be\n");
     }
     if common.dry_run {
         text.push_str("nothing was changed\n");
     }
     ui.print(&text)
+}
+
+/// Whether nothing happened to a skill, here and for every client.
+fn is_unchanged(change: &Change) -> bool {
+    change.action == Action::Unchanged
+        && !change.newly_trusted
+        && change.clients.is_empty()
+        && change.left.is_empty()
+}
+
+/// What was done for a client, or would be.
+fn client_words(action: ClientAction, dry_run: bool) -> &'static str {
+    match (action, dry_run) {
+        (ClientAction::Linked, false) => "linked",
+        (ClientAction::Linked, true) => "would link",
+        (ClientAction::Copied, false) => "copied",
+        (ClientAction::Copied, true) => "would copy",
+        (_, false) => "removed",
+        (_, true) => "would remove",
+    }
 }
 
 /// Where a skill comes from, in short. A source that only the lock names is shown as such.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use prowess::install::{Change, Edits, InstallError, InstallErrorKind, Installer, Preview, SyncOptions};
+use prowess::install::{Changes, Edits, InstallError, InstallErrorKind, Installer, Preview, SyncOptions};
 
 use super::{consent, installer, report, with_hint};
 use crate::Outcome;
@@ -14,7 +14,7 @@ use crate::ui::Ui;
 const MAX_PLANS: usize = 5;
 
 /// The changes, and the preview of each skill that the user had to accept.
-type Done = (Vec<Change>, Vec<(String, Preview)>);
+type Done = (Changes, Vec<(String, Preview)>);
 
 /// Runs the command.
 pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -30,9 +30,10 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     (options.locked, options.frozen) = (args.locked, args.frozen);
     (options.fetch_only, options.lock_only) = (args.fetch_only, args.lock_only);
     options.install = args.installing.options();
+    installer.check_request(args.installing.common.scope(), &options.install, None)?;
     for left in (0..MAX_PLANS).rev() {
         if let Some((changes, previews)) = once(args, &installer, options.clone(), (left == 0, json), ui)? {
-            report::added(&changes, &previews, &args.installing.common, json, ui)?;
+            report::added(&changes, (&previews, None), &args.installing.common, json, ui)?;
             break;
         }
     }
@@ -41,16 +42,19 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
 
 /// An error with the hint that fits `sync`: what to do is in `skills.toml` or in other options than those of `add`.
 fn explained(error: InstallError, args: &Sync) -> CommandError {
+    let entry = error.entry().unwrap_or("of this source");
     let hint = match error.kind() {
         InstallErrorKind::Exists => "move it away, or replace it with --overwrite",
         InstallErrorKind::Offline if args.frozen => {
             "fetch it first with: prowess sync --fetch-only; or use --locked in place of --frozen"
         }
         InstallErrorKind::Offline => "run the command again without --offline",
-        InstallErrorKind::Ambiguous => {
-            "say in skills.toml which one: skill = \"NAME\" beside git or source, or its own folder as path"
+        InstallErrorKind::Ambiguous => &format!(
+            "say in skills.toml which one: skill = \"NAME\" in the entry {entry}; of a folder, its own folder as path"
+        ),
+        InstallErrorKind::SameName => {
+            &format!("say in skills.toml which one: its folder as path in the entry {entry}")
         }
-        InstallErrorKind::SameName => "say in skills.toml which one: its folder as path",
         _ => return error.into(),
     };
     with_hint(&error, hint)
@@ -77,7 +81,7 @@ fn once(
     drop(bar);
     let skills = skills.map_err(|error| explained(error, args))?;
     if fetching > 0 {
-        report::phase("fetched", fetching, started, ui);
+        report::phase("fetched", fetching, started.elapsed(), ui);
     }
     let mut new = Vec::new();
     if !args.fetch_only && !args.lock_only && !skills.is_empty() {
@@ -94,6 +98,8 @@ fn once(
         if !args.installing.common.dry_run {
             // A lock that came with a repository is not the user's consent.
             consent::ask(&new, args.installing.yes, ui)?;
+        } else {
+            consent::would_ask(&new, args.installing.yes, ui);
         }
         options.install.accepted = true;
     }

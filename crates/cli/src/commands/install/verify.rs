@@ -8,7 +8,8 @@ use prowess::install::{
 };
 use serde_json::json;
 
-use super::{installer, report};
+use super::installed::not_installed;
+use super::{installer, report, scope_option};
 use crate::Outcome;
 use crate::args::Verify;
 use crate::error::{CommandError, Failure};
@@ -19,8 +20,10 @@ use crate::ui::{Cell, Column, STRONG, Table, Ui, clean, count};
 pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let installer = installer(&args.common)?;
     installer.settle(args.common.scope(), &mut |what| report::progress(what, ui))?;
-    let mut skills = installer.verify(args.common.scope())?;
-    let mut absent = installer.not_locked(args.common.scope())?;
+    let scope = args.common.scope();
+    let mut skills = installer.verify(scope)?;
+    let mut absent = installer.not_locked(scope)?;
+    let has_records = args.common.user || installer.has_records(scope)?;
     let is_known = |name: &String| skills.iter().any(|skill| skill.name == *name) || absent.contains(name);
     if let Some(name) = args.names.iter().find(|name| !is_known(name)) {
         let hint = "list what is installed with: prowess list --installed";
@@ -36,17 +39,22 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         ui.json(&json!({"version": VERSION, "skills": skills, "not_installed": absent, "summary": summary}))?;
     } else {
         let mut text = match ui.columns() {
-            Some(columns) => screen(&skills, &absent, columns),
-            None => skills.iter().map(lines).chain(absent.iter().map(|name| not_installed(name))).collect(),
+            Some(columns) => screen(&skills, (&absent, scope), columns),
+            None => {
+                let absent = absent.iter().map(|name| format!("{}\n", not_installed(name, scope)));
+                skills.iter().map(lines).chain(absent).collect()
+            }
         };
         let of = count(skills.len() + absent.len(), "skill");
-        if wrong == 0 {
+        if wrong == 0 && !has_records {
+            let folder = report::place(&installer.folders().project);
+            let _ = writeln!(text, "there is no skills.toml for this folder: {}", clean(&folder));
+        } else if wrong == 0 {
             let _ = writeln!(text, "{of} as installed");
         } else if changed == 0 {
             let _ = writeln!(text, "{wrong} of {of} not installed");
         } else {
-            let user = if args.common.user { " --user" } else { "" };
-            let restore = format!("prowess sync --overwrite{user}");
+            let restore = format!("prowess sync --overwrite{}", scope_option(scope));
             let _ = writeln!(text, "{wrong} of {of} not as installed; restore with: {restore}");
         }
         ui.print(&text)?;
@@ -55,7 +63,7 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
 }
 
 /// What became of each skill, as a table for a terminal.
-fn screen(skills: &[InstalledSkill], absent: &[String], columns: usize) -> String {
+fn screen(skills: &[InstalledSkill], (absent, scope): (&[String], InstallScope), columns: usize) -> String {
     let mut table = Table::new(vec![Column::text("skill"), Column::text("state"), Column::text("folder")]);
     for skill in skills {
         let state = match &skill.state {
@@ -75,14 +83,10 @@ fn screen(skills: &[InstalledSkill], absent: &[String], columns: usize) -> Strin
         }
     }
     for name in absent {
-        let what = Cell::faint("install it with: prowess sync");
+        let what = Cell::faint(&format!("install it with: prowess sync{}", scope_option(scope)));
         table.row(vec![Cell::strong(name), Cell::new("not installed"), what]);
     }
     table.screen(columns)
-}
-
-fn not_installed(name: &str) -> String {
-    format!("{STRONG}{}{STRONG:#}  not installed; install it with: prowess sync\n", clean(name))
 }
 
 /// What is wrong with a skill, in lines; none when nothing is.
@@ -97,8 +101,7 @@ fn lines(skill: &InstalledSkill) -> String {
             let _ = writeln!(text, "  changed: {}", clean(reason));
         }
         InstalledState::Edited(files) if files.is_empty() => {
-            let user = if skill.scope == InstallScope::User { " --user" } else { "" };
-            let learn = format!("prowess sync --fetch-only{user}");
+            let learn = format!("prowess sync --fetch-only{}", scope_option(skill.scope));
             let _ = writeln!(text, "  changed; to see which files, fetch what was installed: {learn}");
         }
         InstalledState::Edited(files) => {
@@ -128,7 +131,7 @@ fn changes(files: &[(String, FileChange)], indent: &str, text: &mut String) {
 }
 
 /// The word for a change of a file.
-pub(super) fn word(change: FileChange) -> &'static str {
+pub(in crate::commands) fn word(change: FileChange) -> &'static str {
     match change {
         FileChange::Changed => "changed",
         FileChange::Mode => "mode",

@@ -102,7 +102,8 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         Some(columns) => page.screen(columns),
         None => page.lines(),
     };
-    let totals = page::Totals { listed, left_out: left_out_states, filtered, prompt_tokens, said: &said };
+    let (left_out, said, origins) = (left_out_states, &said, &origins);
+    let totals = page::Totals { listed, left_out, filtered, prompt_tokens, said, origins };
     page.totals(&totals, &mut text);
     if let Some(clients) = page.clients(ui) {
         let _ = writeln!(text, "{}", clean(&clients));

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 use prowess::env::Environment;
+use prowess::install::Origins;
 use prowess::library::clients::{self, Client};
 use prowess::library::config::SessionConfig;
 use prowess::text::collapse;
@@ -39,6 +40,7 @@ pub(super) struct Totals<'p> {
     pub(super) filtered: usize,
     pub(super) prompt_tokens: Option<usize>,
     pub(super) said: &'p SessionConfig,
+    pub(super) origins: &'p Origins,
 }
 
 impl Page<'_> {
@@ -112,7 +114,7 @@ impl Page<'_> {
 
     /// The lines below: how many skills there are in each state, and what to do about it.
     pub(super) fn totals(&self, totals: &Totals<'_>, text: &mut String) {
-        let Totals { listed, left_out, filtered, prompt_tokens, said } = totals;
+        let Totals { listed, left_out, filtered, prompt_tokens, said, origins } = totals;
         let (registry, places) = (self.registry, &self.args.places);
         let options = places.options();
         let options = clean(&options);
@@ -132,7 +134,7 @@ impl Page<'_> {
                 .filter(|candidate| candidate.obstacle == Some(Obstacle::Untrusted))
                 .partition(|candidate| advice::never(candidate, registry).is_some());
             if !untrusted.is_empty() {
-                let trust = trust_hint(untrusted.iter().copied(), places);
+                let trust = trust_hint(untrusted.iter().copied(), registry, origins, places);
                 let _ = match registry.client() {
                     Some(_) => write!(text, "; prowess serve withholds {} not trusted: ", untrusted.len()),
                     None => write!(text, "; {} not trusted: ", untrusted.len()),

@@ -138,7 +138,7 @@ fn reload(args: Serve, registry: &Registry) -> Reload {
             return Ok(Reloaded::Stop);
         }
         let (registry, options) = library(&args).map_err(|error| match error {
-            CommandError::Failed(failure) => failure.sentence(),
+            CommandError::Failed(failure) | CommandError::OutOfDate(failure) => failure.sentence(),
             CommandError::ClosedPipe => "the output is closed".to_owned(),
         })?;
         let now = problems(&registry);

@@ -26,8 +26,19 @@ pub(crate) fn edits_of(
 /// The error for edits that would be lost.
 pub(super) fn edited(place: &Place, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
     let path = place.skill(&old.name);
-    let files = named(edits_of(&path, old, how.listing).unwrap_or_default());
-    let message = format!("this skill was edited after it was installed: {}{files}", shown(&path));
+    let message = if let Ok(to) = std::fs::read_link(&path) {
+        format!(
+            "this skill was replaced by a link after it was installed: {} to {}",
+            shown(&path),
+            shown(&to)
+        )
+    } else if let Err(error) = manifest_of(&path) {
+        let reason = error.with_cause();
+        format!("this skill cannot be compared with what was installed: {}: {reason}", old.name)
+    } else {
+        let files = named(edits_of(&path, old, how.listing).unwrap_or_default());
+        format!("this skill was edited after it was installed: {}{files}", shown(&path))
+    };
     InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them")
 }
 

@@ -15,14 +15,14 @@ use self::edits::edited;
 pub(super) use self::edits::named;
 pub(crate) use self::edits::{edits_of, unknown};
 pub(super) use self::made::Made;
-pub(crate) use self::names::same_name;
 use self::names::{Names, ordered_twice};
-use super::change::{Action, Change, Edits};
+pub(crate) use self::names::{check_installable, same_name};
+use super::change::{Action, Change, Changes, Edits};
 use super::error::{InstallError, InstallErrorKind};
 use super::links::{AcceptedSkills, end_trust, links};
 use super::modes::is_tree;
 use super::records::{
-    FetchLog, LinkMode, LockedSkill, Place, Records, SKILLS_FOLDER, WantedSkill, check_folder_name,
+    FetchLog, LinkMode, LockedSkill, Place, Records, SKILLS_FOLDER, WantedSkill, not_locked,
 };
 use super::target::{Accepted, Dir, State, Transaction, state_of};
 use super::tree::{SkillTree, TreeSkill};
@@ -76,7 +76,7 @@ pub(crate) fn apply(
     mut records: Records,
     orders: &[Order],
     how: &Orders<'_>,
-) -> Result<Vec<Change>, InstallError> {
+) -> Result<Changes, InstallError> {
     let mut made = Made::default();
     let making = how.files && orders.iter().any(|order| matches!(order, Order::Install(_)));
     if making {
@@ -114,8 +114,12 @@ pub(crate) fn apply(
                 Some(locked) => changed(place, locked.clone(), Action::Unchanged),
                 None => return Err(unknown(place, name, &before)),
             },
-            Order::Remove(name) if before.get(name).is_none() => return Err(unknown(place, name, &before)),
-            Order::Remove(name) => remove(place, &mut records, dir.as_ref(), name, how, &mut transaction)?,
+            Order::Remove(name) if before.get(name).is_none() && records.wanted.get(name).is_none() => {
+                return Err(unknown(place, name, &before));
+            }
+            Order::Remove(name) => {
+                remove(place, &mut records, (dir.as_ref(), &accepted), name, how, &mut transaction)?
+            }
         };
         done.push(change);
     }
@@ -128,22 +132,43 @@ pub(crate) fn apply(
     // A folder without any records stays without them when there is nothing to record.
     let nothing =
         records.lock_text.is_none() && records.lock.skills().is_empty() && records.wanted_text.is_none();
-    if how.records && !nothing {
+    let mut written = Vec::new();
+    if !nothing {
         let (wanted, lock) = (records.wanted.to_text(), records.lock.to_text());
-        transaction.write(place.wanted_file(), records.wanted_text, wanted, place.within());
-        transaction.write(place.lock_file(), records.lock_text, lock, place.within());
+        for (file, before, after) in
+            [(place.wanted_file(), records.wanted_text, wanted), (place.lock_file(), records.lock_text, lock)]
+        {
+            if before.as_deref() == Some(&*after) {
+                continue;
+            }
+            written.push(file.clone());
+            if how.records {
+                transaction.write(file, before, after, place.within());
+            }
+        }
     }
     let nothing = transaction.is_empty();
     transaction.commit()?;
     if !nothing {
         made.keep();
     }
-    Ok(done)
+    Ok(Changes { skills: done, records: written })
 }
 
 pub(super) fn changed(place: &Place, locked: LockedSkill, action: Action) -> Change {
     let (name, path) = (locked.name.clone(), place.skill(&locked.name));
-    Change { name, action, path, locked, fetched: false, replaced: Vec::new(), left: Vec::new() }
+    Change {
+        name,
+        action,
+        path,
+        locked,
+        fetched: false,
+        recorded: true,
+        newly_trusted: false,
+        clients: Vec::new(),
+        replaced: Vec::new(),
+        left: Vec::new(),
+    }
 }
 
 fn install(
@@ -155,10 +180,7 @@ fn install(
     transaction: &mut Transaction<'_>,
 ) -> Result<Change, InstallError> {
     let name = &*new.locked.name;
-    check_folder_name(name).map_err(|reason| {
-        let message = format!("a skill cannot be installed under this name: {name}: {reason}");
-        InstallError::new(InstallErrorKind::Request, message, "give it another name")
-    })?;
+    check_installable(name)?;
     names.take(name)?;
     let there = dir.map(|dir| state(dir, name)).transpose()?.flatten();
     let old = records.lock.get(name).cloned();
@@ -217,11 +239,12 @@ fn install(
             transaction.accept(accepted);
         }
     }
+    let newly_trusted = how.accepted && !accepted.has(&place.skill(name), &new.locked.digest);
     records.lock.insert(new.locked.clone());
     if let Some(wanted) = &new.wanted {
         records.wanted.insert(name, wanted.clone());
     }
-    Ok(Change { replaced, ..changed(place, new.locked.clone(), action) })
+    Ok(Change { replaced, newly_trusted, ..changed(place, new.locked.clone(), action) })
 }
 
 /// Whether a tree at a path is what was installed there last: what the user accepted there. Without an approval, every
@@ -233,12 +256,18 @@ fn was_installed(accepted: Option<&str>, there: &str, how: &Orders<'_>) -> bool 
 fn remove(
     place: &Place,
     records: &mut Records,
-    dir: Option<&Dir>,
+    (dir, accepted): (Option<&Dir>, &AcceptedSkills),
     name: &str,
     how: &Orders<'_>,
     transaction: &mut Transaction<'_>,
 ) -> Result<Change, InstallError> {
-    let Some(old) = records.lock.get(name).cloned() else { return Err(unknown(place, name, &records.lock)) };
+    let accepted = accepted.digest_in(&place.skill(name));
+    let old = match (records.lock.get(name), records.wanted.get(name)) {
+        (Some(old), _) => old.clone(),
+        // It was never installed, or the lock was lost: then the approval says what was installed.
+        (None, Some(wanted)) => not_locked(name, wanted, accepted),
+        (None, None) => return Err(unknown(place, name, &records.lock)),
+    };
     let there = dir.map(|dir| state(dir, name)).transpose()?.flatten();
     let mut replaced = Vec::new();
     let action = match &there {
@@ -264,7 +293,7 @@ fn remove(
     }
     records.lock.remove(name);
     records.wanted.remove(name);
-    Ok(Change { replaced, ..changed(place, old, action) })
+    Ok(Change { replaced, recorded: false, ..changed(place, old, action) })
 }
 
 /// What the user accepts with a skill in a folder: the skill, and the skills inside it.

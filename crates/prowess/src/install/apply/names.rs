@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{NewSkill, Order};
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::records::{SkillsLock, folder_key};
+use crate::install::records::{SkillsLock, check_folder_name, folder_key};
 use crate::install::target::Dir;
 
 /// Two skills that would be installed under one name.
@@ -13,6 +13,14 @@ pub(super) fn ordered_twice(orders: &[Order]) -> Option<(&NewSkill, &NewSkill)> 
     orders.iter().find_map(|order| match order {
         Order::Install(new) => Some((names.insert(folder_key(&new.locked.name), &**new)?, &**new)),
         _ => None,
+    })
+}
+
+/// An error when no skill can be installed under a name.
+pub(crate) fn check_installable(name: &str) -> Result<(), InstallError> {
+    check_folder_name(name).map_err(|reason| {
+        let message = format!("a skill cannot be installed under this name: {name}: {reason}");
+        InstallError::new(InstallErrorKind::Request, message, "give it another name")
     })
 }
 

@@ -257,8 +257,9 @@ impl Fetcher {
                     likely.iter().filter_map(|folder| files_of(repository, &folder.path, limits).ok());
                 files.flat_map(|(files, _)| files).map(|planned| planned.item.id).collect()
             };
+            let links = repository.has_wanted();
             repository.load(ids, ahead, limit)?;
-            if !repository.has_wanted() {
+            if !links && !repository.has_wanted() {
                 return Ok(());
             }
         }

@@ -7,13 +7,16 @@ use crate::install::error::InstallError;
 use crate::install::spec::InstallSpec;
 
 impl Fetcher {
-    /// The skills that each of several sources names, in their order. `opening` is called for each source by its index.
+    /// The skills that each of several entries of `skills.toml` names, in their order. `opening` is called for each source by its index.
     pub(crate) fn take_each(
         &self,
-        asked: &[&InstallSpec],
+        asked: &[(&str, &InstallSpec)],
         opening: &mut dyn FnMut(usize),
     ) -> Result<Vec<Vec<FetchedSkill>>, InstallError> {
-        let located = asked.iter().map(|spec| self.locate(spec)).collect::<Result<Vec<_>, _>>()?;
+        let mut located = Vec::with_capacity(asked.len());
+        for (name, spec) in asked {
+            located.push(self.locate(spec).map_err(|error| error.in_entry(name))?);
+        }
         let mut taken: Vec<(usize, Vec<FetchedSkill>)> = Vec::new();
         for (at, first) in located.iter().enumerate() {
             if taken.iter().any(|(done, _)| *done == at) {
@@ -24,7 +27,7 @@ impl Fetcher {
             for (at, _) in &group {
                 opening(*at);
             }
-            taken.extend(self.take_group(&group)?);
+            taken.extend(self.take_group(asked, &group)?);
         }
         taken.sort_by_key(|(at, _)| *at);
         Ok(taken.into_iter().map(|(_, skills)| skills).collect())
@@ -33,6 +36,7 @@ impl Fetcher {
     /// The skills that sources in one place name. What must be fetched of them is fetched in one request.
     fn take_group(
         &self,
+        asked: &[(&str, &InstallSpec)],
         group: &[(usize, &Located<'_>)],
     ) -> Result<Vec<(usize, Vec<FetchedSkill>)>, InstallError> {
         let Some((_, first)) = group.first() else { return Ok(Vec::new()) };
@@ -49,8 +53,12 @@ impl Fetcher {
         }
         let (mut source, mut chosen) = (String::new(), Vec::new());
         for (at, located) in group {
-            let found = self.find_in(place, located)?;
-            for index in found.choose(&[], false)? {
+            let named = |error: InstallError| match asked.get(*at) {
+                Some((name, _)) => error.in_entry(name),
+                None => error,
+            };
+            let found = self.find_in(place, located).map_err(named)?;
+            for index in found.choose(&[], false).map_err(named)? {
                 chosen.extend(found.skills.get(index).map(|skill| (*at, skill.clone())));
             }
             (place, source) = (found.place, found.source);

@@ -111,16 +111,20 @@ impl Installer {
 
     /// All installed skills, sorted by scope, then by organisation and name.
     pub fn list(&self) -> Result<Vec<InstalledSkill>, InstallError> {
-        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let user = self.folders().user.as_deref();
-        // The user's own folder is not a project.
-        let own = user.is_some_and(|user| real(user) == real(&self.folders().project));
-        let mut skills = if own { Vec::new() } else { self.verify(InstallScope::Project)? };
-        if user.is_some() {
-            skills.extend(self.verify(InstallScope::User)?);
+        let mut skills = Vec::new();
+        for scope in self.listed_scopes() {
+            skills.extend(self.verify(scope)?);
         }
         skills.sort_by(|a, b| (a.scope, &a.org, &a.name).cmp(&(b.scope, &b.org, &b.name)));
         Ok(skills)
+    }
+
+    /// The scopes whose skills are listed. The user's own folder is not a project.
+    pub(super) fn listed_scopes(&self) -> impl Iterator<Item = InstallScope> + use<> {
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let user = self.folders().user.as_deref();
+        let own = user.is_some_and(|user| real(user) == real(&self.folders().project));
+        self.scopes().filter(move |scope| !own || *scope == InstallScope::User)
     }
 
     /// Installs a skill by its reference, optionally under another name. Returns its folder.

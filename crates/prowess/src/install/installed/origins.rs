@@ -6,16 +6,21 @@ use std::sync::Arc;
 
 use prowess_core::{Candidate, Location};
 
+use crate::install::apply::edits_of;
 use crate::install::error::InstallError;
 use crate::install::installer::Installer;
 use crate::install::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER};
+use crate::install::store::Store;
 use crate::install::target::{Dir, State, state_of};
+use crate::install::tree::FileChange;
 
 /// The entries in the locks of a project and of its user, by the folders of the skills.
 #[derive(Debug, Default)]
 pub struct Origins {
     by_folder: BTreeMap<String, Arc<InstalledOrigin>>,
     unread: Vec<InstallError>,
+    /// Where the files of installed skills are stored.
+    store: PathBuf,
 }
 
 /// Where one installed skill came from.
@@ -36,7 +41,7 @@ impl Installer {
     /// Where the skills of the project and of the user came from. A lock that cannot be read is not an error here: see
     /// [`Origins::unread`].
     pub fn origins(&self) -> Origins {
-        let mut origins = Origins::default();
+        let mut origins = Origins { store: self.folders().store.clone(), ..Origins::default() };
         for scope in self.scopes() {
             if let Err(error) = self.place(scope).and_then(|place| self.add_origins(&place, &mut origins)) {
                 origins.unread.push(error);
@@ -77,6 +82,13 @@ impl Origins {
         }
         let mut places = [&skill.entry.origin.location].into_iter().chain(&skill.also_at);
         places.find_map(|place| self.at(place))
+    }
+
+    /// The files of an installed skill that differ from what was installed; none when that is not known. This reads all
+    /// of them.
+    pub fn edits(&self, origin: &InstalledOrigin) -> Option<Vec<(String, FileChange)>> {
+        let store = Store::at(self.store.clone());
+        edits_of(&origin.path, &origin.locked, &|digest| store.listing(digest))
     }
 
     fn at(&self, skill_file: &Location) -> Option<&InstalledOrigin> {

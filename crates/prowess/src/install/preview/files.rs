@@ -127,6 +127,8 @@ const LOADED_FOLDERS: [&str; 25] = [
     ".windsurf",
     ".zed",
 ];
+/// The beginning of a file in place of one that git LFS keeps elsewhere.
+pub(super) const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 /// The extensions of files that count as text whatever bytes are in them.
 const TEXTS: [&str; 12] =
     ["csv", "htm", "html", "json", "jsonl", "markdown", "md", "mdx", "toml", "txt", "yaml", "yml"];

@@ -38,6 +38,8 @@ pub struct Preview {
     pub hidden: Vec<HiddenText>,
     /// Files that other programs load by themselves.
     pub loaded_by_others: Vec<String>,
+    /// Pointers of git LFS: the files that they stand for are not installed.
+    pub lfs_pointers: Vec<String>,
     /// Skills inside of it, which agents find too.
     pub nested: Vec<NestedSkill>,
     /// Other skills with similar names: installed ones, those of the project and of the user, and those that would be
@@ -104,6 +106,9 @@ impl Preview {
             if files::is_loaded_by_others(path) {
                 preview.loaded_by_others.push(path.to_owned());
             }
+            if bytes.starts_with(files::LFS_POINTER) {
+                preview.lfs_pointers.push(path.to_owned());
+            }
             let mut rules = Vec::new();
             if FILE_NAMES.contains(&file.path.file_name()) {
                 let Said { nested, hidden } = Said::of(path, name, bytes);
@@ -132,7 +137,8 @@ impl Preview {
 
     /// Whether the user should look at something before accepting it.
     pub fn is_remarkable(&self) -> bool {
-        let lists = [&self.executables, &self.tools, &self.loaded_by_others, &self.looks_like];
+        let lists =
+            [&self.executables, &self.tools, &self.loaded_by_others, &self.lfs_pointers, &self.looks_like];
         let places = [&self.shadows, &self.installed_as, &self.replaces];
         self.hooks
             || self.commands

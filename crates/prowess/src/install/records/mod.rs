@@ -12,4 +12,4 @@ pub(crate) use place::{Place, Records};
 pub use skills_lock::{LOCK_FILE, LockedSkill, SkillsLock};
 pub(crate) use skills_lock::{check_folder_name, folder_key};
 pub use skills_toml::{LinkMode, SKILLS_FILE, SkillsToml, WantedSkill};
-pub(crate) use wanted::{fits, is_meant, new_skill, org_of, recorded, relative, spec_of};
+pub(crate) use wanted::{fits, is_meant, new_skill, not_locked, org_of, recorded, relative, spec_of};

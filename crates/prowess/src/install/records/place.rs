@@ -255,7 +255,8 @@ impl Place {
         let client = clients::client(id).ok_or_else(|| {
             let near = similar(id, CLIENTS.iter().map(|client| client.id));
             let hint = if near.is_empty() {
-                "the ids of clients are in the help of prowess list".to_owned()
+                let ids: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
+                format!("the clients are: {}", ids.join(", "))
             } else {
                 format!("did you mean {}?", near.join(" or "))
             };

@@ -85,6 +85,19 @@ pub(crate) fn new_skill(tree: SkillTree, locked: LockedSkill, wanted: Option<Wan
     NewSkill { tree, locked, wanted, declared_name }
 }
 
+/// What is known of a skill that `skills.toml` names and the lock does not: its source, and the digest that the user
+/// accepted.
+pub(crate) fn not_locked(name: &str, wanted: &WantedSkill, accepted: Option<&str>) -> LockedSkill {
+    let (source, path) = match (&wanted.git, &wanted.path) {
+        (Some(git), path) => (format!("git+{git}"), path.as_ref()),
+        (None, Some(path)) if wanted.text.is_none() => (format!("path+{path}"), None),
+        (None, path) => (wanted.text.clone().unwrap_or_default(), path.as_ref()),
+    };
+    let path = path.and_then(|path| RelPath::parse(path).ok());
+    let digest = accepted.unwrap_or_default().to_owned();
+    LockedSkill { name: name.to_owned(), source, path, digest, ..LockedSkill::default() }
+}
+
 /// The spec of an entry of `skills.toml`. Paths in it are relative to the file's folder.
 pub(crate) fn spec_of(place: &Place, name: &str, wanted: &WantedSkill) -> Result<InstallSpec, InstallError> {
     let refused = |reason: String| {
@@ -186,10 +199,8 @@ pub(crate) fn org_of(locked: &LockedSkill) -> Option<String> {
 
 /// Whether a reference refers to a skill: it was installed by it, or has that name and organisation.
 pub(crate) fn is_meant(locked: &LockedSkill, skill: &SkillRef) -> bool {
-    match &locked.reference {
-        Some(reference) => *reference == skill.full_name(),
-        None => locked.name == skill.name && org_of(locked).as_deref() == Some(&*skill.org),
-    }
+    locked.reference.as_ref() == Some(&skill.full_name())
+        || locked.name == skill.name && org_of(locked).as_deref() == Some(&*skill.org)
 }
 
 /// A path relative to a folder, with `/` between its parts.

@@ -55,7 +55,13 @@ pub(crate) fn state_of(dir: &Dir, name: &str) -> io::Result<Option<State>> {
             Ok(files) if files.left_out.is_empty() => {
                 digests::of_tree(&files).map_or(State::Other, State::Tree)
             }
-            // A folder that cannot be read may contain anything, so this is an error.
+            // What this user may not read is not what was installed, and may be replaced only on request.
+            Err(SourceError { kind: SourceErrorKind::Io(error), .. })
+                if error.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                State::Other
+            }
+            // A folder that cannot be read for another reason may contain anything, so this is an error.
             Err(SourceError { kind: SourceErrorKind::Io(error), .. }) => return Err(error),
             Ok(_) | Err(_) => State::Other,
         }),

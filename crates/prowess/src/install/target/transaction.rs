@@ -172,11 +172,14 @@ impl<'b> Transaction<'b> {
         if !self.folders.contains_key(path) {
             let failed = |error| InstallError::io("open the folder of skills", path, error);
             let dir = Dir::open_real(path).map_err(failed)?;
+            // They are recorded beside the journal, in the folder of the user's state.
+            let state = self.books.journal.parent().unwrap_or(&self.books.journal);
+            let unrecorded = |error| InstallError::io("write to the folder of the state", state, error);
             let stages = match &mut self.stages {
                 Some(stages) => stages,
-                none => none.insert(Stages::load(&self.books.journal).map_err(failed)?),
+                none => none.insert(Stages::load(&self.books.journal).map_err(unrecorded)?),
             };
-            stages.add(path.join(&self.journal.stage)).map_err(failed)?;
+            stages.add(path.join(&self.journal.stage)).map_err(unrecorded)?;
             let stage = dir.make(&self.journal.stage).map_err(failed)?;
             self.folders.insert(path.to_owned(), (dir, stage));
         }

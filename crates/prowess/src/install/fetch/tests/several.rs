@@ -63,7 +63,8 @@ fn several_sources_of_one_version_are_fetched_once() {
     let local = InstallSpec::of(InstallPlace::Folder(world.path("local/c")));
     let specs = [spec("b", None), spec("a", Some("v1")), local, spec("a", None), spec("b", Some("v1"))];
     let mut opened = Vec::new();
-    let taken = fetcher.take_each(&specs.each_ref(), &mut |at| opened.push(at)).unwrap();
+    let taken =
+        fetcher.take_each(&specs.each_ref().map(|spec| ("name", spec)), &mut |at| opened.push(at)).unwrap();
     let names: Vec<&str> = taken.iter().map(|skills| skills[0].name.as_str()).collect();
     assert_eq!((names, opened), (vec!["b", "a", "c", "a", "b"], vec![0, 3, 1, 4, 2]));
     assert_eq!(*git.fetches.lock().unwrap(), ["Default", "Named(\"v1\")"]);

@@ -1,0 +1,67 @@
+//! [`ClientDifference`]: what clients have that is not as it should be.
+
+use std::path::PathBuf;
+
+use prowess_core::Manifest;
+
+use super::folders::client_folders;
+use crate::env::Environment;
+use crate::install::apply::edits_of;
+use crate::install::error::InstallError;
+use crate::install::records::{Place, Records};
+use crate::install::target::State;
+use crate::install::tree::FileChange;
+
+/// A client that does not have an installed skill as it should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClientDifference {
+    /// The client.
+    pub client: String,
+    /// Where it looks for the skill.
+    pub path: PathBuf,
+    /// What is there instead.
+    pub state: ClientState,
+}
+
+/// What is at the path where a client looks for an installed skill.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientState {
+    /// Nothing.
+    Missing,
+    /// A copy in which these files differ from what was installed; none are named when that is not known.
+    Edited(Vec<(String, FileChange)>),
+    /// Something else: another link, a link where there should be a copy, a folder where there should be a link.
+    Other,
+}
+
+/// The clients that do not have installed skills as they should, by the names of the skills.
+pub(in crate::install) fn differences(
+    place: &Place,
+    records: &Records,
+    environment: &Environment,
+    listing: &dyn Fn(&str) -> Option<Manifest>,
+) -> Result<Vec<(String, ClientDifference)>, InstallError> {
+    let copies = records.wanted.link().copies();
+    let mut found = Vec::new();
+    for folder in client_folders(place, records, environment, None)? {
+        for locked in records.lock.skills() {
+            let there = folder.state(&locked.name)?;
+            if folder.is_fine(there.as_ref(), place, locked, copies) {
+                continue;
+            }
+            let path = folder.folder.join(&locked.name);
+            let state = match there {
+                None => ClientState::Missing,
+                Some(State::Tree(_) | State::Other) if copies && !path.is_symlink() => {
+                    ClientState::Edited(edits_of(&path, locked, listing).unwrap_or_default())
+                }
+                Some(_) => ClientState::Other,
+            };
+            let client = folder.client.clone();
+            found.push((locked.name.clone(), ClientDifference { client, path, state }));
+        }
+    }
+    Ok(found)
+}

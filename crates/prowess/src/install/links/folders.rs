@@ -1,0 +1,87 @@
+//! [`ClientFolder`]: a folder in which a client looks for skills, and what is there.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use crate::env::Environment;
+use crate::install::apply::{Made, open, state};
+use crate::install::error::InstallError;
+use crate::install::records::{LockedSkill, Place, Records, SKILLS_FOLDER};
+use crate::install::target::{Dir, State};
+
+/// The folder in which a client looks for skills.
+pub(super) struct ClientFolder {
+    pub(super) client: String,
+    /// The path as the rest of Prowess names it.
+    pub(super) folder: PathBuf,
+    /// Its real path and the open folder; none when it does not exist.
+    pub(super) open: Option<(PathBuf, Dir)>,
+}
+
+/// The folders of all clients that do not look in the folder of installed skills, each once: clients may share a
+/// folder, or reach one by two paths.
+pub(super) fn client_folders(
+    place: &Place,
+    records: &Records,
+    environment: &Environment,
+    mut made: Option<&mut Made>,
+) -> Result<Vec<ClientFolder>, InstallError> {
+    let own = place.skills_folder(false)?;
+    let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
+    for client in records.wanted.clients() {
+        let Some(folder) = place.client_folder(client, environment)? else { continue };
+        if let Some(made) = &mut made {
+            made.expect(&folder);
+        }
+        let real = place.folder(&folder, made.is_some())?;
+        let is_new = seen.insert(real.clone().unwrap_or_else(|| folder.clone()));
+        if is_new && (real.is_none() || real != own) {
+            let open = real.map(|real| open(&real).map(|dir| (real, dir))).transpose()?;
+            found.push(ClientFolder { client: client.clone(), folder, open });
+        }
+    }
+    Ok(found)
+}
+
+impl ClientFolder {
+    /// The folder of a client that does not get skills; none when it cannot be opened.
+    pub(super) fn lenient(place: &Place, client: &str, environment: &Environment) -> Option<Self> {
+        let folder = place.client_folder(client, environment).ok()??;
+        let real = place.folder(&folder, false).ok()??;
+        let dir = open(&real).ok()?;
+        Some(Self { client: client.to_owned(), folder, open: Some((real, dir)) })
+    }
+
+    /// The target of a link from here to an installed skill: relative, so that a project can be moved, unless this
+    /// folder is really elsewhere.
+    pub(super) fn target(&self, place: &Place, name: &str) -> String {
+        let base = std::fs::canonicalize(&place.base).unwrap_or_else(|_| place.base.clone());
+        let real = self.open.as_ref().map(|(real, _)| real);
+        match self.folder.strip_prefix(&place.base) {
+            Ok(below) if real.is_none_or(|real| base.join(below) == *real) => {
+                let up = "../".repeat(below.components().count());
+                format!("{up}{SKILLS_FOLDER}/{name}")
+            }
+            _ => place.skill(name).to_string_lossy().into_owned(),
+        }
+    }
+
+    pub(super) fn state(&self, name: &str) -> Result<Option<State>, InstallError> {
+        self.open.as_ref().map_or(Ok(None), |(_, dir)| state(dir, name))
+    }
+
+    /// Whether a client has an installed skill as it should.
+    pub(super) fn is_fine(
+        &self,
+        there: Option<&State>,
+        place: &Place,
+        locked: &LockedSkill,
+        copies: bool,
+    ) -> bool {
+        match there {
+            Some(State::Link(to)) => !copies && *to == self.target(place, &locked.name),
+            Some(State::Tree(digest)) => copies && *digest == locked.digest,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Trust in installed skills, also where clients look for them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::fs::walk::FILE_NAMES;
+use crate::install::apply::{NewSkill, Order, Orders, accepted_in};
+use crate::install::error::InstallError;
+use crate::install::records::{LockedSkill, Place};
+use crate::install::target::{Accepted, Transaction};
+use crate::registry::trust::{Approval, Approvals};
+
+/// Ends the trust in a removed skill, and in the skills inside it.
+pub(in crate::install) fn end_trust(name: &str, folder: &Path, transaction: &mut Transaction<'_>) {
+    let skill_file = folder.join(FILE_NAMES[0]);
+    transaction.accept(Accepted { name: name.to_owned(), key: None, skill_file, digest: None });
+}
+
+/// The skills that the user accepted where they are installed. A client reaches the same skills by another path, and
+/// trust is bound to a path and a digest.
+pub(super) struct Trusted<'t> {
+    place: &'t Place,
+    accepted: AcceptedSkills,
+    /// The skills that are being installed and accepted, by name.
+    new: BTreeMap<&'t str, &'t NewSkill>,
+}
+
+impl<'t> Trusted<'t> {
+    pub(super) fn of(place: &'t Place, orders: &'t [Order], how: &Orders<'_>) -> Result<Self, InstallError> {
+        let new = orders.iter().filter_map(|order| match order {
+            Order::Install(new) if how.accepted => Some((&*new.locked.name, &**new)),
+            _ => None,
+        });
+        Ok(Self { place, accepted: AcceptedSkills::of(place)?, new: new.collect() })
+    }
+
+    /// The approvals to record so that a skill in a client's folder is trusted like the installed one.
+    pub(super) fn accepted(&self, folder: &Path, locked: &LockedSkill) -> Vec<Accepted> {
+        let (there, here) = (self.place.skill(&locked.name), folder.join(&locked.name));
+        if self.accepted.has(&here, &locked.digest) {
+            return Vec::new();
+        }
+        match self.new.get(&*locked.name) {
+            Some(new) => accepted_in(&here, new).collect(),
+            None if self.accepted.has(&there, &locked.digest) => self.accepted.moved(&there, &here),
+            None => Vec::new(),
+        }
+    }
+}
+
+/// The user's approvals of skills in folders, by the paths of their files.
+pub(in crate::install) struct AcceptedSkills(BTreeMap<String, Approval>);
+
+impl AcceptedSkills {
+    pub(in crate::install) fn of(place: &Place) -> Result<Self, InstallError> {
+        let file = &place.books.approvals;
+        let approvals = Approvals::load(file).map_err(|error| {
+            InstallError::io("read your approvals", file, std::io::Error::other(error.with_cause()))
+        })?;
+        let skills = approvals.skills.into_iter();
+        let by_file = skills.filter_map(|approval| Some((approval.location.path()?.to_owned(), approval)));
+        Ok(Self(by_file.collect()))
+    }
+
+    /// Whether the user accepted the skill in a folder with this digest.
+    pub(in crate::install) fn has(&self, folder: &Path, digest: &str) -> bool {
+        self.digest_in(folder) == Some(digest)
+    }
+
+    /// The digest with which the user accepted the skill in a folder.
+    pub(in crate::install) fn digest_in(&self, folder: &Path) -> Option<&str> {
+        let mut files = FILE_NAMES.iter().map(|name| folder.join(name).to_string_lossy().into_owned());
+        files.find_map(|file| self.0.get(&file)).map(|approval| &*approval.digest)
+    }
+
+    /// The approvals in a folder and below it, for another folder with the same files.
+    fn moved(&self, from: &Path, to: &Path) -> Vec<Accepted> {
+        let start = from.join("").to_string_lossy().into_owned();
+        let below = self.0.range(start.clone()..).map_while(|(file, approval)| {
+            let (name, key) = (approval.name.clone(), approval.key.clone());
+            let (skill_file, digest) = (to.join(file.strip_prefix(&start)?), Some(approval.digest.clone()));
+            Some(Accepted { name, key, skill_file, digest })
+        });
+        below.collect()
+    }
+}
