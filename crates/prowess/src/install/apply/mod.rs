@@ -244,7 +244,7 @@ fn install(
     if let Some(wanted) = &new.wanted {
         records.wanted.insert(name, wanted.clone());
     }
-    Ok(Change { replaced, newly_trusted, ..changed(place, new.locked.clone(), action) })
+    Ok(Change { newly_trusted, replaced, ..changed(place, new.locked.clone(), action) })
 }
 
 /// Whether a tree at a path is what was installed there last: what the user accepted there. Without an approval, every
