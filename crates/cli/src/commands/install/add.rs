@@ -53,10 +53,10 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
             installer.add(scope, skills.clone(), &looking, &mut |what| report::progress(what, ui))?;
         report::name_replaced(&mut previews, &planned);
     }
-    if !options.dry_run {
-        consent::ask(&previews, args.installing.yes, ui)?;
-    } else {
+    if options.dry_run {
         consent::would_ask(&previews, args.installing.yes, ui);
+    } else {
+        consent::ask(&previews, args.installing.yes, ui)?;
     }
     options.accepted = true;
     let started = Instant::now();

@@ -235,15 +235,12 @@ fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<()
         }
         for left in &change.left {
             let path = place(&left.path);
-            let _ = match change.recorded {
-                false => writeln!(text, "  left alone: {}", clean(&path)),
-                true => writeln!(
-                    text,
-                    "  left alone, so {} does not get the skill: {}",
-                    clean(&left.client),
-                    clean(&path)
-                ),
+            let so = if change.recorded {
+                format!(", so {} does not get the skill", clean(&left.client))
+            } else {
+                String::new()
             };
+            let _ = writeln!(text, "  left alone{so}: {}", clean(&path));
         }
     }
     for file in &changes.records {

@@ -95,11 +95,11 @@ fn once(
             let planned = installer.sync(scope, skills.clone(), &looking, &mut |_| {}).unwrap_or_default();
             report::name_replaced(&mut new, &planned);
         }
-        if !args.installing.common.dry_run {
+        if args.installing.common.dry_run {
+            consent::would_ask(&new, args.installing.yes, ui);
+        } else {
             // A lock that came with a repository is not the user's consent.
             consent::ask(&new, args.installing.yes, ui)?;
-        } else {
-            consent::would_ask(&new, args.installing.yes, ui);
         }
         options.install.accepted = true;
     }
