@@ -339,7 +339,9 @@ fn a_repository_is_not_changed_while_another_process_reads_it() {
     take(&world.fetcher(), &world.url("repo")).unwrap();
     let lock = world.bare().with_extension("lock");
     let wait = std::time::Duration::ZERO;
-    let reader = crate::fs::atomic::lock_to_read(&lock, wait).unwrap().unwrap();
+    // A program that another test starts inherits a lock until it runs, so taking one waits.
+    let patience = std::time::Duration::from_secs(60);
+    let reader = crate::fs::atomic::lock_to_read(&lock, patience).unwrap().unwrap();
     let limits = GitLimits { lock_timeout: wait, ..GitLimits::default() };
     let git = GitCommand::new(world.path("store/git"), Environment::of([]), limits);
     let git = git.with_program(&world.program);
@@ -347,7 +349,7 @@ fn a_repository_is_not_changed_while_another_process_reads_it() {
     let busy = git.fetch(&world.url("repo"), &Wanted::Default).unwrap_err();
     assert_eq!(busy.kind(), InstallErrorKind::Busy);
     drop(reader);
-    let writer = crate::fs::atomic::lock_within(&lock, wait).unwrap();
+    let writer = crate::fs::atomic::lock_within(&lock, patience).unwrap();
     assert_eq!(git.tree(&world.url("repo"), &commit).unwrap_err().kind(), InstallErrorKind::Busy);
     drop(writer);
 }
