@@ -243,9 +243,7 @@ fn group(id: u32) -> Option<rustix::process::Pid> {
 /// Asks all processes of a group to end.
 fn ask_to_end(id: u32) {
     #[cfg(unix)]
-    if let Some(group) = group(id) {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
-    }
+    signal(id, rustix::process::Signal::TERM);
     #[cfg(not(unix))]
     let _ = id;
 }
@@ -253,11 +251,17 @@ fn ask_to_end(id: u32) {
 /// Kills all processes of a group.
 fn end_group(id: u32) {
     #[cfg(unix)]
-    if let Some(group) = group(id) {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
+    signal(id, rustix::process::Signal::KILL);
     #[cfg(not(unix))]
     let _ = id;
+}
+
+/// Sends a signal to all processes of a group.
+#[cfg(unix)]
+fn signal(id: u32, signal: rustix::process::Signal) {
+    if let Some(group) = group(id) {
+        let _ = rustix::process::kill_process_group(group, signal);
+    }
 }
 
 /// Kills a program and its group, and then waits for it: after that its id may be reused.

@@ -209,19 +209,16 @@ fn check_characters(written: &str, findings: &mut Findings<'_>, place: Place<'_>
         let message = format!("the name has {length} characters, more than {MAX_NAME_CHARS}");
         push(Finding::new(&NAME_TOO_LONG, message), whole.clone());
     }
+    let suggested = |rule, what: &str| {
+        (Finding::new(rule, format!("{what}: {shown}")).with_help(better()), whole.clone())
+    };
     if name.to_lowercase() != name {
-        push(
-            Finding::new(&NAME_UPPERCASE, format!("the name has upper-case letters: {shown}"))
-                .with_help(better()),
-            whole.clone(),
-        );
+        let (finding, part) = suggested(&NAME_UPPERCASE, "the name has upper-case letters");
+        push(finding, part);
     }
     if name.contains('_') {
-        push(
-            Finding::new(&NAME_UNDERSCORE, format!("the name has an underscore: {shown}"))
-                .with_help(better()),
-            whole.clone(),
-        );
+        let (finding, part) = suggested(&NAME_UNDERSCORE, "the name has an underscore");
+        push(finding, part);
     }
     let invalid = |c: char| !(is_letter_or_digit(c) || matches!(c, '-' | '_'));
     if let Some(character) = name.chars().find(|c| invalid(*c)) {
@@ -237,18 +234,12 @@ fn check_characters(written: &str, findings: &mut Findings<'_>, place: Place<'_>
         );
     }
     if name.starts_with('-') || name.ends_with('-') {
-        push(
-            Finding::new(&NAME_EDGE_HYPHEN, format!("the name begins or ends with a hyphen: {shown}"))
-                .with_help(better()),
-            whole.clone(),
-        );
+        let (finding, part) = suggested(&NAME_EDGE_HYPHEN, "the name begins or ends with a hyphen");
+        push(finding, part);
     }
     if name.contains("--") {
-        push(
-            Finding::new(&NAME_DOUBLE_HYPHEN, format!("the name has two hyphens in a row: {shown}"))
-                .with_help(better()),
-            whole.clone(),
-        );
+        let (finding, part) = suggested(&NAME_DOUBLE_HYPHEN, "the name has two hyphens in a row");
+        push(finding, part);
     }
     if name.chars().any(|c| !c.is_ascii() && is_letter_or_digit(c)) {
         push(

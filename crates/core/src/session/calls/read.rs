@@ -179,30 +179,31 @@ impl Session {
             None => "continue without it".to_owned(),
         };
         let (reason, error, hint) = match why {
-            Failure::Missing => (Reason::MissingFile, format!("there is no such file: {what}"), files),
-            Failure::Outside => {
-                let hint = "only files below the skill's own folder can be read".to_owned();
-                (Reason::BadPath, format!("this leads out of the skill: {what}"), hint)
-            }
-            Failure::NotAFile => (Reason::BadPath, format!("this is not a file: {what}"), files),
+            Failure::Missing => (Reason::MissingFile, "there is no such file", &*files),
+            Failure::Outside => (
+                Reason::BadPath,
+                "this leads out of the skill",
+                "only files below the skill's own folder can be read",
+            ),
+            Failure::NotAFile => (Reason::BadPath, "this is not a file", &*files),
             Failure::TooLarge => {
-                let hint = "read a part of it, with offset and limit".to_owned();
-                (Reason::TooLarge, format!("the file is too large: {what}"), hint)
+                (Reason::TooLarge, "the file is too large", "read a part of it, with offset and limit")
             }
-            Failure::Broken => {
-                let hint = "its SKILL.md is broken; continue without it".to_owned();
-                (Reason::BrokenSkill, format!("this skill can no longer be loaded: {what}"), hint)
-            }
-            Failure::NotAsListed => {
-                let hint = "continue without it, and tell the user".to_owned();
-                (Reason::Changed, format!("it has changed since it was listed: {what}"), hint)
-            }
+            Failure::Broken => (
+                Reason::BrokenSkill,
+                "this skill can no longer be loaded",
+                "its SKILL.md is broken; continue without it",
+            ),
+            Failure::NotAsListed => (
+                Reason::Changed,
+                "it has changed since it was listed",
+                "continue without it, and tell the user",
+            ),
             Failure::Failed => {
-                let hint = "try again later, or continue without it".to_owned();
-                (Reason::ReadFailed, format!("this could not be read: {what}"), hint)
+                (Reason::ReadFailed, "this could not be read", "try again later, or continue without it")
             }
         };
-        self.refuse(reason, error, hint)
+        self.refuse(reason, format!("{error}: {what}"), hint)
     }
 
     pub(in crate::session) fn skill_read_failed(&mut self, key: &str, why: Failure) -> Step {

@@ -139,6 +139,8 @@ impl Session {
         let naming = &self.options().naming;
         let mut properties = Map::new();
         let mut required = Vec::new();
+        let number =
+            |least: u8, what: &str| json!({"type": "integer", "minimum": least, "description": what});
         for (parameter, needed) in parameters(tool) {
             let name = parameter.name(tool, naming);
             let property = match parameter {
@@ -165,22 +167,10 @@ impl Session {
                 Parameter::Folder => {
                     json!({"type": "string", "description": "Only skills in or below this folder."})
                 }
-                Parameter::Limit => {
-                    let what = if tool == Tool::Search {
-                        "The most skills."
-                    } else {
-                        "The most bytes, or the most files."
-                    };
-                    json!({"type": "integer", "minimum": 1, "description": what})
-                }
-                Parameter::Offset => {
-                    let what = if tool == Tool::List {
-                        "How many skills to pass over."
-                    } else {
-                        "The first byte, or how many files to pass over."
-                    };
-                    json!({"type": "integer", "minimum": 0, "description": what})
-                }
+                Parameter::Limit if tool == Tool::Search => number(1, "The most skills."),
+                Parameter::Limit => number(1, "The most bytes, or the most files."),
+                Parameter::Offset if tool == Tool::List => number(0, "How many skills to pass over."),
+                Parameter::Offset => number(0, "The first byte, or how many files to pass over."),
                 Parameter::Args => {
                     json!({"type": "array", "items": {"type": "string"}, "description": "The script's arguments."})
                 }
