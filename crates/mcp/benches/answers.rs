@@ -66,7 +66,7 @@ impl Client {
     async fn connect(root: &Path) -> Self {
         let mut registry = Registry::new();
         registry.add(DirSource::new(root, ScanOptions::default()));
-        let options = ServeOptions { watch: false, ..ServeOptions::default() };
+        let options = ServeOptions::default().with_watch(false);
         let (client, server) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(server);
         let server = tokio::spawn(async move {

@@ -222,8 +222,7 @@ fn resident() -> u64 {
 
 fn sessions() {
     let root = library(10);
-    let http =
-        HttpOptions { session_time: Duration::from_millis(50), max_sessions: 512, ..HttpOptions::default() };
+    let http = HttpOptions::default().with_session_time(Duration::from_millis(50)).with_max_sessions(512);
     let (at, stop, thread) = server(root.path(), http);
     let (mut opened, mut refused) = (0, 0);
     while opened < 30_000 {

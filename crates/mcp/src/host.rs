@@ -116,7 +116,7 @@ impl Reloading {
                 Reloaded::Library(new) => {
                     let (registry, options) = *new;
                     let show_folders = options.show_folders && local;
-                    shared.library.replace(registry, &ServeOptions { show_folders, ..options })?;
+                    shared.library.replace(registry, &options.with_show_folders(show_folders))?;
                     Ok::<_, String>(false)
                 }
             });

@@ -226,9 +226,7 @@ mod tests {
     }
 
     fn reason(entry: &Value) -> String {
-        ListedSkill::read(entry, &McpLimits { files: 3, skill_bytes: 10, ..McpLimits::default() })
-            .unwrap_err()
-            .reason
+        ListedSkill::read(entry, &McpLimits::default().with_files(3).with_skill_bytes(10)).unwrap_err().reason
     }
 
     #[test]

@@ -195,7 +195,7 @@ impl McpSource {
             let reason = format!("its list took more than {} ms", self.limits.list_time.as_millis());
             return Err(self.error(about, reason, REPORT));
         }
-        Ok(McpLimits { time: self.limits.time.min(left), ..self.limits })
+        Ok(self.limits.with_time(self.limits.time.min(left)))
     }
 
     fn add(

@@ -33,7 +33,7 @@ async fn a_file_that_became_a_link_to_a_key_is_not_served_by_any_route() {
     write(outside.path(), "key", format!("---\nname: alpha\ndescription: {KEY}\n---\n{KEY}\n"));
     for sessionless in [false, true] {
         let root = library();
-        let options = ServeOptions { watch: false, ..ServeOptions::default() };
+        let options = ServeOptions::default().with_watch(false);
         let mut client = PipeClient::initialized(served(registry(root.path()), options), sessionless).await;
         for (method, params) in everything("alpha") {
             client.result(method, params).await;
@@ -59,7 +59,7 @@ async fn a_file_that_became_a_link_to_a_key_is_not_served_by_any_route() {
 #[tokio::test]
 async fn the_content_of_a_file_matches_its_listed_digest() {
     let root = library();
-    let options = ServeOptions { watch: false, ..ServeOptions::default() };
+    let options = ServeOptions::default().with_watch(false);
     let mut client = PipeClient::initialized(served(registry(root.path()), options), true).await;
     let skill = json!({"uri": "skill://alpha/SKILL.md"});
     let deadline = std::time::Instant::now() + LONG;

@@ -25,7 +25,7 @@ async fn a_skill_that_may_not_be_used_is_on_no_route() {
             .set_trust(Trust::in_approved(Approvals::default()));
         // Long names only: beta is too short.
         let filter: Filter = "?????*".parse().unwrap();
-        let options = ServeOptions { filter, ..ServeOptions::default() };
+        let options = ServeOptions::default().with_filter(filter);
         let mut client = PipeClient::initialized(served(registry, options), sessionless).await;
         // One is not trusted, one turned off, one filtered.
         for name in ["theirs", "staff", "beta"] {
@@ -85,7 +85,7 @@ async fn revoked_trust_takes_effect_at_once() {
     registry
         .add(DirSource::new(root.path(), ScanOptions::unbounded()).in_scope(Scope::Project))
         .set_trust(Trust::in_approved(trust(Some(root.path()))));
-    let options = ServeOptions { approvals: Some(file.clone()), ..ServeOptions::default() };
+    let options = ServeOptions::default().with_approvals(Some(file.clone()));
     let mut client = PipeClient::initialized(served(registry, options), false).await;
     let uri = json!({"uri": "skill://alpha/SKILL.md"});
     assert!(client.result("resources/read", uri.clone()).await["contents"].is_array());

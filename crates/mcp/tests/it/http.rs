@@ -43,7 +43,7 @@ async fn both_eras_are_served_on_one_address() {
 
 #[tokio::test]
 async fn bad_requests_get_an_error_and_later_requests_work() {
-    let web = HttpTestServer::with(HttpOptions { max_body: 4096, ..HttpOptions::default() }).await;
+    let web = HttpTestServer::with(HttpOptions::default().with_max_body(4096)).await;
     let large =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#, "y".repeat(5000));
     for (body, status, code) in [
@@ -74,9 +74,7 @@ async fn bad_requests_get_an_error_and_later_requests_work() {
 
 #[tokio::test]
 async fn foreign_names_and_origins_are_refused() {
-    let web =
-        HttpTestServer::with(HttpOptions { hosts: vec!["box.example".to_owned()], ..HttpOptions::default() })
-            .await;
+    let web = HttpTestServer::with(HttpOptions::default().with_hosts(vec!["box.example".to_owned()])).await;
     let port = web.at.port();
     for (header, value, fine) in [
         ("host", format!("localhost:{port}"), true),
@@ -122,10 +120,9 @@ async fn foreign_names_and_origins_are_refused() {
 
 #[tokio::test]
 async fn a_configured_token_is_required() {
-    let web = HttpTestServer::with(HttpOptions {
-        tokens: BearerToken::new("0123456789abcdef").map(Tokens::from),
-        ..HttpOptions::default()
-    })
+    let web = HttpTestServer::with(
+        HttpOptions::default().with_tokens(BearerToken::new("0123456789abcdef").map(Tokens::from)),
+    )
     .await;
     let body =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta()}}).to_string();
@@ -148,9 +145,7 @@ async fn folders_are_shown_to_local_clients_and_not_with_a_token() {
     .to_string();
     for token in [None, BearerToken::new("0123456789abcdef")] {
         let local = token.is_none();
-        let web =
-            HttpTestServer::with(HttpOptions { tokens: token.map(Tokens::from), ..HttpOptions::default() })
-                .await;
+        let web = HttpTestServer::with(HttpOptions::default().with_tokens(token.map(Tokens::from))).await;
         let headers = [
             ("mcp-protocol-version", "2026-07-28"),
             ("mcp-method", "tools/call"),
@@ -166,8 +161,7 @@ async fn folders_are_shown_to_local_clients_and_not_with_a_token() {
 
 #[tokio::test]
 async fn sessions_have_a_limit_and_expire() {
-    let http =
-        HttpOptions { max_sessions: 2, session_time: Duration::from_millis(300), ..HttpOptions::default() };
+    let http = HttpOptions::default().with_max_sessions(2).with_session_time(Duration::from_millis(300));
     let web = HttpTestServer::with(http).await;
     let first = web.session().await;
     let id = first.header("mcp-session-id").unwrap().to_owned();
@@ -196,7 +190,7 @@ async fn sessions_have_a_limit_and_expire() {
 
 #[tokio::test]
 async fn concurrent_sessions_respect_the_limit() {
-    let web = Arc::new(HttpTestServer::with(HttpOptions { max_sessions: 5, ..HttpOptions::default() }).await);
+    let web = Arc::new(HttpTestServer::with(HttpOptions::default().with_max_sessions(5)).await);
     let mut requests = tokio::task::JoinSet::new();
     for _ in 0..40 {
         let web = Arc::clone(&web);
@@ -246,8 +240,7 @@ async fn shutdown_ends_subscriptions_with_their_result() {
 #[tokio::test]
 async fn slow_clients_do_not_delay_others() {
     let short = Duration::from_millis(200);
-    let http =
-        HttpOptions { body_time: short, header_time: short, stall_time: short, ..HttpOptions::default() };
+    let http = HttpOptions::default().with_body_time(short).with_header_time(short).with_stall_time(short);
     let web = HttpTestServer::with(http).await;
     // A body and a head that do not arrive.
     let part = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: 100\r\n\r\n{";

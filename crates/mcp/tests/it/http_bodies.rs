@@ -16,7 +16,7 @@ fn promise(length: usize) -> Vec<u8> {
 
 #[tokio::test]
 async fn slow_bodies_take_no_request_permit() {
-    let http = HttpOptions { max_requests: 2, body_time: LONG, ..HttpOptions::default() };
+    let http = HttpOptions::default().with_max_requests(2).with_body_time(LONG);
     let web = HttpTestServer::with(http).await;
     let mut slow = Vec::new();
     for _ in 0..8 {
@@ -32,7 +32,7 @@ async fn slow_bodies_take_no_request_permit() {
 
 #[tokio::test]
 async fn a_body_whose_declared_size_is_too_large_is_not_read() {
-    let web = HttpTestServer::with(HttpOptions { max_body: 4096, ..HttpOptions::default() }).await;
+    let web = HttpTestServer::with(HttpOptions::default().with_max_body(4096)).await;
     for length in ["4097", "99999999999999999999"] {
         let head =
             String::from_utf8(promise(1)).unwrap().replace("length: 1\r", &format!("length: {length}\r"));
@@ -48,7 +48,7 @@ async fn a_body_whose_declared_size_is_too_large_is_not_read() {
 
 #[tokio::test]
 async fn a_client_that_sends_too_much_gets_a_response_and_no_reset() {
-    let web = HttpTestServer::with(HttpOptions { max_body: 4096, ..HttpOptions::default() }).await;
+    let web = HttpTestServer::with(HttpOptions::default().with_max_body(4096)).await;
     // More than socket buffers hold: sending it succeeds only if the server reads all of it.
     let large = "y".repeat(8 << 20);
     let response = web.post(&[], &large).await;
@@ -64,9 +64,7 @@ async fn a_client_that_sends_too_much_gets_a_response_and_no_reset() {
 
 #[tokio::test]
 async fn a_body_that_does_not_arrive_ends_its_connection() {
-    let web =
-        HttpTestServer::with(HttpOptions { body_time: Duration::from_millis(50), ..HttpOptions::default() })
-            .await;
+    let web = HttpTestServer::with(HttpOptions::default().with_body_time(Duration::from_millis(50))).await;
     let response = web.raw(&promise(100)).await;
     // `100 Continue` comes first.
     assert!(

@@ -20,8 +20,7 @@ async fn session_times(web: &HttpTestServer, times: usize) {
 
 #[tokio::test]
 async fn idle_streams_keep_their_sessions_alive() {
-    let http =
-        HttpOptions { max_sessions: 3, session_time: Duration::from_millis(100), ..HttpOptions::default() };
+    let http = HttpOptions::default().with_max_sessions(3).with_session_time(Duration::from_millis(100));
     let web = HttpTestServer::with(http).await;
     // The first read of the library is not a change.
     assert_eq!(web.request("skills/list", json!({})).await.0, 200);
@@ -59,7 +58,7 @@ async fn no_task_runs_after_shutdown() {
 
 #[tokio::test]
 async fn streams_leave_connections_for_requests() {
-    let http = HttpOptions { max_connections: 8, max_streams: 3, ..HttpOptions::default() };
+    let http = HttpOptions::default().with_max_connections(8).with_max_streams(3);
     let web = HttpTestServer::with(http).await;
     let session = web.initialized().await;
     let mut open =
@@ -93,7 +92,7 @@ async fn streams_leave_connections_for_requests() {
 
 #[tokio::test]
 async fn streams_never_take_every_connection() {
-    let http = HttpOptions { max_connections: 2, max_streams: 100, ..HttpOptions::default() };
+    let http = HttpOptions::default().with_max_connections(2).with_max_streams(100);
     let web = HttpTestServer::with(http).await;
     let mut first = web.subscription().await;
     first.until("text/event-stream").await;

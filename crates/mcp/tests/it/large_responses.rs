@@ -63,12 +63,9 @@ async fn every_kind_of_response_counts_until_its_client_reads_it() {
     }
     write(root.path(), "alpha/large.txt", "x".repeat(8 << 20));
     // The budget fits the large file and nothing else.
-    let options = ServeOptions { max_unsent: 9 << 20, ..ServeOptions::default() };
-    let http = HttpOptions {
-        request_time: std::time::Duration::from_secs(2),
-        stall_time: LONG,
-        ..HttpOptions::default()
-    };
+    let options = ServeOptions::default().with_max_unsent(9 << 20);
+    let http =
+        HttpOptions::default().with_request_time(std::time::Duration::from_secs(2)).with_stall_time(LONG);
     let registry = registry(root.path());
     let web = HttpTestServer::serving(registry, root, options, http).await;
     let asked = [
@@ -122,7 +119,7 @@ async fn every_kind_of_response_counts_until_its_client_reads_it() {
 async fn a_pipe_has_the_same_budget_and_an_error_when_it_is_exhausted() {
     let root = library();
     write(root.path(), "alpha/large.txt", "x".repeat(8 << 20));
-    let options = ServeOptions { max_unsent: 12 << 20, ..ServeOptions::default() };
+    let options = ServeOptions::default().with_max_unsent(12 << 20);
     let mut client = PipeClient::initialized(served(registry(root.path()), options), false).await;
     // The client reads nothing until all requests are sent; the second waits for the budget or times out.
     let deadline = tokio::time::Instant::now() + LONG;

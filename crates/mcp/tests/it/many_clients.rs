@@ -35,7 +35,7 @@ const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\
 
 #[tokio::test]
 async fn connections_beyond_the_limit_get_503() {
-    let http = HttpOptions { max_connections: 256, header_time: LONG, ..HttpOptions::default() };
+    let http = HttpOptions::default().with_max_connections(256).with_header_time(LONG);
     let web = HttpTestServer::with(http).await;
     let mut inside = Vec::new();
     for _ in 0..256 {
@@ -64,7 +64,7 @@ async fn connections_beyond_the_limit_get_503() {
 
 #[tokio::test]
 async fn idle_connections_beyond_the_limit_do_not_block_refusals() {
-    let http = HttpOptions { max_connections: 2, header_time: LONG, ..HttpOptions::default() };
+    let http = HttpOptions::default().with_max_connections(2).with_header_time(LONG);
     let web = HttpTestServer::with(http).await;
     let mut idle = Vec::new();
     for _ in 0..50 {
@@ -80,13 +80,10 @@ async fn unread_responses_are_limited_by_their_bytes() {
     let root = library();
     write(root.path(), "alpha/large.txt", "x".repeat(8 << 20));
     let big = json!({"uri": "skill://alpha/large.txt"});
-    let http = HttpOptions {
-        request_time: std::time::Duration::from_secs(1),
-        stall_time: LONG,
-        ..HttpOptions::default()
-    };
+    let http =
+        HttpOptions::default().with_request_time(std::time::Duration::from_secs(1)).with_stall_time(LONG);
     let registry = registry(root.path());
-    let options = ServeOptions { max_unsent: 12 << 20, ..ServeOptions::default() };
+    let options = ServeOptions::default().with_max_unsent(12 << 20);
     let web = HttpTestServer::serving(registry, root, options, http).await;
     let session = web.initialized().await;
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": "resources/read", "params": &big}).to_string();
@@ -127,7 +124,7 @@ async fn unread_responses_are_limited_by_their_bytes() {
 
 #[tokio::test]
 async fn requests_beyond_the_limit_wait_and_all_get_a_response() {
-    let web = Arc::new(HttpTestServer::with(HttpOptions { max_requests: 4, ..HttpOptions::default() }).await);
+    let web = Arc::new(HttpTestServer::with(HttpOptions::default().with_max_requests(4)).await);
     let mut requests = tokio::task::JoinSet::new();
     for number in 0..64 {
         let web = Arc::clone(&web);

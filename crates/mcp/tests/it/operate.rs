@@ -116,7 +116,7 @@ async fn metrics_count_calls_requests_sessions_and_streams() {
 
 #[tokio::test]
 async fn scrapers_that_hang_hold_nothing_up() {
-    let http = HttpOptions { max_connections: 2, header_time: LONG, ..HttpOptions::default() };
+    let http = HttpOptions::default().with_max_connections(2).with_header_time(LONG);
     let web = HttpTestServer::with(http).await;
     let mut hanging = Vec::new();
     for _ in 0..40 {

@@ -149,7 +149,7 @@ async fn a_blocked_remote_source_takes_no_permit_of_local_skills() {
 #[tokio::test]
 async fn a_remote_source_is_polled_again() {
     let (root, remote) = (library(), BlockingSource::new(false));
-    let options = ServeOptions { ask_again: Duration::from_millis(20), ..ServeOptions::default() };
+    let options = ServeOptions::default().with_ask_again(Duration::from_millis(20));
     let mut client = PipeClient::initialized(served(both(root.path(), &remote), options), false).await;
     assert!(!client.result("skills/list", json!({})).await.to_string().contains("skill://late"));
     let remote = remote.with("late");

@@ -17,11 +17,11 @@ pub(crate) fn content() -> FakeContent {
 
 /// A short timeout, long enough for a busy machine.
 pub(crate) fn short() -> McpLimits {
-    McpLimits { time: Duration::from_secs(2), answer_bytes: 10_000, ..McpLimits::default() }
+    McpLimits::default().with_time(Duration::from_secs(2)).with_answer_bytes(10_000)
 }
 
 pub(crate) fn small_limits() -> McpLimits {
-    McpLimits { answer_bytes: 10_000, ..McpLimits::default() }
+    McpLimits::default().with_answer_bytes(10_000)
 }
 
 /// The error of a list when one method gets this reply.
@@ -67,7 +67,7 @@ fn requests_are_paused_for_a_while_after_a_timeout() {
             "skills/list" => Reply::Silence,
             _ => content.reply(sent, params),
         });
-        let remote = server.source(McpLimits { rest, ..short() });
+        let remote = server.source(short().with_rest(rest));
         let texts: Vec<String> = (0..2).map(|_| error_text(&remote.list().unwrap_err())).collect();
         assert_eq!(texts[0], "skills/list: there was no answer within 2000 ms");
         let alone = "skills/list: it did not answer a moment ago, and is left alone for 3600000 ms";
@@ -114,7 +114,7 @@ fn an_incomplete_or_oversized_response_is_an_error() {
 
 #[test]
 fn a_response_with_too_many_values_is_refused_before_it_is_parsed() {
-    let few = McpLimits { answer_values: 100, ..McpLimits::default() };
+    let few = McpLimits::default().with_answer_values(100);
     let zeros = format!(r#"{{"jsonrpc":"2.0","id":1,"result":[{}0]}}"#, "0,".repeat(100));
     let said_of = "skills/list: its answer has more than 100 values";
     let (plain, event) = (zeros.clone(), zeros);

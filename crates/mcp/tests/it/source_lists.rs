@@ -19,7 +19,7 @@ type Change<'l> = &'l dyn Fn(&mut FakeContent);
 /// The result of listing this content.
 fn listed(content: FakeContent) -> Listing {
     FakeServer::serving(content)
-        .source(McpLimits { files: 4, skill_bytes: 1000, ..McpLimits::default() })
+        .source(McpLimits::default().with_files(4).with_skill_bytes(1000))
         .list()
         .unwrap()
 }
@@ -163,9 +163,9 @@ fn all_pages_are_read() {
 
 #[test]
 fn an_endless_list_is_cut_and_earlier_skills_are_kept() {
-    let small = McpLimits { pages: 5, skills: 3, ..McpLimits::default() };
-    let many = McpLimits { pages: 5, ..McpLimits::default() };
-    let bytes = McpLimits { list_bytes: 1000, ..McpLimits::default() };
+    let small = McpLimits::default().with_pages(5).with_skills(3);
+    let many = McpLimits::default().with_pages(5);
+    let bytes = McpLimits::default().with_list_bytes(1000);
     let on = |number: u64| json!((number + 1).to_string());
     let (server, listing) = paged(many, move |number| (one(number), on(number)));
     assert_eq!(server.requests("skills/list").len(), 5);

@@ -81,7 +81,7 @@ fn a_process_that_ended_is_started_again_on_the_next_request() {
 #[test]
 fn a_message_with_too_many_values_ends_the_connection() {
     let remote = shell("printf '[%s0]\\n' \"$(yes 0, | head -n 100 | tr -d '\\n')\"; cat")
-        .within(McpLimits { answer_values: 100, ..McpLimits::default() });
+        .within(McpLimits::default().with_answer_values(100));
     assert_eq!(
         error_text(&remote.list().unwrap_err()),
         "connecting to sh: its answer has more than 100 values"
@@ -131,7 +131,7 @@ fn a_process_that_hangs_is_ended_and_requests_are_paused() {
     let starts = folder.path().join("starts");
     let before = format!("{line}; echo start >> '{}'", starts.display());
     let remote = shell(&format!("{} sleep 600", script(&before, 1)))
-        .within(McpLimits { rest: Duration::from_secs(3600), ..short() });
+        .within(short().with_rest(Duration::from_secs(3600)));
     // More than a pipe holds, so that the write blocks.
     let error = remote.get(&format!("skill://{}/SKILL.md", "x".repeat(1 << 20))).unwrap_err();
     assert!(error_text(&error).ends_with("there was no answer within 2000 ms"), "{error}");

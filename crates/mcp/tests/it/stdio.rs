@@ -138,7 +138,7 @@ async fn a_list_in_pages_contains_each_skill_once() {
 #[tokio::test]
 async fn a_connection_has_a_session_and_a_single_call_has_none() {
     let root = library();
-    let options = ServeOptions { max_active: 1, ..ServeOptions::default() };
+    let options = ServeOptions::default().with_max_active(1);
     let mut client = PipeClient::initialized(served(registry(root.path()), options.clone()), false).await;
     let load = |name: &str| json!({"name": "load_skill", "arguments": {"name": name}});
     assert_eq!(client.result("tools/call", load("alpha")).await["isError"], false);
@@ -182,7 +182,7 @@ async fn prompts_take_arguments_and_names_are_completed() {
 #[tokio::test]
 async fn without_tools_there_are_none() {
     let root = library();
-    let options = ServeOptions { tools: false, ..ServeOptions::default() };
+    let options = ServeOptions::default().with_tools(false);
     let mut client = PipeClient::new(served(registry(root.path()), options), true);
     let info = client.result("server/discover", json!({})).await;
     assert!(info["capabilities"].get("tools").is_none(), "{info}");
@@ -259,7 +259,7 @@ async fn a_change_of_another_file_is_announced_to_a_client_with_the_list() {
 #[tokio::test]
 async fn a_method_without_its_capability_is_unknown() {
     let root = library();
-    let options = ServeOptions { watch: false, tools: false, ..ServeOptions::default() };
+    let options = ServeOptions::default().with_watch(false).with_tools(false);
     let mut client = PipeClient::initialized(served(registry(root.path()), options), false).await;
     let uri = json!({"uri": "skill://alpha/SKILL.md"});
     for method in ["resources/subscribe", "resources/unsubscribe"] {

@@ -27,7 +27,7 @@ async fn served_with_tokens(rest: &str) -> (HttpTestServer, PathBuf, tempfile::T
     let (root, home) = (library(), tempfile::tempdir().unwrap());
     let file = home.path().join("tokens.toml");
     std::fs::write(&file, table("all", ALL, "") + &table("some", SOME, rest)).unwrap();
-    let http = HttpOptions { tokens: Some(Tokens::read(&file).unwrap()), ..HttpOptions::default() };
+    let http = HttpOptions::default().with_tokens(Some(Tokens::read(&file).unwrap()));
     let web = HttpTestServer::serving(registry(root.path()), root, ServeOptions::default(), http).await;
     (web, file, home)
 }

@@ -32,17 +32,15 @@ pub(super) fn listen(address: HttpAddress, args: &Serve) -> Result<Listening, Co
         HttpAddress::At(address) => Listen::Address(address),
         HttpAddress::Systemd => Listen::Socket(passed_socket()?),
     };
-    let http = HttpOptions {
-        tokens: tokens(args)?,
-        hosts: args.allow_host.clone(),
-        origins: args.allow_origin.clone(),
-        max_body: args.max_body,
-        max_connections: args.max_connections,
-        max_streams: args.max_streams.unwrap_or(args.max_connections / 2),
-        max_sessions: args.max_sessions,
-        session_time: Duration::from_secs(args.session_time),
-        ..HttpOptions::default()
-    };
+    let http = HttpOptions::default()
+        .with_tokens(tokens(args)?)
+        .with_hosts(args.allow_host.clone())
+        .with_origins(args.allow_origin.clone())
+        .with_max_body(args.max_body)
+        .with_max_connections(args.max_connections)
+        .with_max_streams(args.max_streams.unwrap_or(args.max_connections / 2))
+        .with_max_sessions(args.max_sessions)
+        .with_session_time(Duration::from_secs(args.session_time));
     Ok(Listening { listen, http })
 }
 

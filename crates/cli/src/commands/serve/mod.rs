@@ -53,22 +53,21 @@ fn library(args: &Serve) -> Result<(Registry, ServeOptions), CommandError> {
     let terms = if args.places.no_cache { None } else { terms_file(&Environment::current(), &registry) };
     let said = session_defaults(said, args.session.filter.as_ref(), None);
     let session = said.options();
-    let options = ServeOptions {
-        naming: args.session.naming.clone(),
-        tools: !args.no_tools,
-        max_active: args.session.max_active,
-        filter: said.filter.clone().unwrap_or_default(),
-        host_tools: said.tools.clone().unwrap_or_default(),
-        plain: session.activation.plain,
-        max_activation_bytes: session.max_activation_bytes,
-        show_folders: !args.hide_folders,
-        watch: !args.no_watch,
-        approvals: Approvals::file(&Environment::current()),
-        ask_again: Duration::from_secs(args.ask_again),
-        max_unsent: args.max_unsent,
-        terms,
-        hint: hints::of_source,
-    };
+    let options = ServeOptions::default()
+        .with_naming(args.session.naming.clone())
+        .with_tools(!args.no_tools)
+        .with_max_active(args.session.max_active)
+        .with_filter(said.filter.clone().unwrap_or_default())
+        .with_host_tools(said.tools.clone().unwrap_or_default())
+        .with_plain(session.activation.plain)
+        .with_max_activation_bytes(session.max_activation_bytes)
+        .with_show_folders(!args.hide_folders)
+        .with_watch(!args.no_watch)
+        .with_approvals(Approvals::file(&Environment::current()))
+        .with_ask_again(Duration::from_secs(args.ask_again))
+        .with_max_unsent(args.max_unsent)
+        .with_terms(terms)
+        .with_hint(hints::of_source);
     Ok((registry, options))
 }
 
@@ -92,6 +91,7 @@ fn failed(error: &ServeError) -> Failure {
         ServeError::Listen { source, .. } => ("choose another port, or 0 for a free one", Some(source)),
         ServeError::System(source) => ("check the limits of this machine", Some(source)),
         ServeError::Handshake(_) => ("check what the client sends first", None),
+        _ => ("look at the log of the server", None),
     };
     let mut failure = Failure::new(error.to_string(), hint);
     failure.causes.extend(cause.map(ToString::to_string));
