@@ -46,6 +46,10 @@ fn main() -> ExitCode {
         Err(error) => return ui::usage(&error, asked_color(), asked_json()),
     };
     let mut ui = Ui::new(args.color);
+    // The exit code of these commands is their answer, also for a reader that needs no more lines.
+    if matches!(args.command, Command::Check(_) | Command::Eval(_) | Command::Verify(_)) {
+        ui.outlive_reader();
+    }
     let outcome = run(&args, &mut ui).and_then(|outcome| ui.finish().map(|()| outcome));
     // A server that is stopped does not wait for threads that may still hold a child process.
     prowess::process::end_children();
@@ -69,6 +73,11 @@ fn failed(failure: &Failure, code: u8, args: &Args, ui: &mut Ui) -> ExitCode {
         let _ = ui.json(&failure.json());
     }
     ExitCode::from(code)
+}
+
+/// Scripts for shells and manual pages have a format of their own.
+fn no_json() -> CommandError {
+    Failure::new("this command has no JSON output", "leave out --json").into()
 }
 
 /// The arguments of the process. The parser has no options for `help` itself, so `help --help` becomes `help`.
@@ -116,6 +125,7 @@ fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Command::Tools(tools) => commands::tools::run(tools, args.json, ui),
         Command::Replay(replay) => commands::replay::run(replay, ui),
         Command::Serve(serve) => commands::serve::run(serve, ui),
+        Command::Completions(_) | Command::Man(_) if args.json => Err(no_json()),
         Command::Completions(completions) => commands::completions::run(completions, ui),
         Command::Man(man) => commands::man::run(man, ui),
     }

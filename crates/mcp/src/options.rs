@@ -5,80 +5,83 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use prowess::internal::with_methods;
 use prowess::session::{Filter, Naming};
 use prowess::{HostTools, SourceError};
 
-/// Declares a struct of options: its fields with their defaults, and a `with_…` method for each. Programs that set some of
-/// them still compile when there are more.
-macro_rules! options {
-    (
-        $(#[$about:meta])*
-        pub struct $name:ident {
-            $($(#[$field_about:meta])* pub $field:ident: $kind:ty = $default:expr,)*
-        }
-    ) => { pastey::paste! {
-        $(#[$about])*
-        #[non_exhaustive]
-        pub struct $name {
-            $($(#[$field_about])* pub $field: $kind,)*
-        }
-
-        impl Default for $name {
-            fn default() -> Self {
-                Self { $($field: $default,)* }
-            }
-        }
-
-        impl $name {
-            $(
-                #[doc = concat!("Sets [`", stringify!($field), "`](Self::", stringify!($field), ").")]
-                #[must_use]
-                pub fn [<with_ $field>](mut self, $field: $kind) -> Self {
-                    self.$field = $field;
-                    self
-                }
-            )*
-        }
-    } };
+/// What a server offers, and the limits that all transports share.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServeOptions {
+    /// The names of the tools.
+    pub naming: Naming,
+    /// Whether tools are offered at all.
+    pub tools: bool,
+    /// The maximum number of active skills per connection; 0 for no limit.
+    pub max_active: usize,
+    /// The skills to serve, by their virtual paths.
+    pub filter: Filter,
+    /// The tools of the host: skills are granted no others.
+    pub host_tools: HostTools,
+    /// Whether an activation is the instructions alone: see [`prowess::render::ActivationStyle::plain`].
+    pub plain: bool,
+    /// The maximum size of an activation, in bytes.
+    pub max_activation_bytes: usize,
+    /// Whether an activation names the folder of its skill, so that an agent can run the scripts in it. Folders are
+    /// never shown on an address that other machines can reach.
+    pub show_folders: bool,
+    /// Whether to watch for changes and send notifications.
+    pub watch: bool,
+    /// How often to poll remote sources, which announce no changes.
+    pub ask_again: Duration,
+    /// The maximum size of all responses that clients have not read yet, in bytes. Responses up to 64 KiB and
+    /// notifications are not counted. A response that is larger than the limit is sent alone.
+    pub max_unsent: usize,
+    /// The file of approvals to watch, if any: revoked trust takes effect at once.
+    pub approvals: Option<PathBuf>,
+    /// The file that caches the search index.
+    pub terms: Option<PathBuf>,
+    /// The hint that the log gives for a problem of the library. A program with commands of its own can name them.
+    pub hint: fn(&SourceError) -> String,
 }
-pub(crate) use options;
 
-options! {
-    /// What a server offers, and the limits that all transports share.
-    #[derive(Clone, Debug)]
-    pub struct ServeOptions {
-        /// The names of the tools.
-        pub naming: Naming = Naming::default(),
-        /// Whether tools are offered at all.
-        pub tools: bool = true,
-        /// The maximum number of active skills per connection; 0 for no limit.
-        pub max_active: usize = 0,
-        /// The skills to serve, by their virtual paths.
-        pub filter: Filter = Filter::all(),
-        /// The tools of the host: skills are granted no others.
-        pub host_tools: HostTools = HostTools::Unlimited,
-        /// Whether an activation is the instructions alone: see [`prowess::render::ActivationStyle::plain`].
-        pub plain: bool = false,
-        /// The maximum size of an activation, in bytes.
-        pub max_activation_bytes: usize = prowess::limits::MAX_ACTIVATION_BYTES,
-        /// Whether an activation names the folder of its skill, so that an agent can run the scripts in it. Folders are
-        /// never shown on an address that other machines can reach.
-        pub show_folders: bool = true,
-        /// Whether to watch for changes and send notifications.
-        pub watch: bool = true,
-        /// How often to poll remote sources, which announce no changes.
-        pub ask_again: Duration = Duration::from_secs(60),
-        /// The maximum size of all responses that clients have not read yet, in bytes. Responses up to 64 KiB and
-        /// notifications are not counted. A response that is larger than the limit is sent alone.
-        // Several responses of the largest size.
-        pub max_unsent: usize = 256 << 20,
-        /// The file of approvals to watch, if any: revoked trust takes effect at once.
-        pub approvals: Option<PathBuf> = None,
-        /// The file that caches the search index.
-        pub terms: Option<PathBuf> = None,
-        /// The hint that the log gives for a problem of the library. A program with commands of its own can name them.
-        pub hint: fn(&SourceError) -> String = |error| error.hint().into_owned(),
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self {
+            naming: Naming::default(),
+            tools: true,
+            max_active: 0,
+            filter: Filter::all(),
+            host_tools: HostTools::Unlimited,
+            plain: false,
+            max_activation_bytes: prowess::limits::MAX_ACTIVATION_BYTES,
+            show_folders: true,
+            watch: true,
+            ask_again: Duration::from_secs(60),
+            // Several responses of the largest size.
+            max_unsent: 256 << 20,
+            approvals: None,
+            terms: None,
+            hint: |error| error.hint().into_owned(),
+        }
     }
+}
+
+with_methods! { ServeOptions:
+    with_naming naming: Naming;
+    with_tools tools: bool;
+    with_max_active max_active: usize;
+    with_filter filter: Filter;
+    with_host_tools host_tools: HostTools;
+    with_plain plain: bool;
+    with_max_activation_bytes max_activation_bytes: usize;
+    with_show_folders show_folders: bool;
+    with_watch watch: bool;
+    with_ask_again ask_again: Duration;
+    with_max_unsent max_unsent: usize;
+    with_approvals approvals: Option<PathBuf>;
+    with_terms terms: Option<PathBuf>;
+    with_hint hint: fn(&SourceError) -> String;
 }
 
 /// Why a server did not start or a handshake failed.

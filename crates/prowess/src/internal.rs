@@ -4,6 +4,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub use prowess_core::internal::*;
+pub use prowess_core::with_methods;
 
 pub use crate::error::{escape_control, plain_cause};
 pub use crate::fs::atomic::{WriteError, make_folder, replace_where};

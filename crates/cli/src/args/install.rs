@@ -128,7 +128,7 @@ impl Installing {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Clients {
     /// Also link the skills where this client looks, now and later
-    #[arg(long = "client", value_name = "CLIENT")]
+    #[arg(long = "client", value_name = "CLIENT", value_delimiter = ',')]
     pub(crate) clients: Vec<String>,
     /// Copy for clients instead of linking: auto, symlink or copy
     #[arg(long, value_name = "MODE", value_parser = link_mode)]

@@ -10,6 +10,7 @@ use prowess::env::{self, Environment};
 use prowess::fs::read::read_skill;
 use prowess::fs::walk::FILE_NAMES;
 use prowess::library::clients::{self, CLIENTS};
+use prowess::library::is_builtin;
 use prowess::{Catalog, Registry, SourceError, SourceErrorKind};
 use serde::Serialize;
 
@@ -83,6 +84,18 @@ impl NearMiss {
             }
         }
     }
+}
+
+/// The message about a built-in skill, which only some commands offer.
+pub(super) fn built_in(name: &str, places: &Places) -> Option<Failure> {
+    let is_it = places.sources.is_empty() && is_builtin(name);
+    is_it.then(|| {
+        Failure::new(
+            format!("no agent lists this skill, it is built into prowess: {name}"),
+            format!("read it with: {}", command_for("cat", name, "")),
+        )
+        .with_cause("the commands try, cat, activate and serve offer it".to_owned())
+    })
 }
 
 impl Link {

@@ -13,6 +13,7 @@ use prowess::{
 use serde_json::{Map, Value, json};
 
 use super::hints::{check_command, command_for};
+use super::near_miss::built_in;
 use super::unread::say_problems;
 use super::{STDIN, read_skill, registry, shown, skill_file};
 use crate::Outcome;
@@ -151,6 +152,9 @@ fn listed(name: &str, places: &Places, ui: &mut Ui) -> Result<Shown, CommandErro
         return Err(match registry.named(name) {
             Err(error @ LookupError::Ambiguous { .. }) => error.into(),
             _ => {
+                if let Some(failure) = built_in(name, places) {
+                    return Err(failure.into());
+                }
                 say_problems(&registry, ui);
                 let meant = match catalog.similar(name).as_slice() {
                     [] => String::new(),

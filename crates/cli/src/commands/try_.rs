@@ -47,9 +47,8 @@ pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let hits =
         search(&index, &Query::text(&*task), &catalog.list(), &select).map_err(|error| failed(&error))?;
     drop(index);
-    let (all_tokens, listed) =
-        (all_tokens(&registry, &catalog, &prompts), catalog.iter().collect::<Vec<_>>());
-    let prompt_tokens = prompts.tokens(&listed);
+    let prompt_tokens = prompts.tokens(&catalog.iter().collect::<Vec<_>>());
+    let all_tokens = instructions(&registry, &catalog, &prompts).map(|tokens| tokens + prompt_tokens as u64);
     let skills = Skills::builder().with_policy(said.policy()).with_options(said.options()).build_on(registry);
     let trial = Trial {
         task: &task,
@@ -71,7 +70,7 @@ pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
 }
 
 /// About how many tokens the instructions of all usable skills have; `None` if there are too many to measure.
-fn all_tokens(registry: &Registry, catalog: &Catalog, prompts: &Prompts) -> Option<u64> {
+fn instructions(registry: &Registry, catalog: &Catalog, prompts: &Prompts) -> Option<u64> {
     if catalog.len() > MEASURED {
         return None;
     }

@@ -19,7 +19,7 @@ use super::copies::Copy;
 use super::elsewhere::Elsewhere;
 use super::hints::{self, check_command, command_for};
 use super::in_prompt::InPrompt;
-use super::near_miss::NearMiss;
+use super::near_miss::{NearMiss, built_in};
 use super::provenance::{self, Provenance};
 use super::ranked::Ranked;
 use super::row::{Row, not_for_model};
@@ -188,11 +188,18 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
                 report.insert("link".to_owned(), json!(link));
             }
         }
+        if found.is_empty() && built_in(&args.name, &args.places).is_some() {
+            report["built_in"] = true.into();
+        }
         return Ok((outcome, Some(report)));
     }
     if found.is_empty() {
         let near_miss = near_miss.map(|near_miss| near_miss.failure(&args.name, &args.places));
         if let Some(failure) = near_miss.or_else(|| elsewhere.failure(&args.name)) {
+            ui.failure(&failure);
+            return Ok((outcome, None));
+        }
+        if let Some(failure) = built_in(&args.name, &args.places) {
             ui.failure(&failure);
             return Ok((outcome, None));
         }

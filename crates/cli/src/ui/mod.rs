@@ -46,6 +46,8 @@ pub(crate) struct Ui {
     pending: String,
     /// Whether results go to stderr, because stdout is for the text of a file.
     results_to_stderr: bool,
+    /// Whether a command goes on when the reader of its results has closed the pipe.
+    outlives_reader: bool,
     /// The error of results that were written before a note.
     unwritten: Option<CommandError>,
 }
@@ -53,7 +55,18 @@ pub(crate) struct Ui {
 impl Ui {
     /// Uses colours as this choice says.
     pub(crate) fn new(color: ColorChoice) -> Self {
-        Self { color: choice(color), pending: String::new(), results_to_stderr: false, unwritten: None }
+        Self {
+            color: choice(color),
+            pending: String::new(),
+            results_to_stderr: false,
+            outlives_reader: false,
+            unwritten: None,
+        }
+    }
+
+    /// From now on, results that have no reader any more are dropped, and the command goes on to its exit code.
+    pub(crate) fn outlive_reader(&mut self) {
+        self.outlives_reader = true;
     }
 
     /// Sends results to stderr from now on, because stdout is for the text of a file.
@@ -121,7 +134,17 @@ impl Ui {
     fn bytes(&mut self, bytes: &[u8]) -> Result<(), CommandError> {
         self.flush()?;
         let mut out = io::stdout().lock();
-        out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| CommandError::writing(&error))
+        let written = out.write_all(bytes).and_then(|()| out.flush());
+        drop(out);
+        self.written(written)
+    }
+
+    /// The result of writing results.
+    fn written(&self, written: io::Result<()>) -> Result<(), CommandError> {
+        match written {
+            Err(error) if self.outlives_reader && error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.map_err(|error| CommandError::writing(&error)),
+        }
     }
 
     /// Writes a note about the run, which is not a result.
@@ -196,7 +219,8 @@ impl Ui {
         }
         let mut out = AutoStream::new(io::stdout().lock(), self.color);
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        written.map_err(|error| CommandError::writing(&error))
+        drop(out);
+        self.written(written)
     }
 }
 
@@ -228,7 +252,7 @@ fn choice(color: ColorChoice) -> anstream::ColorChoice {
 pub(crate) fn usage(error: &clap::Error, color: ColorChoice, json: bool) -> ExitCode {
     if error.use_stderr() {
         // An argument may be a file name that the shell expanded.
-        let text = clean_lines(&error.render().to_string());
+        let text = plain_numbers(&clean_lines(&error.render().to_string()));
         let _ = io::stderr().lock().write_all(text.as_bytes());
         if json {
             let said = text.split("\n\n").next().unwrap_or(&text);
@@ -245,6 +269,19 @@ pub(crate) fn usage(error: &clap::Error, color: ColorChoice, json: bool) -> Exit
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(2),
         _ => ExitCode::SUCCESS,
     }
+}
+
+/// A message of the parser with the errors of numbers in plain words.
+fn plain_numbers(text: &str) -> String {
+    [
+        ("invalid digit found in string", "a whole number is wanted"),
+        ("cannot parse integer from empty string", "a whole number is wanted"),
+        ("number would be zero for non-zero type", "a number from 1 is wanted"),
+        ("number too large to fit in target type", "the number is too large"),
+        ("invalid float literal", "a number is wanted"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 /// Reads standard input, at most one byte more than `limit`.

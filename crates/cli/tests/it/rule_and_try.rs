@@ -63,7 +63,7 @@ fn a_task_goes_through_the_stages() {
        built in     9  code-review, commit-messages, csv-report, debugging, meeting…
 
     2. In the prompt: the name and description of each
-       about 722 tokens; with all instructions about 3,621
+       about 722 tokens; with all instructions about 4,343
 
     3. Chosen: meeting-minutes
          5.709  meeting-minutes  turn, meeting, notes, minutes
@@ -117,7 +117,7 @@ fn a_task_that_fits_nothing_shows_the_nearest_skills_and_what_to_do_next() {
        built in     9  code-review, commit-messages, csv-report, debugging, meeting…
 
     2. In the prompt: the name and description of each
-       about 722 tokens; with all instructions about 3,621
+       about 722 tokens; with all instructions about 4,343
 
     3. Chosen: none
        no skill has a word of the task that says what it is about
@@ -173,6 +173,56 @@ fn a_closed_pipe_is_not_an_error() {
         drop(pipe);
         let output = child.wait_with_output().unwrap();
         assert!(output.stderr.is_empty(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        assert_eq!(code(&output), 0, "{args:?}");
+        // The exit code of a check is its verdict.
+        assert_eq!(code(&output), i32::from(args[0] == "check"), "{args:?}");
+    }
+}
+
+#[test]
+fn a_verdict_does_not_depend_on_how_much_of_the_output_is_read() {
+    let place = Place::with(&[("bad/SKILL.md", "---\nname: Bad_Name\n---\n")]);
+    for args in [&["check", "bad"][..], &["check", "bad", "--json"], &["check", "bad", "--format", "sarif"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status = place.command().args(args).stdout(writer).stderr(Stdio::null()).status().unwrap();
+        assert_eq!(status.code(), Some(1), "{args:?}");
+    }
+}
+
+#[test]
+fn a_built_in_skill_is_explained_where_it_is_not_offered() {
+    let place = Place::with(&[]);
+    let why = place.run(&["why", "meeting-minutes"]);
+    assert_snapshot!(why, @"
+    exit 1
+    --- stderr
+    error: no agent lists this skill, it is built into prowess: meeting-minutes
+      cause: the commands try, cat, activate and serve offer it
+      hint: read it with: prowess cat meeting-minutes
+    ");
+    assert_eq!(place.run(&["show", "meeting-minutes"]), why.replace("exit 1", "exit 2"));
+    assert_eq!(place.json(&["why", "meeting-minutes", "--json"])["built_in"], true);
+    assert!(place.run(&["why", "meeting-minutes", "--in", "."]).contains("no skill of this name was found"));
+    assert!(place.output(&["cat", "meeting-minutes"]).status.success());
+}
+
+#[test]
+fn a_number_that_is_none_is_explained_in_plain_words() {
+    let place = Place::with(&[]);
+    for (args, wanted) in [
+        (["list", "--depth", "x"], "a whole number is wanted"),
+        (["eval", "--top", "0"], "a number from 1 is wanted"),
+    ] {
+        let said = place.run(&args);
+        assert!(said.starts_with("exit 2") && said.contains(wanted), "{said}");
+    }
+}
+
+#[test]
+fn commands_with_a_format_of_their_own_refuse_json() {
+    let place = Place::with(&[]);
+    for args in [["man", "--json"].as_slice(), &["completions", "bash", "--json"]] {
+        let said = place.run(args);
+        assert!(said.starts_with("exit 2") && said.contains("this command has no JSON output"), "{said}");
     }
 }

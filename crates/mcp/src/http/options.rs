@@ -3,49 +3,89 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::http::tokens::Tokens;
-use crate::options::options;
+use prowess::internal::with_methods;
 
-options! {
-    /// Who may connect over HTTP, and the limits and timeouts.
-    #[derive(Clone, Debug)]
-    pub struct HttpOptions {
-        /// The tokens, of which clients must send one; without any, only loopback addresses are served.
-        pub tokens: Option<Tokens> = None,
-        /// Further names that a `Host` header may have besides loopback, with or without a port. Invalid
-        /// [hosts](crate::is_host) are ignored.
-        pub hosts: Vec<String> = Vec::new(),
-        /// Further allowed origins of browsers besides loopback, such as `https://app.example`, with `:*` for any port.
-        /// Invalid [origins](crate::is_origin) are ignored.
-        pub origins: Vec<String> = Vec::new(),
-        /// The maximum size of the head of a request, in bytes.
-        // Tokens and cookies of proxies are a few KB.
-        pub max_head: usize = 64 * 1024,
-        /// The maximum size of the body of a request, in bytes. Bodies in transit take up to this much per connection.
-        // The largest request that makes sense here is a few KB.
-        pub max_body: usize = 1 << 20,
-        /// The maximum number of connections; further clients get 503.
-        pub max_connections: usize = 256,
-        /// The maximum number of open streams: those of sessions, and subscriptions. One connection is always left for
-        /// requests.
-        pub max_streams: usize = 128,
-        /// The maximum number of requests at once; others wait for a permit, then get 503.
-        pub max_requests: usize = 64,
-        /// The maximum number of sessions, which protocol versions with a handshake have.
-        pub max_sessions: usize = 1024,
-        /// How long a session lives without a request from its client and without an open stream.
-        pub session_time: Duration = Duration::from_secs(300),
-        /// How long the head of a request may take.
-        pub header_time: Duration = Duration::from_secs(10),
-        /// How long the body of a request may take.
-        pub body_time: Duration = Duration::from_secs(10),
-        /// How long the first byte of a response may take.
-        pub request_time: Duration = Duration::from_secs(30),
-        /// How long a write to a client may make no progress.
-        pub stall_time: Duration = Duration::from_secs(30),
-        /// How long running requests may take to finish when the server stops.
-        pub grace: Duration = Duration::from_secs(5),
+use crate::http::tokens::Tokens;
+
+/// Who may connect over HTTP, and the limits and timeouts.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HttpOptions {
+    /// The tokens, of which clients must send one; without any, only loopback addresses are served.
+    pub tokens: Option<Tokens>,
+    /// Further names that a `Host` header may have besides loopback, with or without a port. Invalid
+    /// [hosts](crate::is_host) are ignored.
+    pub hosts: Vec<String>,
+    /// Further allowed origins of browsers besides loopback, such as `https://app.example`, with `:*` for any port.
+    /// Invalid [origins](crate::is_origin) are ignored.
+    pub origins: Vec<String>,
+    /// The maximum size of the head of a request, in bytes.
+    pub max_head: usize,
+    /// The maximum size of the body of a request, in bytes. Bodies in transit take up to this much per connection.
+    pub max_body: usize,
+    /// The maximum number of connections; further clients get 503.
+    pub max_connections: usize,
+    /// The maximum number of open streams: those of sessions, and subscriptions. One connection is always left for
+    /// requests.
+    pub max_streams: usize,
+    /// The maximum number of requests at once; others wait for a permit, then get 503.
+    pub max_requests: usize,
+    /// The maximum number of sessions, which protocol versions with a handshake have.
+    pub max_sessions: usize,
+    /// How long a session lives without a request from its client and without an open stream.
+    pub session_time: Duration,
+    /// How long the head of a request may take.
+    pub header_time: Duration,
+    /// How long the body of a request may take.
+    pub body_time: Duration,
+    /// How long the first byte of a response may take.
+    pub request_time: Duration,
+    /// How long a write to a client may make no progress.
+    pub stall_time: Duration,
+    /// How long running requests may take to finish when the server stops.
+    pub grace: Duration,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self {
+            tokens: None,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            // Tokens and cookies of proxies are a few KB.
+            max_head: 64 * 1024,
+            // The largest request that makes sense here is a few KB.
+            max_body: 1 << 20,
+            max_connections: 256,
+            max_streams: 128,
+            max_requests: 64,
+            max_sessions: 1024,
+            session_time: Duration::from_secs(300),
+            header_time: Duration::from_secs(10),
+            body_time: Duration::from_secs(10),
+            request_time: Duration::from_secs(30),
+            stall_time: Duration::from_secs(30),
+            grace: Duration::from_secs(5),
+        }
     }
+}
+
+with_methods! { HttpOptions:
+    with_tokens tokens: Option<Tokens>;
+    with_hosts hosts: Vec<String>;
+    with_origins origins: Vec<String>;
+    with_max_head max_head: usize;
+    with_max_body max_body: usize;
+    with_max_connections max_connections: usize;
+    with_max_streams max_streams: usize;
+    with_max_requests max_requests: usize;
+    with_max_sessions max_sessions: usize;
+    with_session_time session_time: Duration;
+    with_header_time header_time: Duration;
+    with_body_time body_time: Duration;
+    with_request_time request_time: Duration;
+    with_stall_time stall_time: Duration;
+    with_grace grace: Duration;
 }
 
 /// A bearer token, compared in constant time and never printed.

@@ -39,6 +39,11 @@ pub(crate) const BUILTINS: &[Builtin] = &[
     builtin!("writing-skills", "assets/skill-template.md", "references/descriptions.md"),
 ];
 
+/// Whether a built-in skill has this name.
+pub fn is_builtin(name: &str) -> bool {
+    BUILTINS.iter().any(|skill| skill.folder == name)
+}
+
 /// The source of the built-in skills.
 pub(crate) fn source() -> MemorySource {
     let source = MemorySource::new("builtin");

@@ -18,6 +18,8 @@ use std::sync::Arc;
 use prowess_core::with_methods;
 use prowess_core::{Duplicates, Profile, Scope};
 
+pub use builtin::is_builtin;
+
 use crate::env::{self, Environment, RelativePath};
 use crate::error::SourceError;
 use crate::fs::walk::{OnError, ScanChanges, ScanOptions};
