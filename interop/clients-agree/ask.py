@@ -14,6 +14,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 MODEL = "http://127.0.0.1:8801"
+# How many times longer than usual a client may take, on a machine that is busy.
+PATIENCE = float(os.environ.get("PATIENCE", "1"))
 
 
 class Asker:
@@ -48,9 +50,9 @@ class Asker:
             child.stdin.flush()
             try:
                 if keep:
-                    child.wait(keep)
+                    child.wait(keep * PATIENCE)
                 child.stdin.close()
-                child.wait(seconds)
+                child.wait(seconds * PATIENCE)
             except subprocess.TimeoutExpired:
                 child.stdin.close()
                 try:
@@ -63,7 +65,8 @@ class Asker:
     def prompts(self, command, env=None, seconds=60):
         """The texts that a client sends to the stand-in model, and its standard output."""
         log = tempfile.NamedTemporaryFile(dir=self.temporary, suffix=".jsonl", delete=False).name
-        out = self.run([sys.executable, str(HERE / "model.py"), log, str(seconds), *command], env, seconds=seconds + 20)
+        limit = str(seconds * PATIENCE)
+        out = self.run([sys.executable, str(HERE / "model.py"), log, limit, *command], env, seconds=seconds + 20)
         sent = [json.loads(line)["body"] for line in open(log, encoding="utf-8")]
         os.unlink(log)
         return [text for body in sent for text in texts(body)], sent, out

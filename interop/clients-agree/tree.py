@@ -89,8 +89,8 @@ def build(home, project, user, without=()):
         put(root / name / "SKILL.md", skill(name, "Beside a SKILL.md in the root."))
 
 
-def build_real(home, project, user, corpus):
-    """200 real skills: half in the project, half in the home."""
+def build_real(home, project, user, corpus, part=0, parts=1):
+    """200 real skills, or each of several parts of them: half in the project, half in the home."""
     top = home / "code/proj"
     top.mkdir(parents=True)
     git(home / "code", "init", "-q", "-b", "main", "proj")
@@ -100,5 +100,7 @@ def build_real(home, project, user, corpus):
         folder = folders[number * (len(folders) // 200)]
         name = folder.name if folder.name not in seen else f"{folder.name}-{folder.parent.name}"
         seen.add(folder.name)
+        if number // 2 % parts != part:
+            continue
         root = home / user if number % 2 else top / project
         subprocess.run(["cp", "-r", folder, root / name] if root.exists() else ["sh", "-c", 'mkdir -p "$1" && cp -r "$2" "$1/$3"', "sh", root, folder, name], check=True)
