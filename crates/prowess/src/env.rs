@@ -40,6 +40,11 @@ pub fn place(path: &Path) -> PathBuf {
     }
 }
 
+/// A path without links; the path itself if it does not exist.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Whether a path still begins with `~`, since the home folder is not known.
 pub(crate) fn is_homeless(path: &Path) -> bool {
     path.starts_with("~")
@@ -124,6 +129,16 @@ impl Environment {
     /// The user's home folder.
     pub fn home(&self) -> Option<PathBuf> {
         self.folder("HOME").or_else(|| self.folder("USERPROFILE"))
+    }
+
+    /// Whether the user's home is this folder, also if one of the two paths leads through a link.
+    pub fn is_home(&self, folder: &Path) -> bool {
+        self.home().is_some_and(|home| home == folder || real(&home) == real(folder))
+    }
+
+    /// Whether the user's home is this folder or below it, also if one of the two paths leads through a link.
+    pub fn has_home_in(&self, folder: &Path) -> bool {
+        self.home().is_some_and(|home| home.starts_with(folder) || real(&home).starts_with(real(folder)))
     }
 
     /// A folder of the XDG specification, such as `XDG_STATE_HOME`, or its default in the home folder.

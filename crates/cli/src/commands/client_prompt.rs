@@ -105,6 +105,7 @@ impl ClientPrompt {
             "client": self.client.id,
             "description": self.cuts.description,
             "catalog": self.cuts.words(),
+            "approximate": self.cuts.is_approximate(),
             "descriptions_cut": self.too_long(),
             "not_read": self.not_read,
         })

@@ -150,19 +150,20 @@ impl Above {
     /// The closest folder above from which the client lists a skill with this name, below the user's home.
     fn of(name: &str, client: &'static Client, here: &Path, places: &Places) -> Option<Self> {
         let environment = Environment::current();
-        let home = environment.home().unwrap_or_default();
         let options = library_options(places, Purpose::Look)
             .with_client(Some(client))
             .with_as_client(Some(Reach::Clients));
-        here.ancestors().skip(1).take(MAX_ABOVE).take_while(|folder| !home.starts_with(folder)).find_map(
-            |folder| {
+        here.ancestors()
+            .skip(1)
+            .take(MAX_ABOVE)
+            .take_while(|folder| !environment.has_home_in(folder))
+            .find_map(|folder| {
                 let registry = library(folder, &environment, &options).ok()?;
                 registry.refresh_local().ok()?;
                 let catalog = registry.catalog();
                 let found = catalog.why(name).into_iter().find(|(_, at)| **at == Standing::Listed)?;
                 Some(Self { folder: folder.to_owned(), path: found.0.entry.origin.location.clone() })
-            },
-        )
+            })
     }
 }
 

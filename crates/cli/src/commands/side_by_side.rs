@@ -64,8 +64,8 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         .map_err(|error| no_library(&error))?;
     views.refresh().map_err(|error| Failure::new(error.to_string(), "check the folders of the clients"))?;
     let registry = views.registry();
-    say_problems(registry, ui);
-    let outcome = ended(Outcome::Fine, registry);
+    say_problems(&views, ui);
+    let outcome = ended(Outcome::Fine, &views);
     let catalog = registry.catalog();
     let mut by_skill: BTreeMap<&Location, Clients> = BTreeMap::new();
     let mut counts = Vec::new();
@@ -117,12 +117,17 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     }
     mark_repeated(&mut skills);
     if json {
-        let summary = Summary { skills: skills.len(), left_out, filtered: 0 };
+        let summary = Summary {
+            skills: skills.len(),
+            left_out,
+            left_out_at_least: registry.passed_over(),
+            filtered: 0,
+        };
         ui.json_of(&Report {
             version: VERSION,
             clients: counts,
             skills,
-            unread: Unread::all(registry),
+            unread: Unread::all(&views),
             summary,
         })?;
         return Ok(outcome);
@@ -141,8 +146,9 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     if left_out > 0 {
         let options = args.places.options();
         // The clients may look less far than --all.
-        let _ =
-            writeln!(text, "at least {left_out} that no client lists: prowess list --all{}", clean(&options));
+        let least = if registry.passed_over() { "at least " } else { "" };
+        let all = clean(&options);
+        let _ = writeln!(text, "{least}{left_out} that no client lists: prowess list --all{all}");
     }
     ui.print(&text)?;
     say_unverified(clients.iter().copied(), ui);
@@ -245,5 +251,8 @@ struct Count {
 struct Summary {
     skills: usize,
     left_out: usize,
+    /// Whether there may be more that no client lists, which only `--all` finds.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    left_out_at_least: bool,
     filtered: usize,
 }

@@ -171,9 +171,9 @@ fn trust_folder(what: &str, file: &Path) -> Result<String, CommandError> {
         return Err(Failure::new(format!("{error}: {}", clean(what)), hint).into());
     }
     let shown = clean(&folder.to_string_lossy()).into_owned();
-    let home = Environment::current().home().unwrap_or_default();
-    let is_top = folder.components().count() <= 2 && home.starts_with(&folder);
-    if is_top || folder == home || folder.parent().is_none() {
+    let environment = Environment::current();
+    let is_top = folder.components().count() <= 2 && environment.has_home_in(&folder);
+    if is_top || environment.is_home(&folder) || folder.parent().is_none() {
         let error = format!("this folder is too much to trust: {shown}");
         let mut failure = Failure::new(error, "name the folder of one project");
         failure.causes.push("it holds everything in your home, also what you download later".to_owned());

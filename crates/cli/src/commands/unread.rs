@@ -1,10 +1,12 @@
 //! What could not be read: in words, as JSON, and in the exit code.
 
 use std::error::Error as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use prowess::client::Fact;
 use prowess::library::clients::Client;
+use prowess::library::views::Views;
 use prowess::{Registry, SourceError, SourceErrorKind};
 use serde::Serialize;
 
@@ -12,19 +14,70 @@ use crate::Outcome;
 use crate::error::Failure;
 use crate::ui::Ui;
 
+/// A registry, and the clients that read its folders.
+#[derive(Clone, Copy)]
+pub(super) struct ReadBy<'r> {
+    registry: &'r Registry,
+    views: Option<&'r Views>,
+}
+
+impl<'r> From<&'r Registry> for ReadBy<'r> {
+    fn from(registry: &'r Registry) -> Self {
+        Self { registry, views: None }
+    }
+}
+
+impl<'r> From<&'r Views> for ReadBy<'r> {
+    fn from(views: &'r Views) -> Self {
+        Self { registry: views.registry(), views: Some(views) }
+    }
+}
+
+impl ReadBy<'_> {
+    /// The clients that are asked about and look where a problem is.
+    fn clients(self, problem: &SourceError) -> Vec<&'static Client> {
+        match (self.views, problem.at.path()) {
+            (Some(views), Some(path)) => views.readers_of(Path::new(path)),
+            _ => self.registry.client().into_iter().collect(),
+        }
+    }
+
+    /// What could not be read and matters. A link that no client follows does not.
+    fn problems(self) -> Vec<Arc<SourceError>> {
+        let mut problems = self.registry.problems();
+        let is_root = |problem: &SourceError| self.registry.labels().any(|label| problem.at == *label);
+        let is_followed = |problem: &SourceError| {
+            let clients = self.clients(problem);
+            clients.is_empty() || clients.iter().any(|client| follows(client))
+        };
+        problems.retain(|problem| {
+            let link = matches!(problem.kind, SourceErrorKind::OutsideProject) && !is_root(problem);
+            !link || is_followed(problem)
+        });
+        problems
+    }
+}
+
+/// Whether a client follows links to folders.
+fn follows(client: &Client) -> bool {
+    !client.reads().refuses.has(Fact::LinkedFolder)
+}
+
 /// Reports what could not be read, and what is not known about the client whose view a registry has.
-pub(super) fn say_problems(registry: &Registry, ui: &mut Ui) {
-    for failure in failures(registry) {
+pub(super) fn say_problems<'r>(read: impl Into<ReadBy<'r>>, ui: &mut Ui) {
+    let read = read.into();
+    for failure in failures(read) {
         ui.failure(&failure);
     }
-    if let Some(client) = registry.client() {
+    if let Some(client) = read.registry.client() {
         say_unverified([client], ui);
     }
 }
 
 /// What could not be read, in words.
-pub(super) fn failures(registry: &Registry) -> Vec<Failure> {
-    problems(registry).iter().map(|problem| failure(problem, registry)).collect()
+pub(super) fn failures<'r>(read: impl Into<ReadBy<'r>>) -> Vec<Failure> {
+    let read = read.into();
+    read.problems().iter().map(|problem| failure(problem, read)).collect()
 }
 
 /// Says of which clients only the folders are known.
@@ -37,33 +90,35 @@ pub(super) fn say_unverified(clients: impl IntoIterator<Item = &'static Client>,
     }
 }
 
-/// What could not be read and matters. A link that the client does not follow does not.
-fn problems(registry: &Registry) -> Vec<Arc<SourceError>> {
-    let mut problems = registry.problems();
-    let follows = |client: &Client| !client.reads().refuses.has(Fact::LinkedFolder);
-    if !registry.client().is_none_or(follows) {
-        let is_root = |problem: &SourceError| registry.labels().any(|label| problem.at == *label);
-        problems
-            .retain(|problem| !matches!(problem.kind, SourceErrorKind::OutsideProject) || is_root(problem));
-    }
-    problems
-}
-
 /// A problem in words. What a client does and what Prowess withholds are told apart.
-pub(super) fn failure(problem: &SourceError, registry: &Registry) -> Failure {
+pub(super) fn failure<'r>(problem: &SourceError, read: impl Into<ReadBy<'r>>) -> Failure {
     let failure = Failure::from(problem);
-    match (&problem.kind, registry.client()) {
-        (SourceErrorKind::OutsideProject, Some(client)) => failure.with_cause(format!(
-            "{} follows links; Prowess does not, out of a project that is not trusted",
-            client.name
-        )),
+    let names = |is_meant: &dyn Fn(&Client) -> bool| -> Vec<&'static str> {
+        let clients = read.into().clients(problem);
+        clients.iter().filter(|client| is_meant(client)).map(|client| client.name).collect()
+    };
+    match &problem.kind {
+        SourceErrorKind::OutsideProject => match names(&follows).as_slice() {
+            [] => failure,
+            [name] => failure.with_cause(format!("{name} follows links; {NOT_FOLLOWED}")),
+            names => failure.with_cause(format!("{} follow links; {NOT_FOLLOWED}", names.join(", "))),
+        },
+        SourceErrorKind::TooMany { .. } => match names(&|_| true).as_slice() {
+            [] => failure,
+            names => failure.with_cause(format!(
+                "this is a limit of Prowess, so {} may list skills that are not listed here",
+                names.join(", ")
+            )),
+        },
         _ => failure,
     }
 }
 
+const NOT_FOLLOWED: &str = "Prowess does not, out of a project that is not trusted";
+
 /// The outcome of a command that opened the library: what could not be read may be what the user asked for.
-pub(super) fn ended(outcome: Outcome, registry: &Registry) -> Outcome {
-    if problems(registry).is_empty() { outcome } else { Outcome::Incomplete }
+pub(super) fn ended<'r>(outcome: Outcome, read: impl Into<ReadBy<'r>>) -> Outcome {
+    if read.into().problems().is_empty() { outcome } else { Outcome::Incomplete }
 }
 
 /// A file or folder that could not be read.
@@ -77,12 +132,13 @@ pub(super) struct Unread {
 
 impl Unread {
     /// Everything that could not be read at the last refresh.
-    pub(super) fn all(registry: &Registry) -> Vec<Self> {
+    pub(super) fn all<'r>(read: impl Into<ReadBy<'r>>) -> Vec<Self> {
+        let read = read.into();
         let of = |problem: &Arc<SourceError>| Self {
-            cause: failure(problem, registry).causes.into_iter().next(),
+            cause: failure(problem, read).causes.into_iter().next(),
             ..Self::of(problem)
         };
-        problems(registry).iter().map(of).collect()
+        read.problems().iter().map(of).collect()
     }
 
     /// One of them.

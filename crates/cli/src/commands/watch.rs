@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Watch, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         }
         ui.finish()?;
         if args.once {
-            return Ok(ended(Outcome::Fine, watcher.registry()));
+            return Ok(ended(Outcome::Fine, &**watcher.registry()));
         }
     }
 }

@@ -91,7 +91,7 @@ fn a_plain_list_has_the_skills_of_every_folder_in_the_rows() {
         ".opencode/skills",
         ".openclaw/workspace/skills",
         "../config/kilo/skill",
-        "../config/amp/skills",
+        ".config/amp/skills",
     ];
     for folder in folders {
         let place = with(&[(&format!("home/{folder}/mine"), "mine")]);

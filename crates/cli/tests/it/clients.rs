@@ -36,7 +36,7 @@ fn a_client_lists_its_own_names_and_says_what_it_passes_over() {
     pdf  Does pdf.
 
     4 skills
-    at least 1 left out (1 not seen): prowess list --all --client codex, prowess why NAME --client codex
+    1 left out (1 not seen): prowess list --all --client codex, prowess why NAME --client codex
     ");
     assert_snapshot!(run(&place, &["list", "--all", "--client", "qoder"]), @"
     exit 0

@@ -12,6 +12,7 @@
 mod budget;
 mod check;
 mod client_answers;
+mod client_homes;
 mod client_prompt;
 mod clients;
 mod config;

@@ -249,7 +249,7 @@ fn several_clients_are_columns_of_words() {
 
     7 skills: Claude Code 5, Codex 2
     prowess serve withholds 1 not trusted: prowess trust
-    at least 1 that no client lists: prowess list --all --client installed
+    1 that no client lists: prowess list --all --client installed
     ");
 }
 

@@ -58,6 +58,7 @@ facts! {
     LinkedFolder "linked-folder" "its folder is reached through a link" "put a copy there instead of the link";
     LinkedFile "linked-file" "its SKILL.md is a link" "put a copy there instead of the link";
     OtherFileName "file-name" "its file is not named SKILL.md in this case" "rename the file to SKILL.md";
+    OtherSpelling "file-name-spelling" "its file is named neither SKILL.md nor skill.md" "rename the file to SKILL.md";
     Unreadable "unreadable" "its SKILL.md cannot be read" "make it a regular file that you may read";
     NotRead "not-read" "Prowess does not read it, since its SKILL.md is a link to another file" "put a copy there instead of the link";
     FileLarge "file-large" "its SKILL.md is larger than 256 kB" "move text into files under references/";
@@ -192,6 +193,7 @@ impl Facts {
         let file =
             entry.origin.location.path().map_or("SKILL.md", |path| path.rsplit('/').next().unwrap_or(path));
         facts.set(Fact::OtherFileName, file != "SKILL.md");
+        facts.set(Fact::OtherSpelling, !["SKILL.md", "skill.md"].contains(&file));
         facts.set(Fact::FileLarge, size > LARGE_FILE);
         facts.add_findings(document);
         if facts.has_no_fields() {

@@ -178,6 +178,11 @@ impl Cuts {
     /// Nothing is cut.
     pub const NOTHING: Self = Self { catalog: CatalogLimit::None, ..Self::UNKNOWN };
 
+    /// Whether what is cut is known only approximately: the client counts tokens in its own way.
+    pub const fn is_approximate(&self) -> bool {
+        matches!(self.catalog, CatalogLimit::Percent(_) | CatalogLimit::PercentByUse(_))
+    }
+
     /// The phrase for users.
     pub fn words(&self) -> String {
         let catalog = match self.catalog {
@@ -185,10 +190,12 @@ impl Cuts {
             CatalogLimit::None => "its catalog may have any length".to_owned(),
             CatalogLimit::SomeLimit => "its catalog has a limit that is not known".to_owned(),
             CatalogLimit::Percent(percent) => format!(
-                "its catalog has {percent} % of the context: all descriptions are shortened, then skills are left out"
+                "its catalog has about {percent} % of the context, as Prowess estimates tokens: all descriptions are \
+                 shortened, then skills are left out"
             ),
             CatalogLimit::PercentByUse(percent) => format!(
-                "its catalog has {percent} % of the context: the least used skills lose their description"
+                "its catalog has about {percent} % of the context, as Prowess estimates tokens: the least used skills \
+                 lose their description"
             ),
         };
         let Some(description) = self.description else { return catalog };
@@ -219,6 +226,7 @@ impl Reads {
             Fact::BelowHidden,
             Fact::HiddenFolder,
             Fact::InModules,
+            Fact::OtherSpelling,
             Fact::Unreadable,
             Fact::EmptyFile,
             Fact::NoFrontmatter,

@@ -176,10 +176,23 @@ impl Client {
         }
         let root =
             |path, scope| Root { path, scope, readers: vec![self.id], depth: self.depth, project: None };
-        let project = self.project.iter().map(|path| root(here.from.join(path), Scope::Project));
         let own = self.user.iter().chain(self.admin).filter_map(|path| here.environment.expand(path));
-        project.chain(own.map(|path| root(path, Scope::User))).collect()
+        let own: Vec<PathBuf> = own.collect();
+        let project = self.project.iter().map(|path| here.place(here.from, path));
+        let project = project.filter(|(path, _)| !own.contains(path));
+        let project: Vec<Root> = project.map(|(path, scope)| root(path, scope)).collect();
+        project.into_iter().chain(own.into_iter().map(|path| root(path, Scope::User))).collect()
     }
+}
+
+/// The folders that each of these clients looks into from a folder, in the order of precedence.
+pub(crate) fn roots_of(
+    clients: &[&'static Client],
+    from: &Path,
+    environment: &Environment,
+) -> Vec<(&'static Client, Vec<Root>)> {
+    let here = Here::new(from, environment);
+    clients.iter().map(|client| (*client, client.roots_from(&here))).collect()
 }
 
 /// The project of a folder: the root of its git repository, or the folder itself.
@@ -192,7 +205,7 @@ pub fn project(from: &Path) -> &Path {
 pub const CLIENTS: &[Client] = &[
     Client { id: "adal", name: "AdaL", project: &[".adal/skills"], user: &["~/.adal/skills"], admin: &[], depth: 6, reads: None },
     Client { id: "aider-desk", name: "AiderDesk", project: &[".aider-desk/skills"], user: &["~/.aider-desk/skills"], admin: &[], depth: 6, reads: None },
-    Client { id: "amp", name: "Amp", project: &[".agents/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/agents/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: Some(&rows::AMP) },
+    Client { id: "amp", name: "Amp", project: &[".agents/skills"], user: &["~/.config/agents/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: Some(&rows::AMP) },
     Client { id: "antigravity", name: "Antigravity", project: &[".agents/skills"], user: &["~/.gemini/antigravity/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: None },
     Client { id: "antigravity-cli", name: "Antigravity CLI", project: &[".agents/skills"], user: &["~/.gemini/antigravity-cli/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: None },
     Client { id: "astrbot", name: "AstrBot", project: &["data/skills"], user: &["~/.astrbot/data/skills"], admin: &[], depth: 6, reads: None },
@@ -209,7 +222,7 @@ pub const CLIENTS: &[Client] = &[
     Client { id: "command-code", name: "Command Code", project: &[".commandcode/skills"], user: &["~/.commandcode/skills"], admin: &[], depth: 6, reads: None },
     Client { id: "continue", name: "Continue", project: &[".continue/skills"], user: &["~/.continue/skills"], admin: &[], depth: 6, reads: Some(&rows::CONTINUE) },
     Client { id: "cortex", name: "Cortex Code", project: &[".cortex/skills"], user: &["~/.snowflake/cortex/skills"], admin: &[], depth: 6, reads: None },
-    Client { id: "crush", name: "Crush", project: &[".crush/skills"], user: &["~/.config/crush/skills"], admin: &[], depth: 6, reads: None },
+    Client { id: "crush", name: "Crush", project: &[".crush/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/crush/skills"], admin: &[], depth: 6, reads: None },
     Client { id: "cursor", name: "Cursor", project: &[".agents/skills", ".cursor/skills", ".claude/skills", ".codex/skills"], user: &["~/.agents/skills", "~/.cursor/skills", "~/.claude/skills", "~/.codex/skills"], admin: &[], depth: 6, reads: None },
     Client { id: "deepagents", name: "Deep Agents", project: &[".agents/skills"], user: &["~/.deepagents/agent/skills", "~/.agents/skills"], admin: &[], depth: 6, reads: Some(&rows::DEEPAGENTS) },
     Client { id: "devin", name: "Devin for Terminal", project: &[".devin/skills"], user: &["${XDG_CONFIG_HOME:-~/.config}/devin/skills"], admin: &[], depth: 6, reads: None },

@@ -36,7 +36,7 @@ use found_config::{configs, said_of_sessions};
 use named::Named;
 use prowess_core::path::{Glob, MAX_DEPTH};
 use shown::Shown;
-use views::{Reach, SightedRoot};
+use views::{ClientLimits, Looking, Reach, SightedRoot};
 
 /// The options of a library.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +59,8 @@ pub struct LibraryOptions {
     pub limits: ConfigLimits,
     /// The limits of an untrusted project.
     pub project_limits: ProjectLimits,
+    /// The limits of a walk through a folder of a client, for what the client lists.
+    pub client_limits: ClientLimits,
     /// The options of walks. They override those of configurations.
     pub scan: ScanChanges,
     /// The names of the skills that are offered; empty for all.
@@ -80,6 +82,7 @@ with_methods! { LibraryOptions:
     with_servers servers: Option<Arc<dyn OpenServer>>;
     with_limits limits: ConfigLimits;
     with_project_limits project_limits: ProjectLimits;
+    with_client_limits client_limits: ClientLimits;
     with_scan scan: ScanChanges;
     with_only only: Vec<Glob>;
     with_except except: Vec<Glob>;
@@ -187,7 +190,8 @@ fn add(
             }
         }
     } else if let (Some(client), Some(reach)) = (options.client, options.as_client) {
-        for root in SightedRoot::of(client, &from, environment, reach) {
+        let looking = Looking { reach, limits: options.client_limits };
+        for root in SightedRoot::of(client, &from, environment, looking) {
             registry.add(finding.open_sighted(root));
         }
         registry.seen_by(client);

@@ -1,5 +1,7 @@
 //! Which skills clients list, as seen from a folder: their folders are walked once, and the row of each client decides.
 
+mod reach;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -8,46 +10,17 @@ use std::sync::Arc;
 
 use prowess_core::catalog::TurnedOffBy;
 use prowess_core::client::{Fact, NotListed, Reads, Same, Seeing, Seen, view};
-use prowess_core::path::MAX_DEPTH;
 use prowess_core::{Candidate, Catalog, Location, Obstacle, Standing};
+
+pub use reach::{ClientLimits, Reach};
+pub(super) use reach::{Looking, SightedRoot};
 
 use super::{LibraryError, LibraryOptions, add, own_once};
 use crate::env::{self, Environment};
 use crate::fs::stamp::FileStamp;
-use crate::fs::walk::{FileName, ScanOptions};
-use crate::library::clients::{Client, Root};
+use crate::library::clients::{Client, Root, roots_of};
 use crate::library::config::SessionConfig;
 use crate::registry::{Registry, RegistryError};
-use crate::source::Policies;
-
-/// A folder of some clients, and how it is walked so that each of them finds what it would.
-pub(super) struct SightedRoot {
-    pub(super) root: Root,
-    pub(super) scan: ScanOptions,
-    pub(super) policies: Policies,
-}
-
-impl SightedRoot {
-    fn new(root: Root, rows: &[Reads], reach: Reach) -> Self {
-        Self { root, scan: scan(rows, reach), policies: policies(rows) }
-    }
-
-    /// The folders of one client, in its order.
-    pub(super) fn of(client: &Client, from: &Path, environment: &Environment, reach: Reach) -> Vec<Self> {
-        let reads = client.reads();
-        let roots = own_once(client.roots(from, environment));
-        roots.into_iter().map(|root| Self::new(root, &[reads], reach)).collect()
-    }
-}
-
-/// How far the folders of clients are walked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// As far as any of the clients does.
-    Clients,
-    /// Everywhere, so that it can be explained why a client does not list a skill.
-    Everywhere,
-}
 
 /// The views of clients, as seen from a folder.
 #[derive(Debug)]
@@ -144,10 +117,10 @@ impl Views {
         let from = env::absolute(from);
         let mut roots: Vec<(Root, Vec<Reads>)> = Vec::new();
         let mut of_clients = Vec::new();
-        for client in clients {
+        for (client, looked_into) in roots_of(clients, &from, environment) {
             let reads = client.reads();
             let mut layers = Vec::new();
-            for root in own_once(client.roots(&from, environment)) {
+            for root in own_once(looked_into) {
                 let at = match roots.iter().position(|(other, _)| other.path == root.path) {
                     Some(at) => at,
                     None => {
@@ -164,9 +137,10 @@ impl Views {
                 // The first layer of a registry has what is registered.
                 layers.push(at + 1);
             }
-            of_clients.push((*client, layers));
+            of_clients.push((client, layers));
         }
-        let sighted = roots.into_iter().map(|(root, rows)| SightedRoot::new(root, &rows, reach));
+        let looking = Looking { reach, limits: options.client_limits };
+        let sighted = roots.into_iter().map(|(root, rows)| SightedRoot::new(root, &rows, looking));
         let mut registry = Registry::new();
         registry.keep_apart();
         let session = add(&mut registry, &from, environment, options, Some(sighted.collect()))?;
@@ -187,6 +161,14 @@ impl Views {
     /// The clients, in the order in which they were given.
     pub fn clients(&self) -> impl Iterator<Item = &'static Client> {
         self.clients.iter().map(|(client, _)| *client)
+    }
+
+    /// The clients that look into the folder that a path is in.
+    pub fn readers_of(&self, path: &Path) -> Vec<&'static Client> {
+        let roots: Vec<&Path> = self.registry.labels().map(Path::new).collect();
+        let is_in = |layer: &usize| roots.get(*layer).is_some_and(|root| path.starts_with(root));
+        let readers = self.clients.iter().filter(|(_, layers)| layers.iter().any(is_in));
+        readers.map(|(client, _)| *client).collect()
     }
 
     /// Reads the disk again.
@@ -321,30 +303,4 @@ fn range(all: &[&Candidate], layer: usize) -> Range<usize> {
 fn identity(skill: &Candidate) -> Option<(u64, u64)> {
     let FileStamp { device, inode, .. } = skill.stamp.into();
     (inode != 0).then_some((device, inode))
-}
-
-/// The options of a walk that finds everything that clients with these rows find.
-fn scan(rows: &[Reads], reach: Reach) -> ScanOptions {
-    let everywhere = reach == Reach::Everywhere;
-    let accepted = |fact: Fact| everywhere || rows.iter().any(|row| row.depth > 1 && !row.refuses.has(fact));
-    let hidden = everywhere || rows.iter().any(|row| !row.refuses.has(Fact::HiddenFolder));
-    let any_case =
-        everywhere || rows.iter().any(|row| !row.refuses.has(Fact::OtherFileName) && row.checked.is_some());
-    let depth = rows.iter().map(|row| usize::from(row.depth)).max().unwrap_or(0);
-    ScanOptions {
-        max_depth: if everywhere { MAX_DEPTH } else { depth.min(MAX_DEPTH) },
-        // A depth limit of the client is not a problem.
-        report_deeper: false,
-        skip_hidden: !(hidden || accepted(Fact::BelowHidden)),
-        skip_modules: !accepted(Fact::InModules),
-        repeat_linked: true,
-        file_name: if any_case { FileName::AnyCase("SKILL.md".to_owned()) } else { FileName::Either },
-        ..ScanOptions::default()
-    }
-}
-
-/// Whether one of the clients reads the files beside a SKILL.md that restrict how it may use the skill.
-fn policies(rows: &[Reads]) -> Policies {
-    let read = rows.iter().any(|row| row.facts().has(Fact::NotImplicit));
-    if read { Policies::Read } else { Policies::Leave }
 }

@@ -147,6 +147,7 @@ pub struct Registry {
 struct Seen {
     catalog: Arc<Catalog>,
     problems: Vec<Arc<SourceError>>,
+    passed_over: bool,
 }
 
 impl fmt::Debug for Registry {
@@ -305,6 +306,12 @@ impl Registry {
     /// skill.
     pub fn problems(&self) -> Vec<Arc<SourceError>> {
         self.noted.iter().cloned().chain(self.seen().problems).collect()
+    }
+
+    /// Whether there may be more skills that the sources passed over at the last refresh, as in folders that are deeper
+    /// than a client looks. If not, the catalog has all of them.
+    pub fn passed_over(&self) -> bool {
+        read_locked(&self.seen).passed_over
     }
 
     fn seen(&self) -> Seen {

@@ -33,6 +33,7 @@ pub(super) struct Listed {
     #[expect(clippy::vec_box, reason = "as in a listing")]
     skills: Vec<Box<Found>>,
     problems: Vec<Arc<SourceError>>,
+    passed_over: bool,
 }
 
 /// The trust that one refresh judges by.
@@ -86,7 +87,7 @@ impl Registry {
     pub fn refresh_local(&self) -> Result<Delta, RegistryError> {
         let _one_at_a_time = locked(&self.refreshing);
         let mut candidates = Vec::new();
-        let mut problems = Vec::new();
+        let (mut problems, mut passed_over) = (Vec::new(), false);
         if let Some(budget) = &self.budget {
             budget.reset();
         }
@@ -100,6 +101,7 @@ impl Registry {
                 self.listed(layer.list(self.profile.as_ref()))?
             };
             problems.append(&mut listed.problems);
+            passed_over |= listed.passed_over;
             let decided = |found| Arc::new(self.decided(found, at, layer, &judging));
             candidates.extend(listed.skills.into_iter().map(decided));
         }
@@ -118,7 +120,7 @@ impl Registry {
             None => Catalog::merging(candidates, self.duplicates, &is_same_folder)?,
         };
         let delta = catalog.since(&self.catalog());
-        *write_locked(&self.seen) = Seen { catalog: Arc::new(catalog), problems };
+        *write_locked(&self.seen) = Seen { catalog: Arc::new(catalog), problems, passed_over };
         Ok(delta)
     }
 
@@ -162,8 +164,8 @@ impl Registry {
     /// The list of a source, or the handling of one that cannot be listed.
     fn listed(&self, listing: Result<Listing, SourceError>) -> Result<Listed, SourceError> {
         match listing {
-            Ok(Listing { skills, problems }) => {
-                Ok(Listed { skills, problems: problems.into_iter().map(Arc::new).collect() })
+            Ok(Listing { skills, problems, passed_over }) => {
+                Ok(Listed { skills, problems: problems.into_iter().map(Arc::new).collect(), passed_over })
             }
             Err(error) => match self.on_error {
                 OnError::Fail => Err(error),

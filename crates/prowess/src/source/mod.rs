@@ -49,6 +49,8 @@ pub struct Listing {
     pub skills: Vec<Box<Found>>,
     /// What could not be read.
     pub problems: Vec<SourceError>,
+    /// Whether there may be more skills that the source passed over, as in folders that are deeper than a client looks.
+    pub passed_over: bool,
 }
 
 impl Listing {

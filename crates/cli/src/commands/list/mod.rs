@@ -90,6 +90,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             summary: Summary {
                 skills: listed.len(),
                 left_out: left_out.len(),
+                left_out_at_least: registry.passed_over(),
                 filtered,
                 prompt_tokens,
                 states,
@@ -164,6 +165,9 @@ struct Report<'r> {
 struct Summary {
     skills: usize,
     left_out: usize,
+    /// Whether there may be more that the client does not list, which only `--all` finds.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    left_out_at_least: bool,
     /// The number of skills that the filter of a configuration hides from sessions.
     filtered: usize,
     #[serde(skip_serializing_if = "Option::is_none")]

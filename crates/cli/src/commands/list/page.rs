@@ -161,7 +161,7 @@ impl Page<'_> {
             });
             let words = words.collect::<Vec<_>>().join(", ");
             // A client that looks less far passes over skills that only --all finds.
-            let least = if registry.client().is_some() && !self.args.all { "at least " } else { "" };
+            let least = if registry.passed_over() { "at least " } else { "" };
             let _ = write!(text, "{least}{} left out ({words})", left_out.values().sum::<usize>());
             if !self.args.all {
                 let _ = write!(text, ": prowess list --all{options}, prowess why NAME{options}");

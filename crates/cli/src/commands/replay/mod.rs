@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
             replay.line(line, ui)?;
         }
     }
-    Ok(ended(Outcome::Fine, skills.registry()))
+    Ok(ended(Outcome::Fine, &**skills.registry()))
 }
 
 /// A host whose model is a file.

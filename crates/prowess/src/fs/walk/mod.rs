@@ -3,6 +3,7 @@
 mod ahead;
 mod changes;
 mod ignore;
+mod limits;
 mod probe;
 mod steps;
 mod visitor;
@@ -90,6 +91,9 @@ pub struct ScanOptions {
     pub skip_modules: bool,
     /// Whether a skill that is found by its own path is found again through a link to it.
     pub repeat_linked: bool,
+    /// Whether only a file named exactly `SKILL.md` makes the folders beside it part of a skill. Clients that do not
+    /// know another spelling look into these folders as into any other.
+    pub exact_insides: bool,
     /// Whether folders that `.gitignore` files name are skipped.
     pub gitignore: bool,
     /// Whether the walk stops at a skill, so that skills inside it are not found. If the root itself has a SKILL.md,
@@ -122,6 +126,7 @@ with_methods! { ScanOptions:
     with_skip_hidden skip_hidden: bool;
     with_skip_modules skip_modules: bool;
     with_repeat_linked repeat_linked: bool;
+    with_exact_insides exact_insides: bool;
     with_gitignore gitignore: bool;
     with_stop_at_skill stop_at_skill: bool;
     with_max_inside max_inside: usize;
@@ -160,6 +165,7 @@ impl Default for ScanOptions {
             skip_hidden: true,
             skip_modules: true,
             repeat_linked: false,
+            exact_insides: false,
             gitignore: false,
             stop_at_skill: false,
             max_inside: 20_000,

@@ -31,6 +31,16 @@ impl<S> Probe<S> {
     pub(super) fn is_skill(&self) -> bool {
         !matches!(self, Self::Other)
     }
+
+    /// Whether the folders in this folder are inside a skill.
+    pub(super) fn encloses(&self, options: &ScanOptions) -> bool {
+        match self {
+            Self::Other => false,
+            Self::Link(path) | Self::Skill(path, ..) => {
+                !options.exact_insides || path.ends_with(FILE_NAMES[0])
+            }
+        }
+    }
 }
 
 /// What probing a folder needs. It is immutable, so threads can share it.
@@ -155,8 +165,8 @@ impl<V: Visitor> Walk<'_, V> {
         Look { options: self.options, within: self.within.as_ref(), visitor: self.visitor }
     }
 
-    /// Whether the folder `below` (or the folder itself if `below` is empty) is a skill. If so, the visitor receives
-    /// it.
+    /// Probes the folder `below`, or the folder itself if `below` is empty. If it is a skill, the visitor receives it.
+    /// Returns whether the folders in it are inside a skill.
     pub(super) fn probe(
         &mut self,
         folder: &Folder,
@@ -173,15 +183,17 @@ impl<V: Visitor> Walk<'_, V> {
         self.take(probe, linked, V::read)
     }
 
-    /// Hands a skill to the visitor; false if it is none. It is read only if it was not found before.
+    /// Hands a skill to the visitor. It is read only if it was not found before. Returns whether the folders in its
+    /// folder are inside a skill.
     pub(super) fn take<S>(
         &mut self,
         probe: Probe<S>,
         linked: bool,
         read: impl FnOnce(&V, &Path, S, &mut Vec<u8>) -> V::Skill,
     ) -> Result<bool, SourceError> {
+        let encloses = probe.encloses(self.options);
         match probe {
-            Probe::Other => return Ok(false),
+            Probe::Other => {}
             Probe::Link(path) => {
                 self.visitor.linked_file(&path);
                 self.linked_files.push(path);
@@ -193,7 +205,7 @@ impl<V: Visitor> Walk<'_, V> {
                 }
             }
         }
-        Ok(true)
+        Ok(encloses)
     }
 
     /// A SKILL.md that is a link. It is the same skill as its target, if that was found.

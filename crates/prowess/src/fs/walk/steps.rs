@@ -5,7 +5,7 @@
 //! skill must not use up the limits of the walk. Links inside a skill are not followed: if they stay in the skill they
 //! lead to what is found anyway, and if they lead out they are not part of it.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -14,6 +14,7 @@ use std::rc::Rc;
 
 use super::ahead::{FIRST_BATCH, MAX_BATCH, available, in_order};
 use super::ignore::Ignores;
+use super::limits::{has_other_spelling, may_contain_skills, may_have_skills};
 use super::probe::Probe;
 use super::visitor::Visitor;
 use super::{MAX_THREADS, MissingRoot, OnError, ScanOptions, is_left_out, is_missing, joined};
@@ -24,6 +25,7 @@ use crate::fs::read;
 
 /// Walks over a folder and everything below it. Returns what could not be read and the limits that were reached.
 pub(crate) fn walk(root: &Path, options: &ScanOptions, visitor: &mut impl Visitor) -> Vec<SourceError> {
+    let whole = visitor.counts_all();
     let mut walk = Walk {
         options,
         visitor,
@@ -44,6 +46,7 @@ pub(crate) fn walk(root: &Path, options: &ScanOptions, visitor: &mut impl Visito
         threads: OnceCell::new(),
         buffer: Vec::new(),
         within: None,
+        whole,
     };
     if let Err(problem) = walk.run(root) {
         walk.problems.push(problem);
@@ -98,8 +101,8 @@ pub(super) struct Walk<'w, V> {
     pub(super) found_files: Vec<Identity>,
     pub(super) seen_files: BTreeSet<Identity>,
     entries: usize,
-    counted: usize,
-    outside: usize,
+    pub(super) counted: usize,
+    pub(super) outside: usize,
     /// The number of entries looked at inside skills.
     inside: usize,
     /// Whether the limit inside skills was reported, which happens once.
@@ -112,6 +115,8 @@ pub(super) struct Walk<'w, V> {
     pub(super) buffer: Vec<u8>,
     /// The folder that the walk must not leave.
     pub(super) within: Option<Within>,
+    /// Whether the visitor wants to know what is passed over, and nothing was so far.
+    pub(super) whole: bool,
 }
 
 impl<V: Visitor> Walk<'_, V> {
@@ -159,7 +164,7 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     /// Ends the walk with a problem or notes it, as the options say.
-    fn note(&mut self, problem: SourceError) -> Result<(), SourceError> {
+    pub(super) fn note(&mut self, problem: SourceError) -> Result<(), SourceError> {
         if self.options.on_error == OnError::Fail {
             return Err(problem);
         }
@@ -201,29 +206,14 @@ impl<V: Visitor> Walk<'_, V> {
             return self.note(SourceErrorKind::OutsideProject.at(place.path));
         }
         let skill = self.probe(&folder, &place.path, Path::new(""), true)?;
-        if seen || (skill && (self.options.stop_at_skill || place.depth >= self.options.max_depth)) {
+        let ends = skill && (self.options.stop_at_skill || place.depth >= self.options.max_depth);
+        if seen || ends {
+            if ends && !seen {
+                self.pass_over();
+            }
             return Ok(());
         }
         self.look_into(&folder, &Place { inside: skill, ..place })
-    }
-
-    /// Counts a folder that is only reachable through links. False beyond the limit, which is reported once.
-    fn count_outside(&mut self, path: &Path) -> Result<bool, SourceError> {
-        self.outside += 1;
-        let limit = self.options.max_outside;
-        if self.outside == limit + 1 {
-            self.note(SourceErrorKind::TooMany { what: Counted::FoldersBehindLinks, limit }.at(path))?;
-        }
-        Ok(self.outside <= limit)
-    }
-
-    fn count(&mut self, path: &Path) -> Result<(), SourceError> {
-        self.counted += 1;
-        let limit = self.options.max_folders;
-        if self.counted > limit {
-            return Err(SourceErrorKind::TooMany { what: Counted::Folders, limit }.at(path));
-        }
-        Ok(())
     }
 
     /// Visits every folder in a folder.
@@ -247,9 +237,11 @@ impl<V: Visitor> Walk<'_, V> {
         self.visitor.listed(&place.path, names.len())?;
         let ignores = self.ignores(folder, place, &names);
         let options = self.options;
+        let passed = Cell::new(self.whole && has_other_spelling(&names, options));
         let mut children = names.into_iter().filter_map(|Name { name, kind }| {
             let wanted = kind == Kind::Folder || (kind == Kind::Link && !place.inside);
             if !wanted || is_left_out(&name, options) {
+                passed.set(passed.get() || (wanted && may_have_skills(&name)));
                 return None;
             }
             let path = joined(&place.path, &name);
@@ -258,8 +250,9 @@ impl<V: Visitor> Walk<'_, V> {
         });
         let mut too_deep = None;
         if place.depth >= options.max_depth {
-            let deeper = |child: &Child| child.kind == Kind::Folder && options.report_deeper;
-            too_deep = children.find(deeper).map(|child| child.path);
+            let mut children = children.inspect(|_| passed.set(true));
+            let deeper = |child: &Child| child.kind == Kind::Folder || !options.report_deeper;
+            too_deep = children.find(deeper).filter(|_| options.report_deeper).map(|child| child.path);
         } else {
             let (mut size, mut large) = (FIRST_BATCH, false);
             loop {
@@ -276,6 +269,9 @@ impl<V: Visitor> Walk<'_, V> {
                     self.look_at(folder, place, ignores.as_ref(), child, ahead.next().flatten())?;
                 }
             }
+        }
+        if passed.get() {
+            self.pass_over();
         }
         if more && place.inside {
             self.insides.clear();
@@ -330,10 +326,14 @@ impl<V: Visitor> Walk<'_, V> {
         }
         if !skill && !below.inside {
             self.folders.push_back(below);
-        } else if goes_on(self.options, place.depth, skill)
-            && !leaf.unwrap_or_else(|| is_leaf(folder, &name, self.counting(folder)))
-        {
-            self.insides.push_back(Place { inside: true, ..below });
+        } else {
+            let goes_on = goes_on(self.options, place.depth, skill);
+            let is_leaf = || is_leaf(folder, &name, self.counting(folder));
+            if goes_on && !leaf.unwrap_or_else(is_leaf) {
+                self.insides.push_back(Place { inside: true, ..below });
+            } else if self.whole && !goes_on && !is_leaf() && may_contain_skills(&below.path) {
+                self.pass_over();
+            }
         }
         Ok(())
     }
@@ -352,7 +352,7 @@ impl<V: Visitor> Walk<'_, V> {
             let name = Path::new(&child.name);
             (child.kind == Kind::Folder).then(|| {
                 let probe = look.probe_and_read(folder, &child.path, name, buffer);
-                let skill = probe.is_skill();
+                let skill = probe.encloses(options);
                 let leaf = (skill || inside)
                     && goes_on(options, depth, skill)
                     && is_leaf(folder, &child.name, counting);
@@ -386,6 +386,10 @@ fn in_place(root: &Path, error: io::Error) -> SourceError {
         match std::fs::metadata(folder) {
             Ok(metadata) if metadata.is_dir() => break,
             Ok(_) => return SourceErrorKind::FileInPlace.at(folder),
+            // The folder above must not be entered.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                at = folder.parent().unwrap_or(folder)
+            }
             Err(_) => at = folder,
         }
     }

@@ -47,6 +47,14 @@ pub(crate) trait Visitor: Sync {
     /// Called for a SKILL.md that is a link.
     fn linked_file(&mut self, _: &Path) {}
 
+    /// Whether the visitor wants to know that something was passed over.
+    fn counts_all(&self) -> bool {
+        false
+    }
+
+    /// Called at the first folder or file that the options exclude and that a walk without them could find a skill in.
+    fn passed_over(&mut self) {}
+
     /// Called for each SKILL.md after it was read. An error ends the walk.
     fn found(&mut self, path: PathBuf, skill: Self::Skill) -> Result<(), SourceError>;
 }

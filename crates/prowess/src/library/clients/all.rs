@@ -12,7 +12,8 @@ use crate::fs::walk::ScanOptions;
 
 /// The clients that are found on this machine: those with a folder of their own in the user's home.
 pub fn installed(environment: &Environment) -> Vec<&'static Client> {
-    let is_own = |path: &PathBuf| !SHARED.iter().any(|shared| path.file_name() == Some(shared.as_ref()));
+    let shared: Vec<PathBuf> = SHARED.iter().filter_map(|path| environment.expand(path)).collect();
+    let is_own = |path: &PathBuf| !shared.contains(path);
     // The folders of each client that contain one with skills.
     let folders_of = |client: &'static Client| {
         let parent = |path: &str| environment.expand(path)?.parent().map(Path::to_owned);
@@ -41,8 +42,9 @@ pub fn installed(environment: &Environment) -> Vec<&'static Client> {
     found
 }
 
-/// The names of folders of the user that do not show which client is installed.
-const SHARED: [&str; 4] = [".agents", "agents", ".agent", ".config"];
+/// The folders of the user that do not show which client is installed.
+const SHARED: [&str; 4] =
+    ["~/.agents", "~/.agent", "~/.config/agents", "${XDG_CONFIG_HOME:-~/.config}/agents"];
 
 /// The folders of all clients together, each once with the clients that look there: first the project's, then the
 /// user's. Those of a project are in this folder and in those above it, up to the root of the git repository; a folder
@@ -66,7 +68,10 @@ pub fn common_roots(from: &Path, environment: &Environment) -> Vec<Root> {
     for path in installed.chain(clients.iter().flat_map(|client| client.project_folders())) {
         // A folder that is not hidden belongs to the user, not to a client.
         if let Some(depth) = depths.get(path).filter(|_| path.starts_with('.')) {
-            here.upwards().for_each(|folder| roots.add(none(folder.join(path), Scope::Project, *depth)));
+            for folder in here.upwards() {
+                let (place, scope) = here.place(folder, path);
+                roots.add(none(place, scope, *depth));
+            }
         }
     }
     let users = clients.iter().flat_map(|client| client.user);

@@ -1,13 +1,14 @@
 //! Where a client looks from a folder: its row names the folders, and this module goes upwards as far as the client
 //! does.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use prowess_core::Scope;
 use prowess_core::client::{Climb, Reads};
 
-use super::Root;
-use crate::env::Environment;
+use super::{CLIENTS, Root};
+use crate::env::{self, Environment};
 
 /// The largest `.git` file of a worktree.
 const MAX_GIT_FILE: usize = 4096;
@@ -17,12 +18,51 @@ pub(super) struct Here<'h> {
     pub(super) from: &'h Path,
     pub(super) environment: &'h Environment,
     repository: Option<&'h Path>,
-    home: Option<PathBuf>,
+    home: Option<Home<'h>>,
+    /// The folders of all clients in which users keep their own skills.
+    own: BTreeSet<PathBuf>,
+}
+
+/// The home of the user, which may be reached through a link.
+struct Home<'h> {
+    /// Its path as the environment says it.
+    path: PathBuf,
+    /// Its path without links.
+    real: PathBuf,
+    /// Its path as seen from the current folder, if that is in it.
+    here: Option<&'h Path>,
+}
+
+impl<'h> Home<'h> {
+    fn of(path: PathBuf, from: &'h Path) -> Self {
+        let real = env::real(&path);
+        let here = match from.ancestors().find(|folder| *folder == path) {
+            // Most homes are reached without a link.
+            None if env::real(from).starts_with(&real) => {
+                from.ancestors().find(|folder| env::real(folder) == real)
+            }
+            here => here,
+        };
+        Self { path, real, here }
+    }
+
+    fn is(&self, folder: &Path) -> bool {
+        self.here.is_some_and(|here| here == folder)
+    }
+
+    /// Whether a folder is neither the home nor above it.
+    fn is_below(&self, folder: &Path) -> bool {
+        let paths = [self.path.as_path(), self.real.as_path()].into_iter().chain(self.here);
+        !paths.into_iter().any(|home| home.starts_with(folder))
+    }
 }
 
 impl<'h> Here<'h> {
     pub(super) fn new(from: &'h Path, environment: &'h Environment) -> Self {
-        Self { from, environment, repository: repository(from), home: environment.home() }
+        let home = environment.home().map(|home| Home::of(home, from));
+        let own = CLIENTS.iter().flat_map(|client| client.user_folders().iter().chain(client.user));
+        let own = own.filter_map(|path| environment.expand(path)).collect();
+        Self { from, environment, repository: repository(from), home, own }
     }
 
     /// The folder and those above it up to the root of its git repository. Outside of one, only the folder itself.
@@ -30,20 +70,32 @@ impl<'h> Here<'h> {
         let top = self.repository.unwrap_or(self.from);
         self.from.ancestors().take_while(move |folder| folder.starts_with(top))
     }
+
+    /// The place of a folder of skills in a project, and its scope. Where users keep their own skills, as in the home,
+    /// it is theirs, whichever client looks there.
+    pub(super) fn place(&self, folder: &Path, path: &str) -> (PathBuf, Scope) {
+        let home = self.home.as_ref().filter(|home| home.is(folder)).map(|home| home.path.join(path));
+        let here = || folder.join(path);
+        match home.into_iter().chain([here()]).find(|place| self.own.contains(place)) {
+            Some(own) => (own, Scope::User),
+            None => (here(), Scope::Project),
+        }
+    }
 }
 
 /// The folders that a client looks into from a folder, in the order of precedence.
 pub(super) fn roots(id: &'static str, reads: &Reads, here: &Here<'_>) -> Vec<Root> {
-    let Here { from, environment, repository, home } = here;
+    let Here { from, environment, repository, home, .. } = here;
     let (from, repository) = (*from, *repository);
     let depth = usize::from(reads.depth);
     let root = |path: PathBuf, scope, project| Root { path, scope, readers: vec![id], depth, project };
     let mut project = Vec::new();
     let mut in_folder = |folder: &Path, is_there: &dyn Fn(Climb) -> bool| {
-        let places = reads.project.iter().filter(|place| is_there(place.climb));
         let top = repository.filter(|top| folder.starts_with(top)).unwrap_or(folder);
-        project
-            .extend(places.map(|place| root(folder.join(place.path), Scope::Project, Some(top.to_owned()))));
+        for place in reads.project.iter().filter(|place| is_there(place.climb)) {
+            let (path, scope) = here.place(folder, place.path);
+            project.push(root(path, scope, (scope == Scope::Project).then(|| top.to_owned())));
+        }
     };
     for folder in from.ancestors() {
         let at = At {
@@ -51,8 +103,8 @@ pub(super) fn roots(id: &'static str, reads: &Reads, here: &Here<'_>) -> Vec<Roo
             top: repository == Some(folder),
             inside: repository.is_some_and(|top| folder.starts_with(top)),
             outside: repository.is_none(),
-            home: home.as_deref() == Some(folder),
-            below_home: home.as_deref().is_none_or(|home| folder != home && !home.starts_with(folder)),
+            home: home.as_ref().is_some_and(|home| home.is(folder)),
+            below_home: home.as_ref().is_none_or(|home| home.is_below(folder)),
         };
         in_folder(folder, &|climb| at.is_looked_at(climb));
     }
@@ -72,7 +124,7 @@ pub(super) fn roots(id: &'static str, reads: &Reads, here: &Here<'_>) -> Vec<Roo
     } else {
         [project, user, admin].concat()
     };
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     roots.retain(|root| seen.insert(root.path.clone()));
     roots
 }
@@ -118,7 +170,14 @@ pub(super) fn repository(from: &Path) -> Option<&Path> {
 fn main_checkout(worktree: &Path) -> Option<PathBuf> {
     let file = crate::fs::read::open_regular(&worktree.join(".git")).ok()?;
     let text = crate::fs::read::read_text(file, MAX_GIT_FILE)?;
-    let folder = worktree.join(text.trim().strip_prefix("gitdir:")?.trim());
+    let named = Path::new(text.trim().strip_prefix("gitdir:")?.trim());
+    let folder = if named.is_absolute() {
+        named.to_owned()
+    } else {
+        // Relative to the folder of the file, without the links that lead to it.
+        let folder = worktree.join(named);
+        std::fs::canonicalize(&folder).unwrap_or_else(|_| env::absolute(&folder))
+    };
     // `main/.git/worktrees/name`
     let git = folder.parent()?.parent()?;
     let is_git = git.ends_with(".git") && folder.parent()?.ends_with("worktrees");

@@ -82,8 +82,7 @@ const ROW: Reads = Reads { refuses: BASE, hides: Facts::NONE, ..Reads::UNKNOWN }
 
 pub(super) const AMP: Reads = Reads {
     project: &[up(".agents/skills", Climb::BeyondRepository), up(".claude/skills", Climb::BeyondRepository)],
-    user: &["${XDG_CONFIG_HOME:-~/.config}/agents/skills", "${XDG_CONFIG_HOME:-~/.config}/amp/skills",
-        "~/.agents/skills", "~/.claude/skills"],
+    user: &["~/.config/agents/skills", "~/.config/amp/skills", "~/.agents/skills", "~/.claude/skills"],
     user_first: true,
     depth: 5,
     refuses: refuses(&[FENCED, NO_KEY_TWICE, SPEC_NAME, DESCRIBED], &[InModules, CarriageReturns,
@@ -205,8 +204,8 @@ pub(super) const GITHUB_COPILOT: Reads = Reads {
 
 pub(super) const GOOSE: Reads = Reads {
     project: &[here(".agents/skills"), here(".goose/skills"), here(".claude/skills")],
-    user: &["~/.agents/skills", "${XDG_CONFIG_HOME:-~/.config}/agents/skills",
-        "${XDG_CONFIG_HOME:-~/.config}/goose/skills", "~/.claude/skills"],
+    user: &["~/.agents/skills", "~/.config/agents/skills", "${XDG_CONFIG_HOME:-~/.config}/goose/skills",
+        "~/.claude/skills"],
     depth: DEEP,
     refuses: refuses(&[STRICT_YAML], &[OtherFileName, EmptyFile, NotUtf8, FenceDashes, Unclosed,
         NoFrontmatter, IdentityTwice, NameMissing, NameSlash, DescriptionList]),

@@ -113,6 +113,14 @@ impl Visitor for Gather<'_> {
         budget::spend(self.source.budget.as_deref(), Cost::Entries(entries), || location_of(path))
     }
 
+    fn counts_all(&self) -> bool {
+        self.source.sighted.is_some()
+    }
+
+    fn passed_over(&mut self) {
+        self.listing.passed_over = true;
+    }
+
     fn linked(&mut self, path: &Path) {
         if self.source.sighted.is_some() {
             self.links.folders.insert(path.to_owned());

@@ -60,7 +60,7 @@ pub(super) fn with_policies(mut sighting: Sighting, policies: Policies, skill_md
         let folder = Folder::open(skill_md.parent()?).ok()?;
         let file = folder.open_below(Path::new("agents/openai.yaml"), dir::Links::RefuseAll).ok()?;
         let text = read::read_text(file, MAX_POLICY)?;
-        let document = parse(format!("---\n{text}\n---\n").as_bytes());
+        let document = parse(format!("---\n{}\n---\n", one_document(&text)?).as_bytes());
         let allowed = document.field("policy")?.get("allow_implicit_invocation")?.text()?.to_owned();
         Some(allowed == "false")
     };
@@ -70,14 +70,53 @@ pub(super) fn with_policies(mut sighting: Sighting, policies: Policies, skill_md
     sighting
 }
 
+/// The one YAML document of a text, without the lines that begin and end it; none if there are several, which clients
+/// refuse.
+fn one_document(text: &str) -> Option<&str> {
+    let is_mark = |line: &str, mark: &str| {
+        line.strip_prefix(mark)
+            .is_some_and(|rest| rest.trim().is_empty() || rest.trim_start().starts_with('#'))
+    };
+    let text = text.trim_start_matches('\u{feff}');
+    let mut body = text;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        at += line.len();
+        if is_mark(line, "---") {
+            body = text.get(at..)?;
+            break;
+        }
+        if !(line.trim().is_empty() || line.starts_with(['#', '%'])) {
+            break;
+        }
+    }
+    let mut end = 0;
+    for line in body.split_inclusive('\n') {
+        if is_mark(line, "...") {
+            let after = body.get(end + line.len()..)?;
+            let nothing = |line: &str| line.trim().is_empty() || line.starts_with('#');
+            return after.lines().all(nothing).then(|| body.get(..end)).flatten();
+        }
+        if is_mark(line, "---") {
+            return None;
+        }
+        end += line.len();
+    }
+    Some(body)
+}
+
 /// Adds the depth of each skill below the root, and the facts about its place.
 pub(super) fn place(root: &Path, links: &Links, skills: &mut [Box<Found>]) {
     let folder_of = |found: &Found| Some(Path::new(found.entry.origin.location.path()?).parent()?.to_owned());
     let folders: Vec<Option<PathBuf>> = skills.iter().map(|found| folder_of(found)).collect();
-    let root_file = folders.iter().any(|folder| folder.as_deref() == Some(root));
+    // To a client that does not know another spelling, only this one makes a skill of a folder. The clients that do know
+    // others look into all folders, whatever is in them.
+    let is_exact =
+        |found: &Found| found.entry.origin.location.path().is_some_and(|path| path.ends_with("/SKILL.md"));
+    let exact = skills.iter().zip(&folders).filter(|(found, _)| is_exact(found));
+    let mut inside: BTreeSet<PathBuf> = exact.filter_map(|(_, folder)| folder.clone()).collect();
     // A root with a SKILL.md is still a folder of skills.
-    let inside: BTreeSet<&Path> =
-        folders.iter().flatten().map(PathBuf::as_path).filter(|at| *at != root).collect();
+    let root_file = inside.remove(root);
     for (found, folder) in skills.iter_mut().zip(&folders) {
         let (Some(folder), Some(sighting)) = (folder, &mut found.sighting) else { continue };
         let Ok(below) = folder.strip_prefix(root) else { continue };
@@ -95,7 +134,7 @@ pub(super) fn place(root: &Path, links: &Links, skills: &mut [Box<Found>]) {
             hidden = part.as_os_str().as_encoded_bytes().starts_with(b".");
             note(Fact::InModules, part.as_os_str() == MODULES);
             note(Fact::LinkedFolder, links.folders.contains(*at));
-            note(Fact::InsideSkill, *at != folder.as_path() && inside.contains(at));
+            note(Fact::InsideSkill, *at != folder.as_path() && inside.contains(*at));
             depth += 1;
         }
         note(Fact::HiddenFolder, hidden);
@@ -104,5 +143,25 @@ pub(super) fn place(root: &Path, links: &Links, skills: &mut [Box<Found>]) {
         let file = found.entry.origin.location.path().map(Path::new);
         note(Fact::LinkedFile, file.is_some_and(|file| links.files.contains(file)));
         sighting.depth = depth;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_document;
+
+    #[test]
+    fn the_marks_of_a_yaml_document_are_not_part_of_it() {
+        let body = "policy:\n  a: false\n";
+        assert_eq!(one_document(body), Some(body));
+        for before in
+            ["---\n", "\u{feff}---\n", "--- # begin\n", "# a comment\n\n---\n", "%YAML 1.2\n---\r\n"]
+        {
+            assert_eq!(one_document(&format!("{before}{body}")), Some(body), "{before:?}");
+            assert_eq!(one_document(&format!("{before}{body}...\n# end\n")), Some(body), "{before:?}");
+        }
+        assert_eq!(one_document(&format!("{body}---\nb: c\n")), None, "two documents");
+        assert_eq!(one_document(&format!("---\n{body}...\n{body}")), None, "text after the end");
+        assert_eq!((one_document(""), one_document("---")), (Some(""), Some("")));
     }
 }
