@@ -42,7 +42,7 @@ class Asker:
         input stays open."""
         path = f"{self.work}/npm/{node}/node_modules/.bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
         env = " ".join(f"{name}={value}" for name, value in (env or {}).items())
-        env = dict(os.environ, ISOLATE_PATH=path, ISOLATE_TMP=str(self.temporary), ISOLATE_ENV=env)
+        env = dict(os.environ, ISOLATE_PATH=path, ISOLATE_TMP=str(self.temporary), ISOLATE_WORK=str(self.work), ISOLATE_ENV=env)
         with tempfile.TemporaryFile("w+", dir=self.temporary, errors="replace") as out:
             program = [HERE / "isolate", self.home, self.folder, *command]
             child = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=out, stderr=subprocess.DEVNULL, env=env, text=True, start_new_session=True)
@@ -208,7 +208,9 @@ def qwen_code_prompt(a):
 def openclaw_prompt(a):
     out = a.run([a.npm("openclaw", ".bin/openclaw"), "skills", "list", "--json"], node="node24")
     listed = [s for s in json_in(out)["skills"] if s.get("bundled") or s["modelVisible"]]
-    return [skill(s["name"], s.get("filePath"), s.get("description"), s.get("bundled")) for s in listed]
+    # Those of its extensions are not marked as bundled.
+    own = lambda s: s.get("bundled") or s.get("source") == "openclaw-extra"
+    return [skill(s["name"], s.get("filePath"), s.get("description"), own(s)) for s in listed]
 
 
 def pi_prompt(a):
