@@ -16,7 +16,7 @@ use super::prepare::Prepared;
 use super::records::{FetchLog, InstallScope, LinkMode, Place, Records, SKILLS_FOLDER};
 use super::store::Store;
 use super::sync::check_records;
-use super::target::{Dir, Recovered, has_leftovers, is_interrupted, recover, unknown_stages};
+use super::target::{Dir, Recovered, has_leftovers, is_interrupted, recover, sweep_state, unknown_stages};
 use super::tree::InstallLimits;
 use crate::env::Environment;
 use crate::error::shown;
@@ -299,6 +299,8 @@ impl Installer {
         } else if has_leftovers(&place.books) {
             // Leftovers are harmless, and removed only if this user may.
             drop(self.exclusive(place, progress));
+        } else {
+            sweep_state(&place.books);
         }
         let held = place.shared(self.lock_timeout, &mut || progress(Progress::Waiting))?;
         self.note_stages(place, progress);
@@ -323,6 +325,7 @@ impl Installer {
         let records = place.read()?;
         check_records(&place, &records)?;
         let orders = orders(&place, &records)?;
+        let store = self.store();
         let how = Orders {
             edits: options.edits,
             replace: options.replace,
@@ -333,7 +336,7 @@ impl Installer {
             records: write.records,
             environment: &self.environment,
             listing: &self.listing(),
-            stored: &|digest| self.store().get(digest),
+            stored: &|digest| store.get(digest),
             fetch_log: &self.fetch_log,
         };
         apply(&place, records, &orders, &how).map_err(|error| error.in_scope(scope))

@@ -46,24 +46,35 @@ pub(super) fn write_tree(stage: &Dir, name: &str, tree: &SkillTree, sync_each: b
     leave(&root)
 }
 
-/// The state of a name in a folder; none when it is free.
+/// The state of a name in a folder; none when it is free. What this user may not read is not what was installed, and may
+/// be replaced only on request.
 pub(crate) fn state_of(dir: &Dir, name: &str) -> io::Result<Option<State>> {
+    match known_state_of(dir, name) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Ok(dir.kind(name)?.map(|_| State::Other))
+        }
+        state => state,
+    }
+}
+
+/// The state of a name in a folder, all of which could be read. Anything that cannot be read may contain anything, so it
+/// is an error: it must be taken neither for an edit nor for what was installed.
+pub(super) fn known_state_of(dir: &Dir, name: &str) -> io::Result<Option<State>> {
     Ok(match dir.kind(name)? {
         None => None,
         Some(Kind::Link) => Some(State::Link(dir.link_target(name)?.to_string_lossy().into_owned())),
         Some(Kind::Folder) => Some(match manifest_of(&dir.readable(name)) {
-            Ok(files) if files.left_out.is_empty() => {
-                digests::of_tree(&files).map_or(State::Other, State::Tree)
-            }
-            // What this user may not read is not what was installed, and may be replaced only on request.
-            Err(SourceError { kind: SourceErrorKind::Io(error), .. })
-                if error.kind() == io::ErrorKind::PermissionDenied =>
-            {
-                State::Other
-            }
-            // A folder that cannot be read for another reason may contain anything, so this is an error.
+            Ok(files) => match files.left_out.iter().find(|left| left.unreadable) {
+                Some(LeftOut { path, reason, .. }) => {
+                    return Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{path}: {reason}")));
+                }
+                None if files.left_out.is_empty() => {
+                    digests::of_tree(&files).map_or(State::Other, State::Tree)
+                }
+                None => State::Other,
+            },
             Err(SourceError { kind: SourceErrorKind::Io(error), .. }) => return Err(error),
-            Ok(_) | Err(_) => State::Other,
+            Err(_) => State::Other,
         }),
         Some(_) => Some(State::Other),
     })

@@ -47,9 +47,17 @@ pub(crate) fn is_interrupted(books: &Books) -> bool {
     books.journal.exists() || moved::journal_of(books).is_some()
 }
 
-/// Whether a killed process left something else behind.
+/// Whether a killed process left a staging folder behind.
 pub(crate) fn has_leftovers(books: &Books) -> bool {
     stages::file_beside(&books.journal).exists()
+}
+
+/// Removes the temporary files that killed processes left in the folders of the user's state. A file that a process is
+/// still writing is locked, and stays. Nothing else removes them before something is written there again.
+pub(crate) fn sweep_state(books: &Books) {
+    for folder in [&books.journal, &books.approvals].into_iter().filter_map(|file| file.parent()) {
+        atomic::sweep(folder);
+    }
 }
 
 /// Completes or undoes the transaction of a killed process, and removes its leftovers; none when no installation was
@@ -70,6 +78,7 @@ pub(crate) fn recover(books: &Books) -> Result<Option<Recovered>, InstallError> 
     };
     // Leftovers that cannot be removed now are removed by a later command.
     let _ = stages.forget(stages::remove);
+    sweep_state(books);
     Ok(recovered)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::contents::state_of;
+use super::contents::{known_state_of, state_of};
 use super::dir::Dir;
 use super::inside::is_inside;
 use super::journal::{FileStep, Journal, State, Step};
@@ -42,7 +42,7 @@ impl Work<'_> {
                 swap(step, dir, stage)?;
                 // The entry that was swapped out may have been changed since it was inspected.
                 match &step.before {
-                    Some(before) if state_of(stage, &step.staged)?.as_ref() != Some(before) => {
+                    Some(before) if state(stage, &step.staged, Some(before))?.as_ref() != Some(before) => {
                         Err(io::Error::other("it was changed while the skill was installed"))
                     }
                     _ => Ok(()),
@@ -70,7 +70,7 @@ impl Work<'_> {
         }
         for step in &self.journal.steps {
             self.act(step, |dir, stage| match reached(step, dir, stage)? {
-                Reached::Done if is_edit(step, state_of(stage, &step.staged)?.as_ref()) => {
+                Reached::Done if is_edit(step, stage, &step.staged)? => {
                     Err(io::Error::other("it was changed while the skill was installed"))
                 }
                 Reached::Done => Ok(()),
@@ -79,7 +79,7 @@ impl Work<'_> {
                 }
                 Reached::Lost => Err(io::Error::other("what was to be installed was removed meanwhile")),
                 // Changes of the user since then must not be lost.
-                Reached::NotYet if state_of(dir, &step.name)? != step.before => {
+                Reached::NotYet if state(dir, &step.name, step.before.as_ref())? != step.before => {
                     Err(io::Error::other("it was changed after the installation was interrupted"))
                 }
                 Reached::NotYet => swap(step, dir, stage),
@@ -100,7 +100,7 @@ impl Work<'_> {
         for step in self.journal.steps.iter().rev().filter(|step| self.folders.contains_key(&step.folder)) {
             self.act(step, |dir, stage| {
                 let done = reached(step, dir, stage)? == Reached::Done;
-                if done && state_of(dir, &step.name)? == step.after {
+                if done && state(dir, &step.name, step.after.as_ref())? == step.after {
                     unswap(step, dir, stage)
                 } else {
                     Ok(())
@@ -116,7 +116,7 @@ impl Work<'_> {
         for step in self.journal.steps.iter().filter(|step| self.folders.contains_key(&step.folder)) {
             self.act(step, |_, stage| {
                 for staged in [step.staged.clone(), aside(step)] {
-                    if is_edit(step, state_of(stage, &staged)?.as_ref()) {
+                    if is_edit(step, stage, &staged)? {
                         edits.push((step.folder.join(&step.name), stage.path().join(staged)));
                     }
                 }
@@ -153,9 +153,19 @@ pub(super) fn aside(step: &Step) -> String {
     format!("{}.old", step.staged)
 }
 
-/// Whether an entry of a staging folder is neither the new nor the old state of a step.
-fn is_edit(step: &Step, there: Option<&State>) -> bool {
-    there.is_some() && there != step.before.as_ref() && there != step.after.as_ref()
+/// Whether an entry of a staging folder is neither the new nor the old state of a step. One that cannot be read is an
+/// error, so that the journal stays until it can.
+fn is_edit(step: &Step, stage: &Dir, staged: &str) -> io::Result<bool> {
+    let there = state(stage, staged, step.before.as_ref()).map_err(|error| {
+        io::Error::new(error.kind(), format!("{}: {error}", stage.path().join(staged).display()))
+    })?;
+    Ok(there.is_some() && there != step.before && there != step.after)
+}
+
+/// The state of a name, to be compared with the one that it may have. Only an entry that was unreadable before may be
+/// unreadable now.
+fn state(dir: &Dir, name: &str, expected: Option<&State>) -> io::Result<Option<State>> {
+    if expected == Some(&State::Other) { state_of(dir, name) } else { known_state_of(dir, name) }
 }
 
 /// How far a step got, by the inode number of the entry that it moves, or by digests where there are no inode numbers.
@@ -177,10 +187,10 @@ fn reached(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<Reached> {
         });
     }
     let (moved, wanted) = match &step.after {
-        Some(after) => (state_of(stage, &step.staged)?.as_ref() != Some(after), after),
+        Some(after) => (known_state_of(stage, &step.staged)?.as_ref() != Some(after), after),
         None => return Ok(if stage.kind(&step.staged)?.is_some() { Reached::Done } else { Reached::NotYet }),
     };
-    Ok(match (moved, state_of(dir, &step.name)?.as_ref() == Some(wanted)) {
+    Ok(match (moved, known_state_of(dir, &step.name)?.as_ref() == Some(wanted)) {
         (false, _) => Reached::NotYet,
         (true, true) => Reached::Done,
         (true, false) => Reached::Lost,

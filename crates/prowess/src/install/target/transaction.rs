@@ -153,6 +153,8 @@ impl<'b> Transaction<'b> {
             })?;
             self.journal.approvals = Some(approvals.revision());
         }
+        let without_modes: Vec<&PathBuf> =
+            self.folders.keys().filter(|folder| !keeps_modes(folder.as_path())).collect();
         for step in &mut self.journal.steps {
             let Some((dir, stage)) = self.folders.get(&step.folder) else { continue };
             let failed = |error| InstallError::io("look at", dir.path(), error);
@@ -160,7 +162,7 @@ impl<'b> Transaction<'b> {
                 if step.after.is_some() { stage.number(&step.staged) } else { dir.number(&step.name) };
             step.moved = moved.map_err(failed)?;
             // Without executable bits, the written files have another digest than the tree.
-            if matches!(step.after, Some(State::Tree(_))) && !keeps_modes(dir.path()) {
+            if matches!(step.after, Some(State::Tree(_))) && without_modes.contains(&&step.folder) {
                 step.after = state_of(stage, &step.staged).map_err(failed)?;
             }
         }
