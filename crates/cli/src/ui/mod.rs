@@ -11,6 +11,8 @@ use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 use std::process::ExitCode;
 
 use anstream::AutoStream;
+use anstream::adapter::strip_str;
+use anstream::stream::{AsLockedWrite, RawStream};
 use anstyle::{AnsiColor, Effects, Style};
 use clap::ColorChoice;
 use prowess::env::Environment;
@@ -151,7 +153,7 @@ impl Ui {
     pub(crate) fn note(&mut self, text: &str) {
         self.flush_first();
         let text = format!("{STRONG}{}{STRONG:#}\n", clean(text));
-        let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
+        let _ = write_to(io::stderr().lock(), self.color, &text);
     }
 
     /// A line that says what is going on, until it is dropped; an empty one unless stderr is a terminal that can redraw it.
@@ -173,7 +175,7 @@ impl Ui {
     /// Tells something before a question. Text of others in it has been through [`clean`].
     pub(crate) fn tell(&mut self, text: &str) {
         self.flush_first();
-        let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
+        let _ = write_to(io::stderr().lock(), self.color, text);
     }
 
     /// Asks the user; the answer is empty when there is none.
@@ -194,7 +196,7 @@ impl Ui {
         for hint in &failure.hints {
             let _ = writeln!(text, "  {HINT}hint{HINT:#}: {}", clean(hint));
         }
-        let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
+        let _ = write_to(io::stderr().lock(), self.color, &text);
     }
 
     /// Writes what is still pending.
@@ -214,14 +216,31 @@ impl Ui {
         let text = std::mem::take(&mut self.pending);
         if self.results_to_stderr {
             // As with failures, a closed stderr is ignored.
-            let _ = AutoStream::new(io::stderr().lock(), self.color).write_all(text.as_bytes());
+            let _ = write_to(io::stderr().lock(), self.color, &text);
             return Ok(());
         }
-        let mut out = AutoStream::new(io::stdout().lock(), self.color);
-        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        drop(out);
+        let written = write_to(io::stdout().lock(), self.color, &text);
         self.written(written)
     }
+}
+
+/// Writes text in one piece, without its colours if the stream shows none. A stream that removes colours by itself makes a
+/// system call for each piece of text between two of them.
+fn write_to(
+    mut stream: impl RawStream + AsLockedWrite,
+    color: anstream::ColorChoice,
+    text: &str,
+) -> io::Result<()> {
+    let color = match color {
+        anstream::ColorChoice::Auto => AutoStream::choice(&stream),
+        chosen => chosen,
+    };
+    if color == anstream::ColorChoice::Never {
+        let plain = strip_str(text).to_string();
+        return stream.write_all(plain.as_bytes()).and_then(|()| stream.flush());
+    }
+    let mut stream = AutoStream::new(stream, color);
+    stream.write_all(text.as_bytes()).and_then(|()| stream.flush())
 }
 
 /// Whether a user sees stderr.

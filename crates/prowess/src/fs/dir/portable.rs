@@ -58,6 +58,11 @@ impl Folder {
         Ok((names, false))
     }
 
+    #[cfg(feature = "install")]
+    pub(crate) fn into_entries(self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
+        self.entries(limit)
+    }
+
     pub(crate) fn open_below(&self, path: &Path, links: Links) -> io::Result<File> {
         let path = self.path.join(path);
         let real = || fs::canonicalize(&path).is_ok_and(|real| real.starts_with(&self.path));

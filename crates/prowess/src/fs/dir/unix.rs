@@ -79,27 +79,13 @@ impl Folder {
 
     /// At most `limit` of its entries, sorted by name, and whether there are more.
     pub(crate) fn entries(&self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
-        let (mut names, mut more) = (Vec::new(), false);
-        for entry in Dir::read_from(&self.handle)? {
-            let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if matches!(name, b"." | b"..") {
-                continue;
-            }
-            if names.len() >= limit {
-                more = true;
-                break;
-            }
-            let kind = match entry.file_type() {
-                FileType::Unknown => kind_of(FileType::from_raw_mode(
-                    rustix::fs::statat(&self.handle, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?.st_mode,
-                )),
-                known => kind_of(known),
-            };
-            names.push(Name { name: OsString::from_vec(name.to_vec()), kind });
-        }
-        names.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
-        Ok((names, more))
+        entries_of(Dir::read_from(&self.handle)?, limit)
+    }
+
+    /// As [`entries`](Self::entries), for a folder that was opened only for that: it is not opened again.
+    #[cfg(feature = "install")]
+    pub(crate) fn into_entries(self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
+        entries_of(Dir::new(self.handle)?, limit)
     }
 
     /// Opens a path below it, without blocking on a FIFO.
@@ -294,4 +280,28 @@ pub(crate) fn stamp_of(metadata: &Metadata) -> FileStamp {
         inode: metadata.ino(),
         device: metadata.dev(),
     }
+}
+
+fn entries_of(mut folder: Dir, limit: usize) -> io::Result<(Vec<Name>, bool)> {
+    let (mut names, mut more) = (Vec::new(), false);
+    while let Some(entry) = folder.read() {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if matches!(name, b"." | b"..") {
+            continue;
+        }
+        if names.len() >= limit {
+            more = true;
+            break;
+        }
+        let kind = match entry.file_type() {
+            FileType::Unknown => kind_of(FileType::from_raw_mode(
+                rustix::fs::statat(folder.fd()?, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?.st_mode,
+            )),
+            known => kind_of(known),
+        };
+        names.push(Name { name: OsString::from_vec(name.to_vec()), kind });
+    }
+    names.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+    Ok((names, more))
 }

@@ -1,0 +1,236 @@
+//! [`Store`]: every fetched skill, by its digest, so that the same bytes can be installed again without a network.
+//!
+//! `trees/<sha256>` is a skill in one file: its listing, whose own digest is the name, an empty line, and the bytes of
+//! its files in the order of the listing. Skills that are stored together share one file in [`packs`]. A file is written
+//! under another name and renamed, so that processes that write the same skill do not disturb each other. Nothing in the
+//! store is trusted: a file without the requested digest is removed and counts as missing. A file that cannot be read is
+//! kept.
+
+mod packs;
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use prowess_core::Manifest;
+
+use self::packs::{MAX_SKILLS, Packs};
+use super::tree::{InstallLimits, SkillTree, TreeFile};
+use crate::error::SourceErrorKind;
+use crate::fs::atomic::unused_name;
+use crate::fs::read::read_small;
+use crate::registry::digests;
+
+/// The largest file that is read, in bytes: larger than any skill that is installed.
+const MAX_BYTES: usize = 128 << 20;
+/// About how many bytes one pack has at most.
+const PACK_BYTES: usize = 16 << 20;
+/// The age after which an unfinished file cannot belong to a running process.
+const LEFT_BEHIND: Duration = Duration::from_secs(3600);
+
+/// Skills by their digests, in a folder that is safe to delete.
+#[derive(Debug)]
+pub(crate) struct Store {
+    folder: PathBuf,
+    packs: Packs,
+    swept: OnceLock<()>,
+}
+
+impl Store {
+    /// The store in a folder, which is created with the first skill.
+    pub(crate) fn at(folder: PathBuf) -> Self {
+        Self { packs: Packs::at(folder.join("packs")), folder, swept: OnceLock::new() }
+    }
+
+    /// Its folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Stores skills. A store that cannot be written only costs time later.
+    pub(crate) fn put<'t>(&self, trees: impl IntoIterator<Item = &'t SkillTree>) -> io::Result<()> {
+        let (mut new, mut bytes) = (Vec::new(), 0);
+        for tree in trees {
+            if new.iter().any(|(digest, _)| digest == tree.digest()) {
+                continue;
+            }
+            if let Some(skill) = self.missing(tree)? {
+                bytes += skill.len();
+                new.push((tree.digest().to_owned(), skill));
+            }
+            if bytes > PACK_BYTES || new.len() >= MAX_SKILLS {
+                self.write_together(&std::mem::take(&mut new))?;
+                bytes = 0;
+            }
+        }
+        self.write_together(&new)
+    }
+
+    /// The bytes to store for a skill; none when they are stored already.
+    fn missing(&self, tree: &SkillTree) -> io::Result<Option<Vec<u8>>> {
+        let damaged = || io::Error::from(io::ErrorKind::InvalidData);
+        let mut bytes = digests::listing(tree.manifest()).ok_or_else(damaged)?.into_bytes();
+        let place = self.place_of(tree.digest()).ok_or_else(damaged)?;
+        bytes.push(b'\n');
+        let length = (bytes.len() as u64).saturating_add(tree.manifest().total_size());
+        if has_size(&place, length) || self.packs.has(tree.digest(), length) {
+            return Ok(None);
+        }
+        // In one file, since creating a file costs more than writing it.
+        for (_, contents) in tree.files() {
+            bytes.extend_from_slice(contents);
+        }
+        Ok(Some(bytes))
+    }
+
+    fn write_together(&self, skills: &[(String, Vec<u8>)]) -> io::Result<()> {
+        match skills {
+            [] => Ok(()),
+            [(digest, bytes)] => match self.place_of(digest) {
+                Some(place) => self.write(&place, bytes),
+                None => Err(io::ErrorKind::InvalidData.into()),
+            },
+            several => {
+                let (place, bytes) = self.packs.pack(several);
+                self.write(&place, &bytes)?;
+                self.packs.add(&place);
+                Ok(())
+            }
+        }
+    }
+
+    /// A skill, if all its bytes are stored.
+    pub(crate) fn get(&self, digest: &str) -> Option<SkillTree> {
+        self.read(digest, |files, mut rest| {
+            let mut contents = Vec::with_capacity(files.files.len());
+            for file in files.files {
+                let (bytes, behind) = rest.split_at_checked(usize::try_from(file.size).ok()?)?;
+                rest = behind;
+                let (path, executable) = (file.path, file.executable);
+                contents.push(TreeFile { path, executable, bytes: bytes.into() });
+            }
+            // This computes the digests of the bytes, so they are compared only here.
+            SkillTree::new(contents, &InstallLimits::NONE)
+                .ok()
+                .filter(|tree| rest.is_empty() && tree.digest() == digest)
+        })
+    }
+
+    /// The listing of a skill.
+    pub(crate) fn listing(&self, digest: &str) -> Option<Manifest> {
+        self.read(digest, |files, _| Some(files))
+    }
+
+    /// Reads a skill by its listing and the bytes after it. A file that is not valid is removed, so that the skill is
+    /// stored again when it is fetched again.
+    fn read<T>(&self, digest: &str, make: impl FnOnce(Manifest, &[u8]) -> Option<T>) -> Option<T> {
+        let place = self.place_of(digest)?;
+        let made = match read_small(&place, MAX_BYTES) {
+            Ok(bytes) => split(&bytes, digest).and_then(|(files, rest)| make(files, rest)),
+            Err(error) => match error.kind {
+                SourceErrorKind::Missing => return self.read_packed(digest, make),
+                SourceErrorKind::TooLarge { .. } | SourceErrorKind::NotRegular { .. } => None,
+                // It may be readable the next time, and there may be no other copy of it.
+                _ => return None,
+            },
+        };
+        if made.is_none() {
+            let _ = fs::remove_file(place);
+        }
+        made
+    }
+
+    fn read_packed<T>(&self, digest: &str, make: impl FnOnce(Manifest, &[u8]) -> Option<T>) -> Option<T> {
+        let bytes = self.packs.read(digest, MAX_BYTES)?;
+        let made = split(&bytes, digest).and_then(|(files, rest)| make(files, rest));
+        if made.is_none() {
+            self.packs.remove(digest);
+        }
+        made
+    }
+
+    fn place_of(&self, digest: &str) -> Option<PathBuf> {
+        Some(self.folder.join("trees").join(name_of(digest)?))
+    }
+
+    fn write(&self, place: &Path, bytes: &[u8]) -> io::Result<()> {
+        let unfinished = self.unfinished()?;
+        let written = create(&unfinished).and_then(|mut file| file.write_all(bytes)).and_then(|()| {
+            fs::rename(&unfinished, place).or_else(|error| match (error.kind(), place.parent()) {
+                (io::ErrorKind::NotFound, Some(folder)) => {
+                    make_folder(folder)?;
+                    fs::rename(&unfinished, place)
+                }
+                _ => Err(error),
+            })
+        });
+        if written.is_err() {
+            let _ = fs::remove_file(unfinished);
+        }
+        written
+    }
+
+    /// A new name for an unfinished file. The first call removes what killed processes left behind.
+    fn unfinished(&self) -> io::Result<PathBuf> {
+        let folder = self.folder.join("tmp");
+        if self.swept.get().is_none() {
+            make_folder(&folder)?;
+            for left in fs::read_dir(&folder)?.flatten() {
+                let age = left.metadata().and_then(|metadata| metadata.modified()).map(|time| time.elapsed());
+                if matches!(age, Ok(Ok(age)) if age > LEFT_BEHIND) {
+                    let _ = fs::remove_file(left.path());
+                }
+            }
+            let _ = self.swept.set(());
+        }
+        Ok(folder.join(unused_name()))
+    }
+}
+
+/// The name of the file with this digest; none when the text is not a digest, so that no other text becomes a path.
+fn name_of(digest: &str) -> Option<&str> {
+    let name = digest.strip_prefix("sha256:")?;
+    let plain = name.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    (name.len() == 64 && plain).then_some(name)
+}
+
+/// The listing at the beginning of a file, if it has this digest, and the bytes after it.
+fn split<'b>(bytes: &'b [u8], digest: &str) -> Option<(Manifest, &'b [u8])> {
+    let end = bytes.windows(2).position(|two| two == b"\n\n")?;
+    let (listing, rest) = bytes.split_at_checked(end + 1)?;
+    let files = digests::files_of(std::str::from_utf8(listing).ok()?)?;
+    (digests::of_bytes(listing) == digest).then_some((files, rest.get(1..)?))
+}
+
+fn has_size(place: &Path, size: u64) -> bool {
+    place.symlink_metadata().is_ok_and(|there| there.is_file() && there.len() == size)
+}
+
+/// Creates a file that is read-only once it is written.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o444);
+    }
+    options.open(path)
+}
+
+/// Creates a folder for this user alone: fetched skills may be secret.
+pub(super) fn make_folder(path: &Path) -> io::Result<()> {
+    let mut folder = fs::DirBuilder::new();
+    folder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        folder.mode(0o700);
+    }
+    folder.create(path)
+}
+
+#[cfg(test)]
+mod tests;
