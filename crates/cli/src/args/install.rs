@@ -80,7 +80,7 @@ pub(crate) struct Sync {
 
 /// Compare installed skills with skills.lock, byte for byte
 ///
-/// The exit code is 1 when a file is changed, added or missing.
+/// The exit code is 1 when a file is changed, added or missing, and 2 without a skills.toml.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Verify {
     /// The names of the skills; without one, all

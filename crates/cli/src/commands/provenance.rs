@@ -4,7 +4,7 @@ use std::path::Path;
 
 use prowess::Candidate;
 use prowess::env::{self, Environment};
-use prowess::install::{FileChange, InstallFolders, Installer, LockedSkill, Origins};
+use prowess::install::{FileChange, InstallFolders, InstalledOrigin, Installer, Origins};
 use serde::Serialize;
 
 use super::install::{report, verify};
@@ -17,7 +17,7 @@ const MAX_CHANGES: usize = 5;
 #[derive(Serialize)]
 pub(super) struct Provenance<'o> {
     #[serde(skip)]
-    locked: &'o LockedSkill,
+    origin: &'o InstalledOrigin,
     scope: &'static str,
     source: &'o str,
     source_path: Option<&'o str>,
@@ -29,6 +29,9 @@ pub(super) struct Provenance<'o> {
     /// Whether its files differ from the lock, if they were compared and could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     edited: Option<bool>,
+    /// Other folders in which the user accepted the same files, if they are not accepted here.
+    #[serde(skip)]
+    accepted_in: Vec<String>,
     /// The files that differ, if that is known.
     #[serde(skip)]
     changes: Vec<(String, FileChange)>,
@@ -52,7 +55,7 @@ impl<'o> Provenance<'o> {
         let origin = origins.of(skill)?;
         let locked = &origin.locked;
         Some(Self {
-            locked,
+            origin,
             scope: origin.scope.word(),
             source: &locked.source,
             source_path: locked.path.as_ref().map(prowess::RelPath::as_str),
@@ -61,6 +64,7 @@ impl<'o> Provenance<'o> {
             digest: &locked.digest,
             fetched: origin.fetched,
             edited: None,
+            accepted_in: Vec::new(),
             changes: Vec::new(),
         })
     }
@@ -70,24 +74,38 @@ impl<'o> Provenance<'o> {
         let origin = origins.of(skill)?;
         let edited = origin.is_edited();
         let changes = edited.filter(|edited| *edited).and_then(|_| origins.edits(origin)).unwrap_or_default();
-        Some(Self { edited, changes, ..Self::of(skill, origins)? })
+        let accepted_in = origins.accepted_in(origin);
+        Some(Self { edited, changes, accepted_in, ..Self::of(skill, origins)? })
     }
 
     /// In one line.
     pub(super) fn short(&self) -> String {
-        report::origin(self.locked, self.fetched)
+        report::origin(&self.origin.locked, (self.origin.scope, &self.origin.path), self.fetched)
     }
 
     /// In lines.
     pub(super) fn lines(&self) -> Vec<String> {
         let title = if self.fetched { "installed from" } else { "the lock says it is from" };
-        let mut lines = vec![format!("{title}: {}", self.locked.place())];
+        let InstalledOrigin { locked, path, scope, .. } = self.origin;
+        // The commit has a line of its own.
+        let place = match locked.commit {
+            Some(_) => locked.place(),
+            None => locked.origin_from(&env::absolute(Path::new(".")), *scope, path),
+        };
+        let mut lines = vec![format!("{title}: {place}")];
         lines.extend(self.requested.map(|requested| format!("requested: {requested}")));
         lines.extend(self.commit.map(|commit| format!("commit: {commit}")));
         let user = if self.scope == "user" { " --user" } else { "" };
         if !self.fetched {
             let sync = format!("prowess sync --fetch-only{user}");
             lines.push(format!("not fetched: you have not fetched it from there; do it with: {sync}"));
+        }
+        for folder in self.accepted_in.iter().filter(|_| self.edited == Some(false)) {
+            let sync = format!("prowess sync{user}");
+            lines.push(format!(
+                "accepted elsewhere: you accepted these files in {folder}; trust does not move with a project; accept \
+                 them here with: {sync}"
+            ));
         }
         if self.edited == Some(true) {
             let verify = format!("prowess verify{user}");

@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 
 use crate::Place;
 use crate::install::{place, read, say, skill};
-use crate::shelf::{json_of, run};
+use crate::shelf::{command, json_of, run};
 
 #[test]
 fn verify_looks_at_the_links_and_copies_of_clients() {
@@ -25,7 +25,7 @@ fn verify_looks_at_the_links_and_copies_of_clients() {
     symlink("/etc", &link).unwrap();
     let said = run(&place, &["verify"]);
     assert!(said.contains("something else for claude-code: [DIR]/.claude/skills/pdf"), "{said}");
-    assert!(run(&place, &["sync", "--overwrite"]).starts_with("exit 0"));
+    assert!(run(&place, &["sync", "--overwrite", "--yes"]).starts_with("exit 0"));
     assert!(run(&place, &["verify"]).starts_with("exit 0"));
     run(&place, &["sync", "--link", "copy"]);
     place.write(".claude/skills/pdf/SKILL.md", b"edited");
@@ -198,6 +198,78 @@ fn the_next_command_removes_what_a_killed_process_staged_and_nothing_else() {
 }
 
 #[test]
+fn the_next_command_removes_temporary_files_of_the_state_whose_process_was_killed() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    let install = kept_for_project(&place, "lock").parent().unwrap().to_owned();
+    for command in [&["verify"][..], &["list", "--installed"], &["sync", "--frozen"]] {
+        let left = [install.join(".prowess-0123.tmp"), install.parent().unwrap().join(".prowess-4567.tmp")];
+        let used = install.join(".prowess-89ab.tmp");
+        for file in left.iter().chain([&used]) {
+            fs::write(file, "x").unwrap();
+        }
+        let held = fs::File::open(&used).unwrap();
+        held.lock().unwrap();
+        assert!(run(&place, command).starts_with("exit 0"), "{command:?}");
+        assert!(left.iter().all(|file| !file.exists()), "{command:?}");
+        // A process that still writes it holds its lock.
+        assert!(used.exists(), "{command:?}");
+    }
+}
+
+#[test]
+fn a_replaced_skill_that_cannot_be_read_is_no_edit_and_is_put_back() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    let lock = read(&place, "skills.lock");
+    let digest = lock.split("digest = \"").nth(1).unwrap().split('"').next().unwrap();
+    let skills = fs::canonicalize(place.path().join(".agents/skills")).unwrap();
+    // A process was killed when it had replaced a skill: the old one is in the staging folder.
+    let stage = skills.join(".prowess-0123.stage");
+    fs::create_dir(&stage).unwrap();
+    let copied =
+        std::process::Command::new("cp").arg("-a").arg(skills.join("pdf")).arg(stage.join("0")).status();
+    assert!(copied.unwrap().success());
+    let step = serde_json::json!({
+        "folder": skills, "name": "pdf", "staged": "0", "before": {"tree": digest}, "after": {"tree": digest},
+        "moved": fs::metadata(skills.join("pdf")).unwrap().ino(),
+    });
+    let journal = serde_json::json!({
+        "version": 1, "stage": ".prowess-0123.stage", "steps": [step], "files": [], "accepted": [],
+    });
+    let file = kept_for_project(&place, "journal");
+    fs::write(&file, journal.to_string()).unwrap();
+    let owned = std::process::Command::new("chown").args(["-R", "65534:65534"]).arg(place.path()).status();
+    if !owned.is_ok_and(|status| status.success()) {
+        return crate::skipped("the files cannot be given to another user");
+    }
+    let scripts = stage.join("0/scripts");
+    fs::set_permissions(&scripts, fs::Permissions::from_mode(0o000)).unwrap();
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    // Permissions do not bind root, so the command runs as the user nobody.
+    let verify = || {
+        let own = command(&place);
+        let mut other = std::process::Command::new("setpriv");
+        other.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
+        other.arg(own.get_program()).arg("verify").current_dir(place.path());
+        other.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        other.output().map(|output| place.transcript(&output)).unwrap_or_default()
+    };
+    let said = verify();
+    if said.is_empty() || said.contains("setpriv") || said.starts_with("exit 12") {
+        return crate::skipped(&format!("setpriv cannot run here: {said}"));
+    }
+    assert!(said.contains("an interrupted installation was undone: "), "{said}");
+    assert!(said.contains(".prowess-0123.stage/0: scripts: permission denied"), "{said}");
+    assert!(!said.contains("are kept in") && !file.exists() && !stage.exists(), "{said}");
+    let old = skills.join("pdf/scripts");
+    assert_eq!(fs::metadata(&old).unwrap().mode() & 0o777, 0);
+    fs::set_permissions(&old, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(verify().starts_with("exit 0"));
+}
+
+#[test]
 fn the_next_command_says_that_an_interrupted_installation_was_undone() {
     for command in [&["verify"][..], &["list", "--installed"], &["remove", "pdf"]] {
         let place = place();
@@ -258,5 +330,6 @@ fn a_folder_that_cannot_be_read_does_not_keep_a_skill_beside_it_from_being_insta
         return crate::skipped("setpriv cannot run here, or this is not root");
     }
     assert!(named.starts_with("exit 0") && named.contains("+ notes"), "{named}");
-    assert!(all.starts_with("exit 2") && all.contains("closed") && all.contains("make it readable"), "{all}");
+    assert!(all.starts_with("exit 1") && all.contains("left out: closed: "), "{all}");
+    assert!(all.contains("+ pdf"), "{all}");
 }

@@ -3,6 +3,8 @@
 
 use std::fs;
 
+use insta::assert_snapshot;
+
 use crate::Place;
 use crate::install::{place, read, skill};
 use crate::shelf::{command, json_of, run};
@@ -27,7 +29,7 @@ fn the_hint_for_an_installed_skill_that_changed_restores_it_or_trusts_it_alone()
     }
     let said = run(&place, &["prompt"]);
     assert!(said.contains("left out: prowess sync --overwrite --user or prowess trust pdf"), "{said}");
-    assert!(run(&place, &["sync", "--overwrite", "--user"]).starts_with("exit 0"));
+    assert!(run(&place, &["sync", "--overwrite", "--user", "--yes"]).starts_with("exit 0"));
     assert!(!run(&place, &["list"]).contains("not trusted"));
 }
 
@@ -199,10 +201,47 @@ fn a_name_a_client_and_a_lock_are_checked_before_anything_is_fetched() {
 }
 
 #[test]
-fn verify_outside_of_a_project_says_that_there_is_no_skills_toml() {
+fn verify_where_nothing_was_recorded_is_no_success() {
     let place = place();
-    let said = run(&place, &["verify"]);
-    assert!(said.starts_with("exit 0") && said.contains("there is no skills.toml for this folder"), "{said}");
+    assert_snapshot!(run(&place, &["verify"]), @"
+    exit 2
+    --- stderr
+    error: there is no skills.toml for this folder: [DIR]
+      hint: run it in the project, or name the project with --project FOLDER; --user verifies your own skills
+    ");
+    let said = run(&place, &["verify", "--user"]);
+    assert!(said.starts_with("exit 2") && said.contains("prowess add SOURCE --user"), "{said}");
+    assert!(run(&place, &["verify", "--json"]).starts_with("exit 2"));
+    place.write("skills.toml", b"");
+    assert!(run(&place, &["verify"]).contains("0 skills as installed"));
+}
+
+#[test]
+fn the_source_of_an_installed_skill_is_right_from_where_the_user_is() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    run(&place, &["add", "./from/notes", "--yes", "--user"]);
+    place.write("deep/er/x", b"");
+    let say_in = |folder: &str, args: &[&str]| {
+        let output = command(&place).args(args).current_dir(place.path().join(folder)).output().unwrap();
+        place.transcript(&output)
+    };
+    let project = ["--project", "../.."];
+    for args in [&["list", "--installed"][..], &["list"], &["why", "pdf"]] {
+        let here = say_in("", args);
+        assert!(here.contains("from/pdf") && !here.contains("[DIR]/from/pdf"), "{here}");
+        let said = say_in("deep/er", args);
+        // Without a repository, a folder is a project of its own, and sees the user's skills alone.
+        assert!(!said.contains("pdf") || said.contains("[DIR]/from/pdf"), "{said}");
+    }
+    assert!(say_in("", &["list", "--installed"]).contains("from [DIR]/from/notes"));
+    let said = say_in("deep/er", &[&["sync", "--yes"][..], &project].concat());
+    assert!(said.contains("= pdf  [DIR]/from/pdf"), "{said}");
+    crate::install_git::commit(&place, "");
+    for args in [&["list", "--installed"][..], &["list"], &["why", "pdf"]] {
+        let said = say_in("deep/er", args);
+        assert!(said.contains("[DIR]/from/pdf"), "{args:?}: {said}");
+    }
 }
 
 #[test]
@@ -214,16 +253,6 @@ fn a_pointer_of_git_lfs_is_shown_before_it_is_installed() {
     assert!(said.contains("only a pointer of git LFS, without the file  model.bin\n"), "{said}");
     let json = fitting(&place, &["add", "./from/pdf", "--yes"]);
     assert_eq!(json["skills"][0]["preview"]["lfs_pointers"][0], "model.bin", "{json}");
-}
-
-#[test]
-fn a_bad_skill_among_all_is_named_with_what_to_do() {
-    let place = place();
-    std::os::unix::fs::symlink("/etc/passwd", place.path().join("from/notes/x")).unwrap();
-    let said = run(&place, &["add", "./from", "--all", "--yes"]);
-    assert!(said.starts_with("exit 2") && said.contains("notes/x"), "{said}");
-    assert!(said.contains("--skill"), "{said}");
-    assert!(run(&place, &["add", "./from", "--skill", "pdf", "--yes"]).starts_with("exit 0"));
 }
 
 #[test]

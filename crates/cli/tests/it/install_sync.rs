@@ -6,7 +6,7 @@ use insta::{allow_duplicates, assert_snapshot};
 
 use crate::Place;
 use crate::install::{place, read, say, skill};
-use crate::shelf::{json_of, run};
+use crate::shelf::{command, json_of, run};
 
 /// The project `project` beside the skills of [`place`], which names some of them.
 fn project(toml: &str) -> Place {
@@ -39,7 +39,7 @@ fn a_source_outside_of_the_project_is_read_only_with_consent() {
     assert_snapshot!(say(&place, &in_project(&["sync", "--yes"])), @"
     exit 0
     --- stdout
-    + pdf  ../from/pdf
+    + pdf  [DIR]/from/pdf
     wrote [DIR]/project/skills.lock
     --- stderr
     from [DIR]/from/pdf
@@ -108,7 +108,7 @@ fn without_a_terminal_nothing_is_installed_that_was_not_accepted() {
     --- stdout
     notes  1 file, 69 bytes
       asks for tools  Read
-    + notes  own/notes
+    + notes  [DIR]/project/own/notes
     would write [DIR]/project/skills.lock
     nothing was changed
     --- stderr
@@ -223,12 +223,24 @@ fn a_skill_that_is_named_twice_is_removed_once_and_an_unknown_one_changes_nothin
 fn a_limit_that_is_reached_names_the_skill_and_the_one_option() {
     let place = place();
     assert_snapshot!(say(&place, &["add", "./from", "--all", "--yes", "--max-files", "1"]), @"
-    exit 2
+    exit 1
+    --- stdout
+    + notes  from/notes
+    wrote [DIR]/skills.toml
+    wrote [DIR]/skills.lock
+    left out: 1 skill; see above
     --- stderr
     resolved 2 skills in [N] ms
-    error: pdf: the skill has more than 1 files
-      hint: raise the limit with --max-files N
+    left out: pdf: the skill has more than 1 files; raise the limit with --max-files N
+    notes  1 file, 69 bytes
+      asks for tools  Read
+    installed 1 skill in [N] ms
     ");
+    let said = run(&place, &["add", "./from", "--skill", "pdf", "--yes", "--max-files", "1"]);
+    assert!(
+        said.starts_with("exit 2") && said.contains("hint: raise the limit with --max-files N"),
+        "{said}"
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -247,4 +259,38 @@ fn a_project_whose_path_is_not_utf_8_is_an_error_that_says_so() {
         said.contains("the path of this folder is not UTF-8") && said.contains("rename the folder"),
         "{said}"
     );
+}
+
+#[test]
+fn overwriting_edits_names_the_files_and_asks_first() {
+    let place = project("[skills]\npdf = { path = \"from/pdf\" }\n");
+    place.write("project/from/pdf/SKILL.md", skill("pdf", "one").as_bytes());
+    let sync = |more: &[&'static str]| run(&place, &in_project(&[&["sync"][..], more].concat()));
+    assert!(sync(&["--yes"]).starts_with("exit 0"));
+    let file = "project/.agents/skills/pdf/SKILL.md";
+    place.write(file, b"edited");
+    let said = sync(&["--overwrite"]);
+    assert!(said.starts_with("exit 2") && said.contains("pdf\n  changed  SKILL.md\n"), "{said}");
+    assert!(said.contains("hint: keep them with --keep, or lose them with --overwrite --yes"), "{said}");
+    let said = sync(&["--overwrite", "--dry-run"]);
+    assert!(said.starts_with("exit 0") && said.contains("this needs your consent"), "{said}");
+    for (answer, kept) in [("n\n", true), ("y\n", false)] {
+        // `script` runs the command in its own terminal, and the answer is typed there.
+        let own = command(&place);
+        let line = format!("{} sync --overwrite --project project", own.get_program().display());
+        let mut script = std::process::Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).current_dir(place.path());
+        script.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        script.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let Ok(mut running) = script.spawn() else { return crate::skipped("script cannot run here") };
+        std::io::Write::write_all(running.stdin.as_mut().unwrap(), answer.as_bytes()).unwrap();
+        let said = String::from_utf8(running.wait_with_output().unwrap().stdout).unwrap();
+        assert!(said.contains("changed  SKILL.md") && said.contains("Replace them?"), "{said}");
+        assert_eq!(read(&place, file) == "edited", kept, "{said}");
+    }
+    // Edits in a copy for a client are edits too.
+    assert!(sync(&["--client", "claude-code", "--link", "copy", "--yes"]).starts_with("exit 0"));
+    place.write("project/.claude/skills/pdf/SKILL.md", b"edited");
+    let said = sync(&["--overwrite"]);
+    assert!(said.starts_with("exit 2") && said.contains("edited copy for claude-code"), "{said}");
 }

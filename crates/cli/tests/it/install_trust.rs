@@ -156,3 +156,29 @@ fn the_list_of_installed_skills_shows_what_clients_lack() {
     let said = run(&place, &["list", "--installed"]);
     assert!(said.contains("pdf  not as installed for claude-code; see: prowess verify"), "{said}");
 }
+
+#[test]
+fn trust_does_not_move_with_a_project_and_the_user_sees_what_was_accepted_where() {
+    let place = place();
+    for folder in ["old", "new"] {
+        fs::create_dir(place.path().join(folder)).unwrap();
+    }
+    run(&place, &["add", "./from/pdf", "--yes", "--project", "old"]);
+    fs::remove_dir(place.path().join("new")).unwrap();
+    fs::rename(place.path().join("old"), place.path().join("new")).unwrap();
+    let in_new = |args: &[&str]| {
+        let output = command(&place).args(args).current_dir(place.path().join("new")).output().unwrap();
+        place.transcript(&output)
+    };
+    assert!(in_new(&["activate", "pdf"]).starts_with("exit 2"));
+    let said = in_new(&["why", "pdf"]);
+    let line = "accepted elsewhere: you accepted these files in [DIR]/old/.agents/skills/pdf; trust does not move with a \
+                project; accept them here with: prowess sync\n";
+    assert!(said.contains(line), "{said}");
+    let said = in_new(&["sync"]);
+    assert!(said.contains("  you accepted the same files in  [DIR]/old/.agents/skills/pdf\n"), "{said}");
+    assert!(said.starts_with("exit 2"), "{said}");
+    assert!(in_new(&["sync", "--yes"]).contains("  trusted as it is\n"));
+    assert!(in_new(&["activate", "pdf"]).starts_with("exit 0"));
+    assert!(!in_new(&["why", "pdf"]).contains("accepted elsewhere"));
+}

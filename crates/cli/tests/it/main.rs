@@ -27,6 +27,7 @@ mod hints;
 mod hostile;
 mod hostile_server;
 mod install;
+mod install_all;
 mod install_clients;
 mod install_frozen;
 mod install_git;

@@ -556,6 +556,8 @@ fn no_line_is_wider_than_the_screen_and_none_controls_the_terminal() {
         "home/.claude/skills/\u{1b}[31mx/evals/eval_queries.json",
         br#"[{"query":"\u001b[2J \u202e zebra"}]"#,
     );
+    // Without one, there is nothing to verify.
+    place.write("skills.toml", b"");
     for columns in [1, 20, 33, 80, 120, 200] {
         for args in [
             &["list", "--all"][..],

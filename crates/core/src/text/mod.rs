@@ -1,6 +1,8 @@
-//! Text from outside: the one table of invisible characters, all escaping, edit distance, and JSON within limits.
+//! Text from outside: the one table of invisible characters, comments in Markdown, all escaping, edit distance, and JSON
+//! within limits.
 
 mod chars;
+mod comments;
 mod distance;
 mod escape;
 pub(crate) mod json;
@@ -10,6 +12,7 @@ pub(crate) mod testing;
 
 pub use chars::{Unseen, hidden, unseen};
 pub(crate) use chars::{is_blank, may_have_hidden};
+pub use comments::comments;
 pub use distance::similar;
 pub(crate) use distance::{distance, typos};
 pub use escape::{collapse, cut, inline, json, neutralize, visible, xml};

@@ -135,6 +135,13 @@ impl InstallError {
         self
     }
 
+    /// Whether the system failed, and not what it was asked for: something that is not there, or may not be read.
+    pub(crate) fn is_failure_of_system(&self) -> bool {
+        let cause = self.source.as_ref().and_then(|cause| cause.downcast_ref::<io::Error>());
+        let asked = [io::ErrorKind::NotFound, io::ErrorKind::PermissionDenied];
+        self.kind == InstallErrorKind::Io && cause.is_none_or(|cause| !asked.contains(&cause.kind()))
+    }
+
     /// Sets the scope in which it happened.
     #[must_use]
     pub(crate) fn in_scope(mut self, scope: InstallScope) -> Self {

@@ -29,8 +29,8 @@ pub(crate) use installed::{InstalledNames, named};
 pub use installed::{InstalledOrigin, InstalledSkill, InstalledState, Origins, upstream_name};
 pub use installer::{InstallFolders, InstallOptions, Installer, Progress};
 pub use links::{ClientDifference, ClientState};
-pub use prepare::{Available, AvailableSkill, Prepared};
-pub use preview::{HiddenText, NestedSkill, Preview};
+pub use prepare::{Available, AvailableSkill, Prepared, SkippedSkill};
+pub use preview::{HiddenComment, HiddenText, NestedSkill, Preview};
 pub use records::{
     InstallScope, LOCK_FILE, LinkMode, LockedSkill, SKILLS_FILE, SKILLS_FOLDER, SkillsLock, SkillsToml,
     WantedSkill,

@@ -1,13 +1,14 @@
 //! From a source to skills that can be installed: found, fetched, checked and previewed, without changing an installed
 //! skill.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::apply::{NewSkill, check_installable};
-use super::error::{InstallError, InstallErrorKind};
+use super::error::{InstallError, InstallErrorKind, InstallLimit};
 use super::fetch::{FetchedSkill, Found, FoundSkill};
 use super::installer::{InstallOptions, Installer, Progress, open_skills};
-use super::preview::Preview;
+use super::links::AcceptedSkills;
+use super::preview::{OtherNames, Preview};
 use super::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER, recorded};
 use super::spec::{InstallPlace, InstallSpec};
 use super::sync::{Seen, check_records};
@@ -26,10 +27,26 @@ pub struct Available(Found);
 pub struct AvailableSkill<'a> {
     /// Its name.
     pub name: &'a str,
+    /// Its folder in the source; `.` for the whole source.
+    pub path: &'a str,
     /// Its description.
     pub description: Option<&'a str>,
     /// Why no agent would load it, as `check` says it. Such a skill is not installed.
     pub problem: Option<&'a str>,
+    /// The folder of an earlier skill with the same name and the same files. Both are one skill.
+    pub copy_of: Option<&'a str>,
+}
+
+/// A skill of a source that cannot be installed, while others of the same source can.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SkippedSkill {
+    /// Its name, or its folder in the source if that is all that is known.
+    pub name: String,
+    /// Why it cannot be installed.
+    pub reason: String,
+    /// The limit that it exceeds, if that is the reason.
+    pub limit: Option<InstallLimit>,
 }
 
 impl Available {
@@ -38,13 +55,25 @@ impl Available {
         let shown = |skill| -> AvailableSkill<'_> {
             let skill: &FoundSkill = skill;
             let (description, problem) = (skill.description.as_deref(), skill.problem.as_deref());
-            AvailableSkill { name: &skill.name, description, problem }
+            let copy_of = skill.copy_of.and_then(|first| self.0.skills.get(first)).map(FoundSkill::path);
+            AvailableSkill { name: &skill.name, path: skill.path(), description, problem, copy_of }
         };
         self.0.skills.iter().map(shown)
     }
 
+    /// The skills that [`choose`](Self::choose) leaves out of all, and why: those that no agent would load, and folders
+    /// that cannot be read or whose names some systems cannot store.
+    pub fn left_out(&self) -> Vec<SkippedSkill> {
+        let problems = self.skills().filter(|skill| skill.copy_of.is_none());
+        let problems = problems.filter_map(|skill| Some((skill.name, skill.problem?)));
+        let problems = problems.map(|(name, problem)| (name, format!("no agent would load it: {problem}")));
+        let all = problems.chain(self.0.unusable());
+        all.map(|(name, reason)| SkippedSkill { name: name.to_owned(), reason, limit: None }).collect()
+    }
+
     /// The chosen skills, as indexes into [`skills`](Self::skills): those with these names, all that agents would load,
-    /// or the one that the source itself names. If there are several and none is named, that is an error.
+    /// or the one that the source itself names. Copies of one skill are chosen once. If there are several skills and
+    /// none is named, that is an error.
     pub fn choose(&self, names: &[String], all: bool) -> Result<Vec<usize>, InstallError> {
         let chosen = self.0.choose(names, all)?;
         self.0.check_names(&chosen).map(|()| chosen)
@@ -78,6 +107,35 @@ impl Prepared {
     /// Its files.
     pub fn tree(&self) -> &SkillTree {
         &self.new.tree
+    }
+}
+
+/// The real folders of a source and of the installed skills; none for a source that is not a folder.
+struct Apart(Option<(PathBuf, PathBuf)>);
+
+impl Apart {
+    fn of(installer: &Installer, place: &Place, spec: &InstallSpec) -> Result<Self, InstallError> {
+        let InstallPlace::Folder(folder) = installer.fetcher(place).resolve(spec)?.place else {
+            return Ok(Self(None));
+        };
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        Ok(Self(Some((real(&env::place(&folder)), real(&real(&place.base).join(SKILLS_FOLDER))))))
+    }
+
+    /// An error for a skill that is in the folder where it would be installed, or above it: it would be its own source.
+    fn check(&self, skill: &FetchedSkill) -> Result<(), InstallError> {
+        let Some((source, to)) = &self.0 else { return Ok(()) };
+        let from = source.join(skill.path.as_ref().map_or("", |path| path.as_str()));
+        let (reason, hint) = if from.starts_with(to) {
+            ("this is where skills are installed", "name the folder that the skill comes from")
+        } else if to.starts_with(&from) {
+            let hint = "install it for the user, or in another project";
+            ("a skill cannot be installed inside of itself", hint)
+        } else {
+            return Ok(());
+        };
+        let message = format!("{reason}: {}", shown(&from));
+        Err(InstallError::new(InstallErrorKind::Request, message, hint))
     }
 }
 
@@ -129,42 +187,77 @@ impl Installer {
             let message = format!("one name cannot be given to {} skills", fetched.len());
             return Err(InstallError::new(InstallErrorKind::Request, message, "choose one of them"));
         }
-        self.check_apart(&place, spec, &fetched)?;
-        let prepared = |(skill, at): (FetchedSkill, &usize)| {
-            let choice = available.0.name_of_choice(*at, spec);
-            Prepared { new: recorded(spec, skill, (alias, choice)), seen: None }
-        };
-        let prepared: Vec<Prepared> = fetched.into_iter().zip(chosen).map(prepared).collect();
-        self.fetch_log().add(prepared.iter().map(Prepared::locked));
-        Ok(prepared)
+        let apart = Apart::of(self, &place, spec)?;
+        fetched.iter().try_for_each(|skill| apart.check(skill))?;
+        let skills = fetched.into_iter().zip(chosen.iter().copied());
+        Ok(self.prepared(spec, &available.0, skills, alias))
     }
 
-    /// An error for skills that are in the folder where they would be installed, or above it: they would be their own
-    /// source.
+    /// Fetches those of the chosen skills that can be installed, as [`prepare`](Self::prepare) does. The others are
+    /// returned with the reasons. If no skill can be installed, that is an error.
+    pub fn prepare_fit(
+        &self,
+        scope: InstallScope,
+        spec: &InstallSpec,
+        available: &mut Available,
+        chosen: &[usize],
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<(Vec<Prepared>, Vec<SkippedSkill>), InstallError> {
+        let place = self.place(scope)?;
+        let fetcher = self.fetcher(&place);
+        let fetched = fetcher.take_fit(&mut available.0, chosen)?;
+        fetcher.warning().map(Progress::NotStored).map(&mut *progress);
+        let apart = Apart::of(self, &place, spec)?;
+        let (mut fit, mut skipped, mut first) = (Vec::new(), Vec::new(), None);
+        for (skill, at) in fetched.into_iter().zip(chosen) {
+            match skill.and_then(|skill| apart.check(&skill).map(|()| skill)) {
+                Ok(skill) => fit.push((skill, *at)),
+                // A disk that fails says nothing about this skill.
+                Err(error) if error.is_failure_of_system() => return Err(error),
+                Err(error) => {
+                    let skill = available.0.skills.get(*at);
+                    let name = skill.map(|skill| skill.name.clone()).unwrap_or_default();
+                    let reason = error.with_cause();
+                    // The name need not be there twice.
+                    let folder = skill.map(|skill| format!("{}: ", skill.path())).unwrap_or_default();
+                    let reason = reason.strip_prefix(&folder).unwrap_or(&reason).to_owned();
+                    skipped.push(SkippedSkill { name, reason, limit: error.limit() });
+                    first.get_or_insert(error);
+                }
+            }
+        }
+        match first {
+            Some(error) if fit.is_empty() => Err(error),
+            _ => Ok((self.prepared(spec, &available.0, fit.into_iter(), None), skipped)),
+        }
+    }
+
+    /// Fetched skills with their future records; the log gets them.
+    fn prepared(
+        &self,
+        spec: &InstallSpec,
+        found: &Found,
+        skills: impl Iterator<Item = (FetchedSkill, usize)>,
+        alias: Option<&str>,
+    ) -> Vec<Prepared> {
+        let prepared = skills.map(|(skill, at)| {
+            let choice = found.name_of_choice(at, spec);
+            Prepared { new: recorded(spec, skill, (alias, choice)), seen: None }
+        });
+        let prepared: Vec<Prepared> = prepared.collect();
+        self.fetch_log().add(prepared.iter().map(Prepared::locked));
+        prepared
+    }
+
+    /// An error for skills that would be their own source.
     pub(super) fn check_apart(
         &self,
         place: &Place,
         spec: &InstallSpec,
         skills: &[FetchedSkill],
     ) -> Result<(), InstallError> {
-        let InstallPlace::Folder(folder) = self.fetcher(place).resolve(spec)?.place else { return Ok(()) };
-        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let (source, base) = (real(&env::place(&folder)), real(&place.base));
-        let to = real(&base.join(SKILLS_FOLDER));
-        for skill in skills {
-            let from = source.join(skill.path.as_ref().map_or("", |path| path.as_str()));
-            let (reason, hint) = if from.starts_with(&to) {
-                ("this is where skills are installed", "name the folder that the skill comes from")
-            } else if to.starts_with(&from) {
-                let hint = "install it for the user, or in another project";
-                ("a skill cannot be installed inside of itself", hint)
-            } else {
-                continue;
-            };
-            let message = format!("{reason}: {}", shown(&from));
-            return Err(InstallError::new(InstallErrorKind::Request, message, hint));
-        }
-        Ok(())
+        let apart = Apart::of(self, place, spec)?;
+        skills.iter().try_for_each(|skill| apart.check(skill))
     }
 
     /// The preview of each skill, by its name.
@@ -182,21 +275,23 @@ impl Installer {
             own.as_deref().and_then(|folder| Dir::open(folder).ok()?.names().ok()).unwrap_or_default();
         let of_place =
             open_skills(&place).ok().flatten().and_then(|dir| dir.names().ok()).unwrap_or_default();
-        let names = || {
-            let locked = records.lock.skills().iter().map(|skill| &*skill.name);
-            let there = of_user.iter().chain(&of_place).map(String::as_str);
-            locked.chain(there).chain(skills.iter().map(Prepared::name))
-        };
+        let locked = records.lock.skills().iter().map(|skill| &*skill.name);
+        let there = of_user.iter().chain(&of_place).map(String::as_str);
+        let others = OtherNames::new(locked.chain(there).chain(skills.iter().map(Prepared::name)));
+        let (accepted, here) = (AcceptedSkills::of(&place).ok(), env::absolute(Path::new(".")));
         let preview = |skill: &Prepared| {
-            let mut preview = Preview::of(&skill.new.tree, skill.name(), names());
+            let mut preview = Preview::of(&skill.new.tree, skill.name(), &others);
             let hidden =
                 of_user.iter().filter(|name| [skill.name(), &preview.declared_name].contains(&&***name));
             let folder = own.clone().unwrap_or_default();
             preview.shadows = hidden.map(|name| folder.join(name).to_string_lossy().into_owned()).collect();
             let others = records.lock.skills().iter();
             let others = others.filter(|other| other.name != skill.name() && other.is_from(skill.locked()));
+            let unfetched = Some(skill.locked()).filter(|locked| !self.fetch_log().has(locked));
             preview.claimed_source =
-                Some(skill.locked()).filter(|locked| !self.fetch_log().has(locked)).map(LockedSkill::origin);
+                unfetched.map(|locked| locked.origin_from(&here, scope, &place.skill(skill.name())));
+            let accepted = accepted.as_ref().map(|all| all.elsewhere(&place.base, skill.locked()));
+            preview.accepted_in = accepted.unwrap_or_default();
             preview.installed_as = others.map(|other| other.name.clone()).collect();
             preview
         };

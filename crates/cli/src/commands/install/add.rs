@@ -5,6 +5,7 @@ use std::time::Instant;
 use prowess::RelPath;
 use prowess::install::{Edits, InstallErrorKind, InstallPlace, InstallSpec, Progress};
 
+use super::choose::Chosen;
 use super::{choose, consent, installer, report, with_hint};
 use crate::Outcome;
 use crate::args::Add;
@@ -25,16 +26,25 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let mut available = installer.find(scope, &spec)?;
     drop(bar);
     let resolved = started.elapsed();
-    let chosen = choose::chosen(&available, &spec, args, ui)?;
-    let left_out = args.all.then(|| choose::left_out(&available, &chosen));
+    let Chosen { skills: chosen, all } = choose::chosen(&available, &spec, args, ui)?;
     report::phase("resolved", chosen.len(), resolved, ui);
     let started = Instant::now();
     let alias = args.alias.as_deref();
     let bar = report::bar("fetching", 0, json, ui);
     bar.next(&count(chosen.len(), "skill"));
     let mut progress = |what: Progress<'_>| report::in_bar(what, &bar, ui);
-    let skills = installer.prepare(scope, &spec, &mut available, &chosen, alias, &mut progress);
+    let mut left_out = if all { available.left_out() } else { Vec::new() };
+    let skills = if all && alias.is_none() {
+        let prepared = installer.prepare_fit(scope, &spec, &mut available, &chosen, &mut progress);
+        prepared.map(|(skills, skipped)| {
+            left_out.extend(skipped);
+            skills
+        })
+    } else {
+        installer.prepare(scope, &spec, &mut available, &chosen, alias, &mut progress)
+    };
     drop(bar);
+    choose::say_left_out(&left_out, ui);
     let skills = skills.map_err(|error| match error.kind() {
         InstallErrorKind::Refused if chosen.len() > 1 => {
             with_hint(&error, "nothing was installed; install the others without it: --skill NAME for each")
@@ -54,7 +64,7 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         report::name_replaced(&mut previews, &planned);
     }
     if options.dry_run {
-        consent::would_ask(&previews, args.installing.yes, ui);
+        consent::would_ask(!previews.is_empty(), args.installing.yes, ui);
     } else {
         consent::ask(&previews, args.installing.yes, ui)?;
     }
@@ -67,8 +77,9 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     if !options.dry_run {
         report::finished(&changes, started, ui);
     }
-    report::added(&changes, (&previews, left_out), &args.installing.common, json, ui)?;
-    Ok(Outcome::Fine)
+    let is_whole = left_out.is_empty();
+    report::added(&changes, (&previews, all.then_some(left_out)), &args.installing.common, json, ui)?;
+    Ok(if is_whole { Outcome::Fine } else { Outcome::Problems })
 }
 
 /// The spec that the source and the options make together.

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use prowess::install::{Available, InstallSpec};
-use serde_json::{Value, json};
+use prowess::install::{Available, AvailableSkill, InstallSpec, SkippedSkill};
 
 use crate::args::Add;
 use crate::error::{CommandError, Failure};
@@ -12,78 +11,88 @@ use crate::ui::{FAINT, STRONG, Ui, clean, count};
 /// How often the user is asked, when an answer names no skill.
 const MAX_ANSWERS: usize = 3;
 
-/// The indexes of the chosen skills.
+/// The chosen skills.
+pub(super) struct Chosen {
+    /// Their indexes.
+    pub(super) skills: Vec<usize>,
+    /// Whether all were chosen, so that one that cannot be installed stops no other.
+    pub(super) all: bool,
+}
+
+/// Which skills are chosen, by the options or by the user.
 pub(super) fn chosen(
     available: &Available,
     spec: &InstallSpec,
     args: &Add,
     ui: &mut Ui,
-) -> Result<Vec<usize>, CommandError> {
+) -> Result<Chosen, CommandError> {
     let several = available.skills().len() > 1;
-    if several
-        && ui.can_ask()
-        && !args.all
-        && !args.installing.yes
-        && args.skill.is_empty()
-        && spec.skill.is_none()
-    {
+    let may_pick = several && ui.can_ask() && !args.all && !args.installing.yes;
+    let chosen = if may_pick && args.skill.is_empty() && spec.skill.is_none() {
         // A source that names one of its skills leaves no choice.
-        return available.choose(&[], false).or_else(|_| pick(available, ui));
-    }
-    let chosen = available.choose(&args.skill, args.all)?;
-    if args.all {
-        say_left_out(available, &chosen, ui);
-    }
+        match available.choose(&[], false) {
+            Ok(skills) => Chosen { skills, all: false },
+            Err(_) => pick(available, ui)?,
+        }
+    } else {
+        Chosen { skills: available.choose(&args.skill, args.all)?, all: args.all }
+    };
+    say_copies(available, &chosen.skills, ui);
     Ok(chosen)
 }
 
-/// The skills that are not installed because no agent would load them, each with the reason.
-fn not_loadable<'a>(
-    available: &'a Available,
-    chosen: &'a [usize],
-) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let all = available.skills().enumerate().filter(|(at, _)| !chosen.contains(at));
-    all.filter_map(|(_, skill)| Some((skill.name, skill.problem?)))
-}
-
-/// Reports which skills are not installed, since no agent would load them.
-fn say_left_out(available: &Available, chosen: &[usize], ui: &mut Ui) {
-    for (name, problem) in not_loadable(available, chosen) {
-        ui.note(&format!("left out, since no agent would load it: {name}: {problem}"));
+/// Reports which of the chosen skills are in the source more than once.
+fn say_copies(available: &Available, chosen: &[usize], ui: &mut Ui) {
+    for skill in chosen.iter().filter_map(|at| available.skills().nth(*at)) {
+        let copies = available.skills().filter(|other| other.copy_of == Some(skill.path));
+        let copies: Vec<&str> = copies.map(|other| other.path).collect();
+        if !copies.is_empty() {
+            let (name, path) = (skill.name, skill.path);
+            ui.note(&format!(
+                "one skill, since its copies are identical: {name}: {path} = {}",
+                copies.join(" = ")
+            ));
+        }
     }
 }
 
-/// Which skills are not installed, since no agent would load them, as JSON.
-pub(super) fn left_out(available: &Available, chosen: &[usize]) -> Value {
-    let left_out = not_loadable(available, chosen);
-    left_out.map(|(name, reason)| json!({"name": name, "reason": reason})).collect()
+/// Reports which skills are not installed, and why.
+pub(super) fn say_left_out(left_out: &[SkippedSkill], ui: &mut Ui) {
+    for SkippedSkill { name, reason, limit, .. } in left_out {
+        let hint = limit.and_then(super::option_of).map(|hint| format!("; {hint}")).unwrap_or_default();
+        ui.note(&format!("left out: {name}: {reason}{hint}"));
+    }
 }
 
 /// Asks the user which skills to install.
-fn pick(available: &Available, ui: &mut Ui) -> Result<Vec<usize>, CommandError> {
-    let most = available.skills().len();
+fn pick(available: &Available, ui: &mut Ui) -> Result<Chosen, CommandError> {
+    let offered: Vec<(usize, AvailableSkill<'_>)> =
+        available.skills().enumerate().filter(|(_, skill)| skill.copy_of.is_none()).collect();
+    let most = offered.len();
     let mut text = format!("{} in this source:\n", count(most, "skill"));
-    for (at, skill) in available.skills().enumerate() {
+    for (number, (_, skill)) in offered.iter().enumerate() {
         let description = prowess::text::cut(skill.description.unwrap_or_default(), Some(70));
         let _ = writeln!(
             text,
             "{:>4}  {STRONG}{}{STRONG:#}  {FAINT}{}{FAINT:#}",
-            at + 1,
+            number + 1,
             clean(skill.name),
             clean(&description)
         );
     }
     ui.tell(&text);
-    let named = |name: &str| available.choose(&[name.to_owned()], false).ok()?.pop();
+    let named = |name: &str| {
+        let at = available.choose(&[name.to_owned()], false).ok()?.pop()?;
+        offered.iter().position(|(offered, _)| *offered == at)
+    };
     for _ in 0..MAX_ANSWERS {
         let answer = ui.ask("Which? (numbers such as 1,3-5, names, or all)")?;
         if answer.trim().eq_ignore_ascii_case("all") {
-            let whole = available.choose(&[], true)?;
-            say_left_out(available, &whole, ui);
-            return Ok(whole);
+            return Ok(Chosen { skills: available.choose(&[], true)?, all: true });
         }
         if let Some(chosen) = numbers(&answer, most, named) {
-            return Ok(chosen);
+            let skills = chosen.into_iter().filter_map(|number| Some(offered.get(number)?.0)).collect();
+            return Ok(Chosen { skills, all: false });
         }
         if answer.trim().is_empty() {
             break;

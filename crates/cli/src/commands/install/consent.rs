@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use prowess::install::{NestedSkill, Preview, PrivateSource, SyncSource};
+use prowess::install::{HiddenComment, NestedSkill, Preview, PrivateSource, SyncSource};
 
 use super::report;
 
@@ -40,9 +40,27 @@ pub(super) fn ask(previews: &[(String, Preview)], yes: bool, ui: &mut Ui) -> Res
         .into())
 }
 
+/// Shows which edits would be lost, in lines for each skill, and asks whether to replace them.
+pub(super) fn ask_to_replace(lost: &[String], yes: bool, ui: &mut Ui) -> Result<(), CommandError> {
+    if lost.is_empty() || yes {
+        return Ok(());
+    }
+    ui.tell(&lost.concat());
+    if !ui.can_ask() {
+        let hint = "keep them with --keep, or lose them with --overwrite --yes";
+        let error = "there is no terminal to ask whether these edits may be lost, so nothing was changed";
+        return Err(Failure::new(error, hint).into());
+    }
+    if is_yes(&ui.ask("Replace them? The edits are lost. [y/N]")?) {
+        return Ok(());
+    }
+    let error = "you did not agree to lose the edits, so nothing was changed";
+    Err(Failure::new(error, "keep them with --keep, or answer y to replace them").into())
+}
+
 /// Reports in a dry run that the command itself would ask.
-pub(super) fn would_ask(previews: &[(String, Preview)], yes: bool, ui: &mut Ui) {
-    if !previews.is_empty() && !yes {
+pub(super) fn would_ask(is_needed: bool, yes: bool, ui: &mut Ui) {
+    if is_needed && !yes {
         ui.note("without --dry-run this needs your consent: on a terminal it asks, elsewhere it needs --yes");
     }
 }
@@ -100,6 +118,9 @@ pub(super) fn shown(name: &str, preview: &Preview) -> String {
     for path in &preview.shadows {
         line("hides your own skill", path);
     }
+    for path in &preview.accepted_in {
+        line("you accepted the same files in", path);
+    }
     for other in &preview.installed_as {
         let remove = format!("{other}; remove it with: prowess remove {other}");
         line("also installed as", &remove);
@@ -108,6 +129,13 @@ pub(super) fn shown(name: &str, preview: &Preview) -> String {
     can_do((&preview.tools, preview.hooks, preview.commands), &mut line);
     for hidden in &preview.hidden {
         line("hidden text", &format!("{}: {}", hidden.path, hidden.rules.join(", ")));
+    }
+    for HiddenComment { path, line: at, text, cut, .. } in &preview.comments {
+        let more = if *cut == 0 { String::new() } else { format!(" … and {cut} more characters") };
+        line("hidden text", &format!("{path}:{at}: comment: {text}{more}"));
+    }
+    if preview.more_comments > 0 {
+        line("hidden text", &format!("{} more; read the files", count(preview.more_comments, "comment")));
     }
     files("loaded by other programs", &preview.loaded_by_others, &mut line);
     files("only a pointer of git LFS, without the file", &preview.lfs_pointers, &mut line);

@@ -73,7 +73,7 @@ fn row(skill: &InstalledSkill) -> [String; 4] {
     };
     let name = skill.locked.upstream_name.as_deref();
     let name = name.map(|name| format!(", called {name} by its author")).unwrap_or_default();
-    let origin = report::origin(&skill.locked, skill.fetched);
+    let origin = report::origin(&skill.locked, (skill.scope, &skill.path), skill.fetched);
     let place = format!("{}, from {origin}{name}", report::place(&skill.path));
     [skill.name.clone(), state, skill.scope.word().to_owned(), place]
 }

@@ -85,16 +85,7 @@ impl From<InstallError> for CommandError {
             Kind::Edited => &format!(
                 "keep the edits with --keep, or lose them with --overwrite; see them with: prowess verify{user}"
             ),
-            Kind::TooLarge => match error.limit() {
-                Some(InstallLimit::Files) => "raise the limit with --max-files N",
-                Some(InstallLimit::Bytes) => "raise the limit with --max-bytes N",
-                Some(InstallLimit::FileBytes) => "raise the limit with --max-file-bytes N",
-                Some(InstallLimit::Depth) => "raise the limit with --max-depth N",
-                Some(InstallLimit::TotalBytes) => {
-                    "install fewer skills at once, or raise the limit with --max-total-bytes N"
-                }
-                _ => error.hint(),
-            },
+            Kind::TooLarge => error.limit().and_then(option_of).unwrap_or(error.hint()),
             Kind::Ambiguous => "name one with --skill NAME, or take them all with --all",
             Kind::SameName => {
                 "name one by its path: --skill PATH; give the other another name: --skill PATH --as NAME"
@@ -108,6 +99,20 @@ impl From<InstallError> for CommandError {
             (_, failed) => failed,
         }
     }
+}
+
+/// How to raise a limit.
+fn option_of(limit: InstallLimit) -> Option<&'static str> {
+    Some(match limit {
+        InstallLimit::Files => "raise the limit with --max-files N",
+        InstallLimit::Bytes => "raise the limit with --max-bytes N",
+        InstallLimit::FileBytes => "raise the limit with --max-file-bytes N",
+        InstallLimit::Depth => "raise the limit with --max-depth N",
+        InstallLimit::TotalBytes => {
+            "install fewer skills at once, or raise the limit with --max-total-bytes N"
+        }
+        _ => return None,
+    })
 }
 
 /// The option that repeats a scope, as text after a command.

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use prowess::env;
 use prowess::install::{
     Action, Change, Changes, ClientAction, ClientChange, InstallError, InstallScope, InstallSpec, Installer,
-    LockedSkill, Prepared, Preview, Progress, SyncSource,
+    LockedSkill, Prepared, Preview, Progress, SkippedSkill, SyncSource,
 };
 use serde_json::{Value, json};
 
@@ -111,7 +112,7 @@ pub(super) fn name_replaced(previews: &mut [(String, Preview)], planned: &Change
 /// Shows what was installed, and in a dry run what it could do.
 pub(super) fn added(
     changes: &Changes,
-    (previews, left_out): (&[(String, Preview)], Option<Value>),
+    (previews, left_out): (&[(String, Preview)], Option<Vec<SkippedSkill>>),
     common: &Common,
     json: bool,
     ui: &mut Ui,
@@ -136,7 +137,12 @@ pub(super) fn added(
         let text: String = previews.iter().map(|(name, preview)| consent::shown(name, preview)).collect();
         ui.print(&text)?;
     }
-    changes_as_text(changes, common, ui)
+    let some_left_out = left_out.as_ref().map(Vec::len).filter(|left_out| *left_out > 0);
+    changes_as_text(changes, common, ui)?;
+    match some_left_out {
+        Some(left_out) => ui.print(&format!("left out: {}; see above\n", count(left_out, "skill"))),
+        None => Ok(()),
+    }
 }
 
 /// Shows what was changed.
@@ -154,7 +160,7 @@ pub(super) fn changes(
 }
 
 fn envelope(
-    (skills, left_out): (Vec<Value>, Option<Value>),
+    (skills, left_out): (Vec<Value>, Option<Vec<SkippedSkill>>),
     changes: &Changes,
     common: &Common,
     ui: &mut Ui,
@@ -167,7 +173,8 @@ fn envelope(
         "records": changes.records,
     });
     if let (Some(object), Some(left_out)) = (value.as_object_mut(), left_out) {
-        object.insert("left_out".to_owned(), left_out);
+        let left_out = left_out.iter().map(|skill| json!({"name": skill.name, "reason": skill.reason}));
+        object.insert("left_out".to_owned(), left_out.collect());
     }
     ui.json(&value)
 }
@@ -214,7 +221,7 @@ fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<()
             text,
             "{mark} {STRONG}{}{STRONG:#}{kept}  {FAINT}{}{FAINT:#}",
             clean(&change.name),
-            clean(&origin(&change.locked, change.fetched))
+            clean(&origin(&change.locked, (common.scope(), &change.path), change.fetched))
         );
         if change.newly_trusted && change.action == Action::Unchanged {
             let trusted = if common.dry_run { "would be trusted" } else { "trusted" };
@@ -278,9 +285,14 @@ fn client_words(action: ClientAction, dry_run: bool) -> &'static str {
     }
 }
 
-/// Where a skill comes from, in short. A source that only the lock names is shown as such.
-pub(in crate::commands) fn origin(locked: &LockedSkill, fetched: bool) -> String {
-    let origin = locked.origin();
+/// Where an installed skill comes from, in short, as seen from the current folder. A source that only the lock names is
+/// shown as such.
+pub(in crate::commands) fn origin(
+    locked: &LockedSkill,
+    (scope, path): (InstallScope, &std::path::Path),
+    fetched: bool,
+) -> String {
+    let origin = locked.origin_from(&env::absolute(".".as_ref()), scope, path);
     if fetched { origin } else { format!("{origin}, says the lock; not fetched by you") }
 }
 

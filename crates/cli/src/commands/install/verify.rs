@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 use prowess::install::{
-    ClientDifference, ClientState, FileChange, InstallScope, InstalledSkill, InstalledState,
+    ClientDifference, ClientState, FileChange, InstallScope, InstalledSkill, InstalledState, Installer,
 };
 use serde_json::json;
 
@@ -23,7 +23,10 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let scope = args.common.scope();
     let mut skills = installer.verify(scope)?;
     let mut absent = installer.not_locked(scope)?;
-    let has_records = args.common.user || installer.has_records(scope)?;
+    // A run in the wrong folder must not count as a success.
+    if !installer.has_records(scope)? {
+        return Err(without_records(&installer, scope));
+    }
     let is_known = |name: &String| skills.iter().any(|skill| skill.name == *name) || absent.contains(name);
     if let Some(name) = args.names.iter().find(|name| !is_known(name)) {
         let hint = "list what is installed with: prowess list --installed";
@@ -46,10 +49,7 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
             }
         };
         let of = count(skills.len() + absent.len(), "skill");
-        if wrong == 0 && !has_records {
-            let folder = report::place(&installer.folders().project);
-            let _ = writeln!(text, "there is no skills.toml for this folder: {}", clean(&folder));
-        } else if wrong == 0 {
+        if wrong == 0 {
             let _ = writeln!(text, "{of} as installed");
         } else if changed == 0 {
             let _ = writeln!(text, "{wrong} of {of} not installed");
@@ -60,6 +60,22 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         ui.print(&text)?;
     }
     Ok(if wrong == 0 { Outcome::Fine } else { Outcome::Problems })
+}
+
+/// The error for a place without `skills.toml` and `skills.lock`.
+fn without_records(installer: &Installer, scope: InstallScope) -> CommandError {
+    let folders = installer.folders();
+    let (folder, hint) = match (scope, &folders.user) {
+        (InstallScope::User, Some(user)) => {
+            (user, "install skills for yourself with: prowess add SOURCE --user")
+        }
+        _ => {
+            let hint = "run it in the project, or name the project with --project FOLDER; --user verifies your own skills";
+            (&folders.project, hint)
+        }
+    };
+    let message = format!("there is no skills.toml for this folder: {}", report::place(folder));
+    Failure::new(message, hint).into()
 }
 
 /// What became of each skill, as a table for a terminal.
@@ -90,7 +106,7 @@ fn screen(skills: &[InstalledSkill], (absent, scope): (&[String], InstallScope),
 }
 
 /// What is wrong with a skill, in lines; none when nothing is.
-fn lines(skill: &InstalledSkill) -> String {
+pub(super) fn lines(skill: &InstalledSkill) -> String {
     if skill.is_clean() {
         return String::new();
     }

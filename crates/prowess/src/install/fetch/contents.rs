@@ -92,15 +92,15 @@ pub(super) fn skills_below(
     contents: &mut dyn Contents,
     start: &str,
     limits: &FindLimits,
-) -> Result<(Vec<SkillFolder>, Option<InstallError>), InstallError> {
-    let (mut found, mut unread) = (Vec::new(), None);
+) -> Result<(Vec<SkillFolder>, Vec<(String, InstallError)>), InstallError> {
+    let (mut found, mut unread) = (Vec::new(), Vec::new());
     let mut todo = VecDeque::from([(start.to_owned(), 0)]);
     let (mut folders, mut entries) = (0, 0);
     while let Some((folder, depth)) = todo.pop_front() {
         let items = match contents.list(&folder) {
             // One that cannot be read is no reason to refuse a skill beside it.
             Err(error) if error.kind() == InstallErrorKind::Io && folder != start => {
-                unread.get_or_insert(error);
+                unread.push((folder, error));
                 continue;
             }
             items => items?,

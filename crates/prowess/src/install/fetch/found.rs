@@ -1,6 +1,6 @@
 //! [`Found`]: the skills of a source, and the choice among them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use prowess_core::text::similar;
@@ -35,6 +35,8 @@ pub(crate) struct FoundSkill {
     pub(crate) problem: Option<String>,
     /// Its folder; empty for the whole source.
     pub(super) folder: String,
+    /// The index of an earlier skill with the same name and the same files.
+    pub(crate) copy_of: Option<usize>,
 }
 
 impl FoundSkill {
@@ -45,7 +47,7 @@ impl FoundSkill {
     }
 
     /// Its folder, as users name it.
-    fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         if self.folder.is_empty() { "." } else { &self.folder }
     }
 
@@ -72,8 +74,8 @@ pub(crate) struct Found {
     /// The skill to choose when there are several and one has this name.
     pub(super) hinted: Option<String>,
     pub(super) place: Place,
-    /// Why a folder that may contain more skills could not be read.
-    pub(super) unread: Option<String>,
+    /// Folders that may contain more skills and could not be read.
+    pub(super) unread: Vec<(String, InstallError)>,
     last_name: String,
     /// Folders with a SKILL.md whose names are invalid on some system.
     unsafe_folders: Vec<String>,
@@ -82,7 +84,7 @@ pub(crate) struct Found {
 impl Found {
     pub(super) fn new(place: Place, source: String, last_name: String) -> Self {
         let (skills, unsafe_folders) = (Vec::new(), Vec::new());
-        let unread = None;
+        let unread = Vec::new();
         Self {
             skills,
             source,
@@ -149,30 +151,37 @@ impl Found {
             declared_version: document.entry(&at).version,
             problem,
             folder: folder.path.clone(),
+            copy_of: None,
         });
     }
 
     /// The chosen skills, as indexes into [`Found::skills`]: those with these names, or all that agents would load, or
-    /// the one that the source itself names. If there are several and none is named, the error lists them.
+    /// the one that the source itself names. Copies are chosen once. If there are several skills and none is named, the
+    /// error lists them.
     pub(crate) fn choose(&self, names: &[String], all: bool) -> Result<Vec<usize>, InstallError> {
         if all {
-            self.check_folders()?;
-            self.check_read()?;
             let loads = |at: &usize| self.skills.get(*at).is_some_and(|skill| skill.problem.is_none());
             let fine: Vec<usize> = self.all().into_iter().filter(loads).collect();
             // If no skill is valid, the user wants the reasons.
             return Ok(if fine.is_empty() { self.all() } else { fine });
         }
         if !names.is_empty() {
-            return names.iter().map(|name| self.called(name)).collect();
+            let mut chosen: Vec<usize> = Vec::with_capacity(names.len());
+            for name in names {
+                let at = self.called(name)?;
+                if !chosen.iter().any(|other| self.original(*other) == self.original(at)) {
+                    chosen.push(at);
+                }
+            }
+            return Ok(chosen);
         }
         if let Some(name) = &self.named {
             return self.called(name).map(|at| vec![at]);
         }
         let hinted = self.hinted.as_deref().and_then(|name| self.called(name).ok());
-        match (self.meant.or(hinted), self.skills.len()) {
+        match (self.meant.or(hinted), &*self.all()) {
             (Some(at), _) => Ok(vec![at]),
-            (None, 1) => self.check_read().map(|()| vec![0]),
+            (None, [only]) => self.check_read().map(|()| vec![*only]),
             _ => {
                 let hint = "name one of them, or take them all";
                 Err(self.listing(InstallErrorKind::Ambiguous, "there are several skills", hint, &self.all()))
@@ -196,7 +205,7 @@ impl Found {
         let mut taken = BTreeMap::new();
         for (at, skill) in chosen.iter().filter_map(|at| Some((*at, self.skills.get(*at)?))) {
             match taken.insert(folder_key(&skill.name), (at, skill)) {
-                Some((before, other)) if before != at => {
+                Some((before, other)) if self.original(before) != self.original(at) => {
                     return Err(same_name(&skill.name, other.path(), skill.path()));
                 }
                 _ => {}
@@ -217,18 +226,34 @@ impl Found {
 
     /// An error when there may be more skills than were found.
     fn check_read(&self) -> Result<(), InstallError> {
-        match &self.unread {
-            Some(error) => {
+        match self.unread.first() {
+            Some((_, error)) => {
                 let hint = "make it readable, or name the skill that you want: --skill NAME";
-                Err(InstallError::new(InstallErrorKind::Io, error, hint))
+                Err(InstallError::new(InstallErrorKind::Io, error.with_cause(), hint))
             }
             None => Ok(()),
         }
     }
 
+    /// What can never be chosen, each with the reason: folders whose names some systems cannot store, and folders that
+    /// could not be read.
+    pub(crate) fn unusable(&self) -> impl Iterator<Item = (&str, String)> {
+        let names = self.unsafe_folders.iter();
+        let names = names
+            .map(|folder| (&**folder, "the name of its folder cannot be stored on some systems".to_owned()));
+        names.chain(self.unread.iter().map(|(folder, error)| (&**folder, error.with_cause())))
+    }
+
+    /// The index of the skill that this one is a copy of, or its own.
+    fn original(&self, at: usize) -> usize {
+        self.skills.get(at).and_then(|skill| skill.copy_of).unwrap_or(at)
+    }
+
     fn called(&self, name: &str) -> Result<usize, InstallError> {
         let by_path = self.skills.iter().position(|skill| skill.path() == name);
-        let called: Vec<usize> = self.all().into_iter().filter(|at| self.is_called(*at, name)).collect();
+        let called = (0..self.skills.len()).filter(|at| self.is_called(*at, name));
+        let called: BTreeSet<usize> = called.map(|at| self.original(at)).collect();
+        let called: Vec<usize> = called.into_iter().collect();
         match (by_path, called.as_slice()) {
             (Some(at), _) => Ok(at),
             (None, [at]) => Ok(*at),
@@ -250,8 +275,9 @@ impl Found {
         }
     }
 
+    /// Every skill, without copies.
     fn all(&self) -> Vec<usize> {
-        (0..self.skills.len()).collect()
+        (0..self.skills.len()).filter(|at| self.original(*at) == *at).collect()
     }
 
     fn is_called(&self, at: usize, name: &str) -> bool {

@@ -1,6 +1,7 @@
 //! [`Fetcher`]: which skills a folder or a repository has, and their files. No installed skill is changed here.
 
 mod contents;
+mod copies;
 mod folder;
 mod found;
 pub(crate) mod git;
@@ -206,6 +207,7 @@ impl Fetcher {
         };
         let (folders, unread) = skills_below(place.contents(), start, &self.options.find)?;
         if folders.is_empty() {
+            let unread = unread.into_iter().next().map(|(_, error)| error);
             return Err(unread.unwrap_or_else(|| nothing_in(&spec.to_string())));
         }
         if let Place::Git(repository) = &mut place {
@@ -213,10 +215,11 @@ impl Fetcher {
         }
         let last = last_name(&spec.place);
         let mut found = Found::new(place, source, last);
-        found.unread = unread.map(|error| error.with_cause());
+        found.unread = unread;
         for folder in &folders {
             found.add(folder, &self.options.limits);
         }
+        self.mark_copies(&mut found);
         if found.skills.is_empty() {
             found.check_folders()?;
         }

@@ -28,6 +28,16 @@ impl Fetcher {
         self.take_from(&mut found.place, &found.source, skills)
     }
 
+    /// As [`take`](Self::take), but a skill that cannot be installed is an error of its own, and stops no other.
+    pub(crate) fn take_fit(
+        &self,
+        found: &mut Found,
+        chosen: &[usize],
+    ) -> Result<Vec<Result<FetchedSkill, InstallError>>, InstallError> {
+        let skills: Vec<FoundSkill> = chosen.iter().filter_map(|at| found.skills.get(*at).cloned()).collect();
+        self.take_each_of(&mut found.place, &found.source, skills, Refusal::OfOne)
+    }
+
     /// The files of skills that were found in a source.
     pub(super) fn take_from(
         &self,
@@ -39,27 +49,39 @@ impl Fetcher {
         {
             return Err(refused(format!("no agent would load this skill: {}: {problem}", skill.shown())));
         }
+        self.take_each_of(place, source, skills, Refusal::OfAll)?.into_iter().collect()
+    }
+
+    fn take_each_of(
+        &self,
+        place: &mut Place,
+        source: &str,
+        skills: Vec<FoundSkill>,
+        refusal: Refusal,
+    ) -> Result<Vec<Result<FetchedSkill, InstallError>>, InstallError> {
         let folders: Vec<&str> = skills.iter().map(|skill| skill.folder.as_str()).collect();
-        let trees = self.trees(place, &folders)?;
+        let trees = self.each_tree(place, &folders, refusal)?;
         let (commit, requested) = match place {
             Place::Folder(_) => (None, None),
             Place::Git(repository) => (Some(repository.commit.clone()), repository.requested.clone()),
         };
-        let fetched = skills.into_iter().zip(trees).map(|(skill, tree)| FetchedSkill {
-            git_tree: match place {
-                Place::Folder(_) => None,
-                Place::Git(repository) => repository.tree_id(&skill.folder),
-            },
-            declared_name: skill.declared_name,
-            declared_version: skill.declared_version,
-            name: skill.name,
-            path: skill.path,
-            tree,
-            source: source.to_owned(),
-            requested: requested.clone(),
-            commit: commit.clone(),
-        });
-        Ok(fetched.collect())
+        let fetched = |(skill, tree): (FoundSkill, Result<SkillTree, InstallError>)| {
+            Ok(FetchedSkill {
+                git_tree: match place {
+                    Place::Folder(_) => None,
+                    Place::Git(repository) => repository.tree_id(&skill.folder),
+                },
+                declared_name: skill.declared_name,
+                declared_version: skill.declared_version,
+                name: skill.name,
+                path: skill.path,
+                tree: tree?,
+                source: source.to_owned(),
+                requested: requested.clone(),
+                commit: commit.clone(),
+            })
+        };
+        Ok(skills.into_iter().zip(trees).map(fetched).collect())
     }
 
     /// The files of a locked skill, if the store has them.
@@ -127,28 +149,48 @@ impl Fetcher {
 
     /// The trees of the skills in these folders. They are also stored.
     fn trees(&self, place: &mut Place, folders: &[&str]) -> Result<Vec<SkillTree>, InstallError> {
+        self.each_tree(place, folders, Refusal::OfAll)?.into_iter().collect()
+    }
+
+    /// The tree of the skill in each of these folders, or why it cannot be installed. They are also stored.
+    fn each_tree(
+        &self,
+        place: &mut Place,
+        folders: &[&str],
+        refusal: Refusal,
+    ) -> Result<Vec<Result<SkillTree, InstallError>>, InstallError> {
         let limits = &self.options.limits;
-        let planned = match place {
-            Place::Folder(contents) => plan(contents, folders, limits)?.0,
-            Place::Git(repository) => self.loaded(repository, folders)?,
-        };
-        let mut trees = Vec::with_capacity(planned.len());
+        let mut plan = Plan::new(folders, refusal);
+        match place {
+            Place::Folder(contents) => drop(plan.make(contents, limits)?),
+            Place::Git(repository) => load(repository, &mut plan, limits)?,
+        }
+        let mut trees = Vec::with_capacity(folders.len());
         let mut total = 0_u64;
-        for (planned, folder) in planned.iter().zip(folders) {
-            let tree = self.tree(place, planned).map_err(|error| error.of_skill(folder))?;
-            total = total.saturating_add(tree.manifest().total_size());
-            limits.check_total(total)?;
-            if let Err(error) = self.store.put(&tree) {
-                let folder = self.store.folder().display();
-                let _ = self.unstored.set(format!("the store could not be written: {folder}: {error}"));
+        for (planned, folder) in plan.skills.into_iter().zip(folders) {
+            let tree = planned.and_then(|files| {
+                let tree = self.tree(place, &files);
+                tree.map_err(|error| error.of_skill(folder))
+            });
+            let tree = match tree {
+                Err(error) if refusal == Refusal::OfAll => return Err(error),
+                tree => tree,
+            };
+            if let Ok(tree) = &tree {
+                total = total.saturating_add(tree.manifest().total_size());
+                limits.check_total(total)?;
             }
             trees.push(tree);
+        }
+        if let Err(error) = self.store.put(trees.iter().flatten()) {
+            let folder = self.store.folder().display();
+            let _ = self.unstored.set(format!("the store could not be written: {folder}: {error}"));
         }
         Ok(trees)
     }
 
     /// The tree of one skill.
-    fn tree(&self, place: &mut Place, planned: &[Planned]) -> Result<SkillTree, InstallError> {
+    pub(super) fn tree(&self, place: &mut Place, planned: &[Planned]) -> Result<SkillTree, InstallError> {
         let limits = &self.options.limits;
         let mut files: Vec<TreeFile> = Vec::with_capacity(planned.len());
         let mut bytes = 0_u64;
@@ -163,49 +205,89 @@ impl Fetcher {
         }
         SkillTree::new(files, limits)
     }
+}
 
-    /// The files of skills of a repository, once all of them and all links are available.
-    fn loaded(
-        &self,
-        repository: &mut GitContents,
-        folders: &[&str],
-    ) -> Result<Vec<Vec<Planned>>, InstallError> {
-        let limits = &self.options.limits;
-        let limit = limits.bytes.saturating_mul(folders.len() as u64).min(limits.total_bytes);
-        loop {
-            let (planned, whole) = plan(repository, folders, limits)?;
-            let ids: Vec<String> = planned.iter().flatten().map(|planned| planned.item.id.clone()).collect();
-            repository.load(ids, |_| BTreeSet::new(), limit).map_err(|error| {
-                // The name of the file is more helpful than the total.
-                let of_skill = |(planned, folder): (&Vec<Planned>, &&str)| {
-                    repository.too_large(planned, limits).map_err(|error| error.of_skill(folder)).err()
-                };
-                let large = error.kind() == InstallErrorKind::TooLarge;
-                let named = large.then(|| planned.iter().zip(folders).find_map(of_skill)).flatten();
-                let together = || large.then(|| limits.check_total(u64::MAX).err()).flatten();
-                named.or_else(together).unwrap_or(error)
-            })?;
-            if whole {
-                return Ok(planned);
+/// What an error about one skill stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refusal {
+    /// All skills.
+    OfAll,
+    /// This skill alone.
+    OfOne,
+}
+
+/// The files of several skills, as far as they are known.
+struct Plan<'f> {
+    folders: &'f [&'f str],
+    /// The files of each skill, or why it cannot be installed.
+    skills: Vec<Result<Vec<Planned>, InstallError>>,
+    refusal: Refusal,
+}
+
+impl<'f> Plan<'f> {
+    fn new(folders: &'f [&'f str], refusal: Refusal) -> Self {
+        Self { folders, skills: folders.iter().map(|_| Ok(Vec::new())).collect(), refusal }
+    }
+
+    /// Lists the files of each skill. Returns whether the lists are complete.
+    fn make(&mut self, contents: &mut dyn Contents, limits: &InstallLimits) -> Result<bool, InstallError> {
+        let mut whole = true;
+        for (folder, planned) in self.folders.iter().zip(&mut self.skills) {
+            if planned.is_err() {
+                continue;
+            }
+            *planned = match files_of(contents, folder, limits).map_err(|error| error.of_skill(folder)) {
+                Err(error) if self.refusal == Refusal::OfAll => return Err(error),
+                files => files.map(|(files, is_whole)| {
+                    whole &= is_whole;
+                    files
+                }),
+            };
+        }
+        Ok(whole)
+    }
+
+    /// Refuses the first skill that is too large by itself, with the name of the file. Without one, all are too large
+    /// together.
+    fn refuse_large(&mut self, repository: &GitContents, limits: &InstallLimits) -> Result<(), InstallError> {
+        for (folder, planned) in self.folders.iter().zip(&mut self.skills) {
+            let large = planned.as_ref().ok().and_then(|files| repository.too_large(files, limits).err());
+            if let Some(error) = large.map(|error| error.of_skill(folder)) {
+                if self.refusal == Refusal::OfAll {
+                    return Err(error);
+                }
+                *planned = Err(error);
+                return Ok(());
             }
         }
+        limits.check_total(u64::MAX)
     }
 }
 
-/// The files of several skills, and whether the lists are complete.
-fn plan(
-    contents: &mut dyn Contents,
-    folders: &[&str],
+/// Plans the files of skills of a repository, and loads all of them and all links.
+fn load(
+    repository: &mut GitContents,
+    plan: &mut Plan<'_>,
     limits: &InstallLimits,
-) -> Result<(Vec<Vec<Planned>>, bool), InstallError> {
-    let mut all = Vec::with_capacity(folders.len());
-    let mut whole = true;
-    for folder in folders {
-        let (files, is_whole) = files_of(contents, folder, limits).map_err(|error| error.of_skill(folder))?;
-        whole &= is_whole;
-        all.push(files);
+) -> Result<(), InstallError> {
+    let limit = limits.bytes.saturating_mul(plan.folders.len() as u64).min(limits.total_bytes);
+    loop {
+        let whole = plan.make(repository, limits)?;
+        let files = plan.skills.iter().flatten().flatten();
+        let ids: Vec<String> = files.map(|planned| planned.item.id.clone()).collect();
+        match repository.load(ids, |_| BTreeSet::new(), limit) {
+            Ok(()) if whole => return Ok(()),
+            Ok(()) => {}
+            Err(error) if error.kind() == InstallErrorKind::TooLarge => {
+                let refused = plan.skills.iter().filter(|planned| planned.is_err()).count();
+                plan.refuse_large(repository, limits)?;
+                if plan.skills.iter().filter(|planned| planned.is_err()).count() == refused {
+                    return Err(error);
+                }
+            }
+            Err(error) => return Err(error),
+        }
     }
-    Ok((all, whole))
 }
 
 fn not_the_same(skill: &LockedSkill) -> InstallError {

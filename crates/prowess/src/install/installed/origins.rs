@@ -9,10 +9,14 @@ use prowess_core::{Candidate, Location};
 use crate::install::apply::edits_of;
 use crate::install::error::InstallError;
 use crate::install::installer::Installer;
+use crate::install::links::AcceptedSkills;
 use crate::install::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER};
 use crate::install::store::Store;
 use crate::install::target::{Dir, State, state_of};
 use crate::install::tree::FileChange;
+
+/// How many folders the folder of skills is below its project.
+const DEPTH: usize = 2;
 
 /// The entries in the locks of a project and of its user, by the folders of the skills.
 #[derive(Debug, Default)]
@@ -21,6 +25,8 @@ pub struct Origins {
     unread: Vec<InstallError>,
     /// Where the files of installed skills are stored.
     store: PathBuf,
+    /// The user's approvals.
+    approvals: PathBuf,
 }
 
 /// Where one installed skill came from.
@@ -60,6 +66,7 @@ impl Installer {
         for client in place.read()?.wanted.clients() {
             folders.extend(place.client_folder(client, self.environment())?);
         }
+        origins.approvals.clone_from(&place.books.approvals);
         for locked in lock.into_skills() {
             let path = place.skill(&locked.name);
             let places: Vec<String> = folders
@@ -93,6 +100,14 @@ impl Origins {
 
     fn at(&self, skill_file: &Location) -> Option<&InstalledOrigin> {
         self.by_folder.get(Path::new(skill_file.path()?).parent()?.to_str()?).map(AsRef::as_ref)
+    }
+
+    /// Other folders in which the user accepted the files of an installed skill, which are not accepted where it is now:
+    /// the project was moved, or is a copy.
+    pub fn accepted_in(&self, origin: &InstalledOrigin) -> Vec<String> {
+        let base = origin.path.parent().and_then(|skills| skills.ancestors().nth(DEPTH));
+        let accepted = AcceptedSkills::load(&self.approvals).ok();
+        accepted.zip(base).map_or_else(Vec::new, |(all, base)| all.elsewhere(base, &origin.locked))
     }
 
     /// The errors of locks that could not be read.

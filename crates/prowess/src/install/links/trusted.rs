@@ -10,6 +10,9 @@ use crate::install::records::{LockedSkill, Place};
 use crate::install::target::{Accepted, Transaction};
 use crate::registry::trust::{Approval, Approvals};
 
+/// How many other folders of an accepted skill are named.
+const MAX_ELSEWHERE: usize = 3;
+
 /// Ends the trust in a removed skill, and in the skills inside it.
 pub(in crate::install) fn end_trust(name: &str, folder: &Path, transaction: &mut Transaction<'_>) {
     let skill_file = folder.join(FILE_NAMES[0]);
@@ -53,7 +56,11 @@ pub(in crate::install) struct AcceptedSkills(BTreeMap<String, Approval>);
 
 impl AcceptedSkills {
     pub(in crate::install) fn of(place: &Place) -> Result<Self, InstallError> {
-        let file = &place.books.approvals;
+        Self::load(&place.books.approvals)
+    }
+
+    /// Those in a file of approvals.
+    pub(in crate::install) fn load(file: &Path) -> Result<Self, InstallError> {
         let approvals = Approvals::load(file).map_err(|error| {
             InstallError::io("read your approvals", file, std::io::Error::other(error.with_cause()))
         })?;
@@ -71,6 +78,18 @@ impl AcceptedSkills {
     pub(in crate::install) fn digest_in(&self, folder: &Path) -> Option<&str> {
         let mut files = FILE_NAMES.iter().map(|name| folder.join(name).to_string_lossy().into_owned());
         files.find_map(|file| self.0.get(&file)).map(|approval| &*approval.digest)
+    }
+
+    /// The folders outside of a project in which the user accepted the files of a skill, unless they are accepted in the
+    /// project too.
+    pub(in crate::install) fn elsewhere(&self, base: &Path, locked: &LockedSkill) -> Vec<String> {
+        let same = self.0.values().filter(|approval| approval.digest == locked.digest);
+        let folders = same.filter_map(|approval| Path::new(approval.location.path()?).parent());
+        let folders: Vec<&Path> = folders.collect();
+        if folders.iter().any(|folder| folder.starts_with(base)) {
+            return Vec::new();
+        }
+        folders.into_iter().take(MAX_ELSEWHERE).map(|folder| folder.to_string_lossy().into_owned()).collect()
     }
 
     /// The approvals in a folder and below it, for another folder with the same files.

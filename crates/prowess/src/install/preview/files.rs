@@ -1,10 +1,11 @@
-//! The risks of a skill's files: programs that can be run, files that other programs load by themselves, text with
-//! hidden characters.
+//! The risks of a skill's files: programs that can be run, files that other programs load by themselves, hidden text.
 
 use prowess_core::internal::rule_of;
-use prowess_core::text::hidden;
+use prowess_core::parse;
+use prowess_core::text::{self, hidden};
 
 use super::is_about_hidden_text;
+use crate::fs::walk::FILE_NAMES;
 
 /// The extensions of files that an interpreter or a system runs, with or without an executable bit.
 const SCRIPTS: [&str; 47] = [
@@ -132,6 +133,8 @@ pub(super) const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/
 /// The extensions of files that count as text whatever bytes are in them.
 const TEXTS: [&str; 12] =
     ["csv", "htm", "html", "json", "jsonl", "markdown", "md", "mdx", "toml", "txt", "yaml", "yml"];
+/// The extensions of Markdown.
+const MARKDOWN: [&str; 3] = ["markdown", "md", "mdx"];
 /// How much of a file without such an extension is searched for a byte that text does not contain.
 const SNIFFED: usize = 8 << 10;
 
@@ -177,6 +180,25 @@ pub(super) fn hidden_text(path: &str, bytes: &[u8]) -> Vec<&'static str> {
     rules.sort_unstable();
     rules.dedup();
     rules
+}
+
+/// The comments of a Markdown file, each with its line and on one line; those of a SKILL.md without its frontmatter.
+pub(super) fn comments(path: &str, bytes: &[u8]) -> Vec<(usize, String)> {
+    if !ends_in(path, &MARKDOWN) {
+        return Vec::new();
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let is_skill = FILE_NAMES.iter().any(|name| path == *name || path.ends_with(&format!("/{name}")));
+    let body = if is_skill { parse(bytes).body_raw().len().min(text.len()) } else { text.len() };
+    let (before, body) = text.split_at_checked(text.len() - body).unwrap_or(("", &text));
+    let line = |at: usize| 1 + before.lines().count() + lines_before(body, at);
+    let found = text::comments(body).into_iter();
+    let found = found.map(|(at, comment)| (line(at), text::collapse(&comment).into_owned()));
+    found.filter(|(_, comment)| !comment.is_empty()).collect()
+}
+
+fn lines_before(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
 
 fn ends_in(path: &str, endings: &[&str]) -> bool {

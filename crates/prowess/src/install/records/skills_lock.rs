@@ -11,6 +11,8 @@ use std::path::Path;
 use prowess_core::RelPath;
 use toml_edit::{Document, Item, Table, Value};
 
+use super::place::{InstallScope, SKILLS_FOLDER};
+use crate::env;
 use crate::error::shown;
 use crate::install::error::{InstallError, InstallErrorKind};
 
@@ -161,7 +163,26 @@ impl LockedSkill {
 
     /// Where it comes from, in one line: the repository or folder, its folder in it, and the commit in short.
     pub fn origin(&self) -> String {
-        let mut text = self.place();
+        self.at_commit(self.place())
+    }
+
+    /// Where it comes from, as [`origin`](Self::origin) says it, for a reader in the folder `here`. A lock names folders
+    /// relative to its own folder, so from elsewhere the whole path is shown. `skill` is where it is installed.
+    pub fn origin_from(&self, here: &Path, scope: InstallScope, skill: &Path) -> String {
+        let base = skill.ancestors().nth(SKILLS_FOLDER.split('/').count() + 1);
+        let records = base.map(|base| match scope {
+            InstallScope::Project => base.to_owned(),
+            InstallScope::User => base.join(".agents"),
+        });
+        match (self.source.strip_prefix("path+"), records) {
+            (Some(folder), Some(records)) if records != here => {
+                self.below(&env::absolute(&records.join(folder)).to_string_lossy())
+            }
+            _ => self.origin(),
+        }
+    }
+
+    fn at_commit(&self, mut text: String) -> String {
         if let Some(commit) = self.commit.as_deref().and_then(|commit| commit.get(..9)) {
             let _ = write!(text, " @{commit}");
         }
@@ -171,6 +192,10 @@ impl LockedSkill {
     /// The repository or folder that it comes from, and its folder in it.
     pub fn place(&self) -> String {
         let place = self.source.split_once('+').map_or(&*self.source, |(_, place)| place);
+        self.below(place)
+    }
+
+    fn below(&self, place: &str) -> String {
         self.path.as_ref().map_or_else(|| place.to_owned(), |path| format!("{place} {path}"))
     }
 

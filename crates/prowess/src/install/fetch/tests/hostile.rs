@@ -27,7 +27,10 @@ fn refusal(mode: &str, name: &str, content: &[u8]) -> Option<InstallError> {
     let world = World::new()?;
     with_entry(&world, mode, name, content);
     let error = take(&world.fetcher(), &world.url("repo")).unwrap_err();
-    assert!(!is_there(&world.path("store/trees")), "{mode} {name}: nothing is stored");
+    assert!(
+        !is_there(&world.path("store/trees")) && !is_there(&world.path("store/packs")),
+        "{mode} {name}: nothing is stored"
+    );
     Some(error)
 }
 

@@ -153,7 +153,9 @@ fn locked(skill: &FetchedSkill) -> LockedSkill {
 }
 
 fn empty_store(world: &World) {
-    fs::remove_dir_all(world.path("store/trees")).unwrap();
+    for kind in ["trees", "packs"] {
+        let _ = fs::remove_dir_all(world.path("store").join(kind));
+    }
 }
 
 fn is_there(path: &Path) -> bool {
