@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use prowess::env::RelativePath;
-use prowess::internal::{WriteError, plain_cause};
+use prowess::internal::{ConnectionError, WriteError, plain_cause};
 use prowess::{ConfigError, LookupError, SourceError};
 use serde_json::{Value, json};
 
@@ -103,6 +103,16 @@ impl From<&RelativePath> for Failure {
 impl From<&WriteError> for Failure {
     fn from(error: &WriteError) -> Self {
         Self::of(error, shown(error.path()), error.hint())
+    }
+}
+
+impl From<&ConnectionError> for Failure {
+    fn from(error: &ConnectionError) -> Self {
+        let path = match error {
+            ConnectionError::Read(error) => error.at.path().unwrap_or_default(),
+            _ => "",
+        };
+        Self::of(error, path.to_owned(), &error.hint())
     }
 }
 

@@ -126,6 +126,8 @@ fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Command::Replay(replay) => commands::replay::run(replay, ui),
         Command::Serve(serve) => commands::serve::run(serve, ui),
         Command::Completions(_) | Command::Man(_) if args.json => Err(no_json()),
+        Command::Connect(connect) => commands::connect::run(connect, args.json, ui),
+        Command::Disconnect(disconnect) => commands::connect::disconnect(disconnect, args.json, ui),
         Command::Completions(completions) => commands::completions::run(completions, ui),
         Command::Man(man) => commands::man::run(man, ui),
     }

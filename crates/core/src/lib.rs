@@ -109,6 +109,7 @@ pub mod internal {
     pub use crate::check::strict::{Withheld, withheld};
     pub use crate::document::plain::quick_reader_agrees;
     pub use crate::document::split::{Outline, Split, split, split_prefix};
+    pub use crate::document::yaml::read_yaml;
     pub use crate::files::page::{MARGIN, base64, from_base64};
     pub use crate::skill::tool_list::{Token, tokens};
     pub use crate::text::json::{json_values, parse_json};

@@ -9,6 +9,10 @@ pub use prowess_core::with_methods;
 pub use crate::error::{escape_control, plain_cause};
 pub use crate::fs::atomic::{WriteError, make_folder, replace_where};
 pub use crate::library::config::keys::{CONFIG_TABLES, ConfigKey, ConfigTable};
+pub use crate::library::config_edit::{
+    ConfigChange, ConfigEditError, ConfigFormat, EntryPath, MAX_EDITED_BYTES,
+};
+pub use crate::library::connections::{Connection, ConnectionError, PlannedConnection};
 pub use crate::library::scaffold::{ScaffoldPart, scaffold};
 #[cfg(feature = "http")]
 pub use crate::net::address::{is_fetchable, is_local, is_protected};

@@ -11,7 +11,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Use skills", &["try", "list", "search", "why", "show", "cat", "trust"]),
     ("Install skills", &["add", "remove", "sync", "verify"]),
     ("Write skills", &["new", "check", "rule", "eval"]),
-    ("Give skills to a model", &["prompt", "activate", "tools", "replay", "serve", "watch"]),
+    (
+        "Give skills to a model",
+        &["prompt", "activate", "tools", "replay", "serve", "connect", "disconnect", "watch"],
+    ),
     ("Set up", &["completions", "man", "help"]),
 ];
 

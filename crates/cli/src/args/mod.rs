@@ -2,6 +2,7 @@
 
 mod authoring;
 mod catalog_size;
+mod connect;
 pub(crate) mod help;
 mod install;
 mod places;
@@ -14,6 +15,7 @@ use clap::{ColorChoice, Parser, Subcommand};
 
 pub(crate) use authoring::{Check, Eval, Format, New, Part, Rule, Show, Try};
 pub(crate) use catalog_size::CatalogSize;
+pub(crate) use connect::{Connect, ConnectTo, Disconnect};
 pub(crate) use install::{Add, Common, Remove, Sync, Verify};
 pub(crate) use places::{Places, Scan};
 pub(crate) use serve::{HttpAddress, Log, Serve};
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     Tools(Tools),
     Replay(Replay),
     Serve(Serve),
+    Connect(Connect),
+    Disconnect(Disconnect),
     Completions(Completions),
     Man(Man),
 }

@@ -44,7 +44,7 @@ pub(crate) struct Subset {
 }
 
 /// Parses the value of `--in`; a value that is not UTF-8 can only be the path of a folder.
-fn source_specs() -> impl TypedValueParser<Value = SourceSpec> {
+pub(super) fn source_specs() -> impl TypedValueParser<Value = SourceSpec> {
     OsStringValueParser::new().try_map(|text| match text.to_str() {
         Some(text) => {
             SourceSpec::parse(text).map_err(|error| format!("{}\n  hint: {}", error.reason, error.hint))

@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{ValueEnum, value_parser};
+use prowess::library::clients::{self, Client};
 use prowess_mcp::{ClientConfig, HttpOptions, ServeOptions, is_host, is_origin};
 
 use super::places::Places;
 use super::using::SessionArgs;
-use super::values::clients;
+use super::values;
 
 /// Serve skills over the Model Context Protocol
 ///
@@ -21,6 +22,9 @@ pub(crate) struct Serve {
     pub(crate) places: Places,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
+    /// Leave out the skills that this client reads by itself, and those that come with Prowess; connect sets it
+    #[arg(long, value_name = "CLIENT", value_parser = reader, conflicts_with = "clients")]
+    pub(crate) not_read_by: Option<&'static Client>,
     /// Offer no tools: only the extension, resources and prompts
     #[arg(long)]
     pub(crate) no_tools: bool,
@@ -77,7 +81,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FORMAT", default_value = "warnings")]
     pub(crate) log: Log,
     /// Write the configuration for a client, and exit
-    #[arg(long, value_name = "CLIENT", value_parser = clients())]
+    #[arg(long, value_name = "CLIENT", value_parser = values::clients())]
     pub(crate) print_config: Option<&'static ClientConfig>,
 }
 
@@ -125,6 +129,15 @@ fn address(text: &str) -> Result<HttpAddress, &'static str> {
     text.parse()
         .map(HttpAddress::At)
         .map_err(|_| "give an address such as 127.0.0.1:7878, a port, or systemd")
+}
+
+fn reader(text: &str) -> Result<&'static Client, String> {
+    clients::client(text).ok_or_else(|| {
+        let near = prowess::text::similar(text, clients::CLIENTS.iter().map(|client| client.id));
+        let did =
+            if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
+        format!("no such client{did}")
+    })
 }
 
 fn host(text: &str) -> Result<String, &'static str> {

@@ -54,6 +54,8 @@ fn command() -> Command {
                 // `new` makes a new name, and options such as `--only` take patterns.
                 Some("NAME") if makes || arg.get_long().is_some() => arg,
                 Some("NAME" | "PATH|NAME" | "NAME|FOLDER") => arg.add(ArgValueCompleter::new(skill_names)),
+                // The grammar has the clients that it takes.
+                Some("CLIENT") if !arg.get_possible_values().is_empty() => arg,
                 Some("CLIENT") => arg.add(ArgValueCompleter::new(clients)),
                 Some("CODE") => arg.add(ArgValueCompleter::new(rules)),
                 _ => arg,

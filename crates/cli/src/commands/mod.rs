@@ -8,6 +8,7 @@ mod client_prompt;
 mod client_verdict;
 mod clients_named;
 pub(crate) mod completions;
+pub(crate) mod connect;
 mod copies;
 mod cost;
 mod elsewhere;

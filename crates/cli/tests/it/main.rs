@@ -16,6 +16,7 @@ mod client_homes;
 mod client_prompt;
 mod clients;
 mod config;
+mod connect;
 mod corpus;
 mod docs;
 mod escapes;

@@ -3,10 +3,13 @@
 pub(crate) mod builtin;
 pub mod clients;
 pub mod config;
+pub(crate) mod config_edit;
+pub(crate) mod connections;
 pub(crate) mod scaffold;
 
 mod found_config;
 mod named;
+pub(crate) mod read_by;
 mod shown;
 pub mod views;
 
@@ -49,6 +52,8 @@ pub struct LibraryOptions {
     /// If set, the catalog is what that client lists, and not what Prowess offers from its folders; the value says how
     /// far they are walked.
     pub as_client: Option<Reach>,
+    /// A client whose own skills are left out: those that it lists itself, by their file or their name.
+    pub not_read_by: Option<&'static Client>,
     /// Whether to cache what was read.
     pub cache: bool,
     /// Whether the built-in skills are included, with the lowest precedence. Not if the user named sources.
@@ -77,6 +82,7 @@ with_methods! { LibraryOptions:
     with_sources sources: Vec<SourceSpec>;
     with_client client: Option<&'static Client>;
     with_as_client as_client: Option<Reach>;
+    with_not_read_by not_read_by: Option<&'static Client>;
     with_cache cache: bool;
     with_builtins builtins: bool;
     with_servers servers: Option<Arc<dyn OpenServer>>;
@@ -219,6 +225,9 @@ fn add(
     }
     if options.builtins && options.sources.is_empty() {
         registry.add(builtin::source());
+    }
+    if let Some(client) = options.not_read_by {
+        registry.leave_to(read_by::ReadBy::new(client, &from, environment, options)?);
     }
     registry.set_trust(Trust::in_approved(approvals));
     registry.set_user_records(UserRecords::of(environment));

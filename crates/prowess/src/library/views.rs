@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use prowess_core::catalog::TurnedOffBy;
 use prowess_core::client::{Fact, NotListed, Reads, Same, Seeing, Seen, view};
-use prowess_core::{Candidate, Catalog, Location, Obstacle, Standing};
+use prowess_core::{Candidate, Catalog, Location, Obstacle, Stamp, Standing};
 
 pub use reach::{ClientLimits, Reach};
 pub(super) use reach::{Looking, SightedRoot};
@@ -301,6 +301,11 @@ fn range(all: &[&Candidate], layer: usize) -> Range<usize> {
 
 /// The identity of a skill's file, if the file system has one.
 fn identity(skill: &Candidate) -> Option<(u64, u64)> {
-    let FileStamp { device, inode, .. } = skill.stamp.into();
+    identity_of(skill.stamp)
+}
+
+/// The identity of the file with a stamp, if the file system has one.
+pub(super) fn identity_of(stamp: Stamp) -> Option<(u64, u64)> {
+    let FileStamp { device, inode, .. } = stamp.into();
     (inode != 0).then_some((device, inode))
 }

@@ -62,6 +62,7 @@ use crate::error::{LookupError, SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
 use crate::internal::{read_locked, write_locked};
 use crate::library::clients::Client;
+use crate::library::read_by::ReadBy;
 use crate::registry::digests::DigestLimits;
 use crate::registry::installed::UserRecords;
 use crate::registry::trust::Trust;
@@ -119,6 +120,8 @@ pub struct Registry {
     apart: bool,
     /// The client whose view the catalog is.
     client: Option<&'static Client>,
+    /// The client whose own skills are left out.
+    left_to: Option<Box<ReadBy>>,
     profile: Option<Profile>,
     disabled: Vec<Disabled>,
     /// The keys of found skills that the host unregistered.
@@ -176,6 +179,7 @@ impl Registry {
             duplicates: Duplicates::default(),
             apart: false,
             client: None,
+            left_to: None,
             profile: None,
             disabled: Vec::new(),
             unregistered: RwLock::default(),
@@ -223,6 +227,12 @@ impl Registry {
     /// treat differently.
     pub(crate) fn seen_by(&mut self, client: &'static Client) -> &mut Self {
         self.client = Some(client);
+        self
+    }
+
+    /// Leaves out the skills that a client reads by itself. They are listed again at each refresh.
+    pub(crate) fn leave_to(&mut self, client: ReadBy) -> &mut Self {
+        self.left_to = Some(Box::new(client));
         self
     }
 
@@ -289,7 +299,8 @@ impl Registry {
     /// The folders whose changes may change what the sources list or read.
     #[cfg(feature = "watch")]
     pub(crate) fn folders(&self) -> Vec<std::path::PathBuf> {
-        self.layers.iter().flat_map(|layer| &layer.traits().folders).flat_map(Watched::folders).collect()
+        let own = self.layers.iter().flat_map(|layer| &layer.traits().folders).flat_map(Watched::folders);
+        own.chain(self.left_to.iter().flat_map(|client| client.folders())).collect()
     }
 
     /// The names of the sources, the strongest first.

@@ -18,6 +18,7 @@ use super::{Registry, RegistryError, Seen, damage, needs_trust};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
 use crate::internal::{locked, read_locked, write_locked};
+use crate::library::read_by::OwnSkills;
 use crate::library::views;
 use crate::registry::digests;
 use crate::registry::installed::{InstalledFolders, UserRecords};
@@ -42,6 +43,8 @@ struct Judging<'r> {
     records: Option<&'r UserRecords>,
     /// Read when the first skill of the user needs it.
     installed: OnceCell<InstalledFolders>,
+    /// What a client lists by itself, and is left out.
+    own: Option<OwnSkills>,
 }
 
 impl Judging<'_> {
@@ -92,7 +95,8 @@ impl Registry {
             budget.reset();
         }
         let trust = read_locked(&self.trust).clone();
-        let judging = Judging { trust, records: self.installed.as_ref(), installed: OnceCell::new() };
+        let own = self.left_to.as_ref().map(|client| client.list());
+        let judging = Judging { trust, records: self.installed.as_ref(), installed: OnceCell::new(), own };
         let mut known = locked(&self.known).clone();
         for (at, layer) in self.layers.iter().enumerate() {
             let mut listed = if layer.traits().remote {
@@ -179,7 +183,8 @@ impl Registry {
     fn decided(&self, mut found: Box<Found>, at: usize, layer: &Layer, judging: &Judging<'_>) -> Candidate {
         let mut decision = Decision::of_layer(LayerId { registry: self.id, at }, layer.label());
         if found.obstacle.is_none() {
-            match self.turned_off(&found, layer) {
+            let left_out = judging.own.as_ref().and_then(|own| own.leave_out(&found));
+            match left_out.or_else(|| self.turned_off(&found, layer)) {
                 Some(by) => decision.obstacle = Some(Obstacle::Disabled { by }),
                 None => (decision.obstacle, decision.approved) = self.trusted(&mut found, layer, judging),
             }

@@ -3,16 +3,18 @@
 mod http;
 mod print_config;
 
+use std::path::Path;
 use std::time::Duration;
 
 use prowess::env::Environment;
-use prowess::library::terms_file;
+use prowess::library::{library_with_session, terms_file};
 use prowess::registry::trust::Approvals;
 use prowess::{Registry, SourceErrorKind};
 use prowess_mcp::{LogFormat, ServeError, ServeOptions, log_to};
 
+pub(super) use self::print_config::in_config;
 use self::print_config::print_config;
-use super::{Purpose, hints, session_defaults, unread_registry};
+use super::{Purpose, clients_named, hints, library_options, no_library, session_defaults};
 use crate::Outcome;
 use crate::args::{Log, Places, Serve};
 use crate::error::{CommandError, Failure};
@@ -49,7 +51,12 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
 fn library(args: &Serve) -> Result<(Registry, ServeOptions), CommandError> {
     check_exist(&args.places)?;
     let purpose = Purpose::Serve { http: args.http.is_some() };
-    let (registry, said) = unread_registry(&args.places, purpose, None)?;
+    let mut options = library_options(&args.places, purpose).with_client(clients_named::one(&args.places)?);
+    if args.not_read_by.is_some() {
+        options = options.with_not_read_by(args.not_read_by).with_builtins(false);
+    }
+    let (registry, said) = library_with_session(Path::new("."), &Environment::current(), &options)
+        .map_err(|error| no_library(&error))?;
     let terms = if args.places.no_cache { None } else { terms_file(&Environment::current(), &registry) };
     let said = session_defaults(said, args.session.filter.as_ref(), None);
     let session = said.options();

@@ -48,12 +48,19 @@ pub(super) fn print_config(
                 } else if word == "--json" || word.starts_with("--print-config=") {
                     // Neither changes what is served.
                 } else if let Some(place) = word.strip_prefix("--in=") {
-                    words.push(format!("--in={}", in_config(client, place)));
+                    words.push(format!("--in={}", in_config(client.is_personal(), place)));
                 } else {
                     let is_place = word == "--in";
                     words.push(word);
-                    words.extend(given.next_if(|_| is_place).map(|place| in_config(client, &place)));
+                    words.extend(
+                        given.next_if(|_| is_place).map(|place| in_config(client.is_personal(), &place)),
+                    );
                 }
+            }
+            let is_chosen = !args.places.sources.is_empty() || !args.places.clients.is_empty();
+            // The client already has what it reads by itself.
+            if let Some(reader) = client.reader().filter(|_| !is_chosen && args.not_read_by.is_none()) {
+                words.extend(["--not-read-by".to_owned(), reader.id.to_owned()]);
             }
             ServerTransport::Stdio(words)
         }
@@ -64,7 +71,7 @@ pub(super) fn print_config(
 }
 
 /// A source in the configuration of a client. In a file that applies in every folder, paths must be absolute.
-fn in_config(client: &ClientConfig, source: &str) -> String {
+pub(in crate::commands) fn in_config(is_personal: bool, source: &str) -> String {
     let Ok(given) = SourceSpec::parse(source) else { return source.to_owned() };
     let mut spec = given.clone();
     let make_absolute = |path: &mut PathBuf| {
@@ -93,5 +100,5 @@ fn in_config(client: &ClientConfig, source: &str) -> String {
         _ => {}
     }
     // The original text, if nothing had to change.
-    if !client.is_personal() || spec == given { source.to_owned() } else { spec.to_string() }
+    if !is_personal || spec == given { source.to_owned() } else { spec.to_string() }
 }

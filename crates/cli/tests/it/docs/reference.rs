@@ -103,11 +103,16 @@ fn the_page_of_configurations_for_clients_is_current() {
     let config = |args: &[&str]| String::from_utf8(place.output(args).stdout).unwrap();
     let mut text = generated("Configurations for clients", "the table of configurations");
     text.push_str(
-        " `prowess serve --print-config CLIENT` prints each text, with the options that were given. `TOKEN` is a \
-         placeholder for the token.\n",
+        " `prowess serve --print-config CLIENT` prints each text, with the options that were given. [`prowess \
+         connect`](../use/connect.md) writes it. A client reads the token from the variable `PROWESS_TOKEN`; where it does \
+         not expand variables, `TOKEN` is a placeholder.\n",
     );
     for client in &prowess_mcp::CLIENTS {
-        let kind = if client.name == "codex" { "toml" } else { "json" };
+        let kind = match client.format {
+            prowess::internal::ConfigFormat::Toml => "toml",
+            prowess::internal::ConfigFormat::Yaml => "yaml",
+            _ => "json",
+        };
         let start = config(&["serve", "--print-config", client.name]);
         let find = config(&[
             "serve",

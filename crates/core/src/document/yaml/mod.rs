@@ -86,6 +86,20 @@ pub(crate) fn read_events(yaml: &str, base: usize) -> Read {
     builder.finish(error)
 }
 
+/// Reads YAML that is not a frontmatter, as JSON. An error has its place and its reason.
+pub fn read_yaml(text: &str) -> Result<serde_json::Value, (usize, String)> {
+    let Read { root, findings, error } = read_events(text, 0);
+    if let Some(error) = error {
+        return Err((error.at, error.message));
+    }
+    let is_cut =
+        |finding: &&Finding| [YAML_LIMIT.code, YAML_SEVERAL_DOCUMENTS.code].contains(&finding.code());
+    if let Some(cut) = findings.iter().find(is_cut) {
+        return Err((cut.span.map_or(0, |span| span.start), cut.message.clone()));
+    }
+    Ok(root.map_or(serde_json::Value::Null, |root| root.to_json()))
+}
+
 /// A collection that is still open.
 #[derive(Debug)]
 enum Open {

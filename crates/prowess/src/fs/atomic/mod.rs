@@ -137,7 +137,6 @@ pub(crate) fn write_own(path: &Path, parts: &[&[u8]], durability: Durability) ->
 }
 
 /// Creates a file with these bytes, atomically. Never replaces anything.
-#[cfg(feature = "install")]
 pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let failed = |error| WriteError::io(path, error);
     let (temporary, mut file) = Temporary::file(path, File::options().write(true)).map_err(failed)?;

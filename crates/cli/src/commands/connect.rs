@@ -1,0 +1,241 @@
+//! `prowess connect` and `prowess disconnect`: the server of skills in the configuration of a client.
+
+use std::path::{Path, PathBuf};
+
+use prowess::env::{self, Environment};
+use prowess::internal::{Connection, PlannedConnection};
+use prowess::library::{clients, library};
+use prowess_mcp::{ConfigOwner, SERVER_NAME, ServerTransport};
+use serde_json::json;
+
+use super::hints::command_for;
+use super::serve::in_config;
+use super::{Purpose, library_options, no_library};
+use crate::Outcome;
+use crate::args::{Connect, ConnectTo, Disconnect, Places};
+use crate::error::{CommandError, Failure};
+use crate::report::json::VERSION;
+use crate::report::patch;
+use crate::ui::{COME, GONE, Ui, clean, count};
+
+/// The maximum number of skills that are named.
+const MAX_NAMED: usize = 8;
+
+/// Runs `connect`.
+pub(crate) fn run(args: &Connect, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let target = Target::of(&args.to)?;
+    let client = args.to.client;
+    let transport = transport(args, &target);
+    let entry = client.entry(&transport);
+    let plan = target.connection().connect(&entry, args.to.overwrite, args.to.write, &target.environment);
+    let plan = plan.map_err(|error| Failure::from(&error))?;
+    let served = match transport {
+        ServerTransport::Stdio(_) => Some(served(args)?),
+        ServerTransport::Http { .. } => None,
+    };
+    let command = client.command(&transport, target.owner);
+    if json {
+        let mut value = target.json(&plan, args.to.write);
+        if let Some(members) = value.as_object_mut() {
+            members.insert("entry".to_owned(), entry);
+            members.insert("skills".to_owned(), json!(served));
+            members.insert("command".to_owned(), json!(command));
+        }
+        ui.json(&value)?;
+        return Ok(Outcome::Fine);
+    }
+    if !plan.is_change() {
+        ui.print(&format!("{} is connected already: {}\n", client.title, target.shown()))?;
+    } else {
+        ui.print(&target.diff(&plan))?;
+        if args.to.write {
+            ui.print(&format!("connected {}: {}\n", client.title, target.shown()))?;
+        }
+    }
+    if let Some(names) = served {
+        ui.note(&serves(&names, client.title, args.all));
+    }
+    if client.wants_token(&transport) {
+        ui.note("put the token in the place of TOKEN: this client does not read it from a variable");
+    }
+    target.note(&args.to, &plan, "connect", ui);
+    if let Some(command) = command.filter(|_| plan.is_change() && !args.to.write) {
+        ui.note(&format!("or with its own command: {command}"));
+    }
+    Ok(Outcome::Fine)
+}
+
+/// Runs `disconnect`.
+pub(crate) fn disconnect(args: &Disconnect, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let target = Target::of(&args.to)?;
+    let client = args.to.client;
+    let plan = target.connection().disconnect(args.to.overwrite, args.to.write, &target.environment);
+    let plan = plan.map_err(|error| Failure::from(&error))?;
+    if json {
+        ui.json(&target.json(&plan, args.to.write))?;
+        return Ok(Outcome::Fine);
+    }
+    if !plan.is_change() {
+        ui.print(&format!("{} is not connected: {}\n", client.title, target.shown()))?;
+        return Ok(Outcome::Fine);
+    }
+    ui.print(&target.diff(&plan))?;
+    let gone = if plan.after.is_none() { "; the file was made by connect, and is removed" } else { "" };
+    if args.to.write {
+        ui.print(&format!("disconnected {}: {}{gone}\n", client.title, target.shown()))?;
+    }
+    target.note(&args.to, &plan, "disconnect", ui);
+    Ok(Outcome::Fine)
+}
+
+/// The configuration that is changed.
+struct Target {
+    to: &'static prowess_mcp::ClientConfig,
+    owner: ConfigOwner,
+    file: PathBuf,
+    /// The folder of the project.
+    project: PathBuf,
+    environment: Environment,
+}
+
+impl Target {
+    fn of(to: &ConnectTo) -> Result<Self, CommandError> {
+        let environment = Environment::current();
+        environment.check().map_err(|error| Failure::from(&error))?;
+        let owner = if to.project { ConfigOwner::Project } else { ConfigOwner::User };
+        let project = clients::project(&env::absolute(Path::new("."))).to_owned();
+        let Some(file) = to.client.file(owner, &project, &environment) else {
+            let (error, hint) = match owner {
+                ConfigOwner::Project => {
+                    ("this client has no configuration in projects", "leave out --project")
+                }
+                ConfigOwner::User => {
+                    ("the folder of this client is not known", "set HOME, or give --project")
+                }
+            };
+            return Err(Failure::new(format!("{error}: {}", to.client.name), hint).into());
+        };
+        Ok(Self { to: to.client, owner, file, project, environment })
+    }
+
+    fn connection(&self) -> Connection<'_> {
+        Connection {
+            file: &self.file,
+            format: self.to.format,
+            path: self.to.path(),
+            within: (self.owner == ConfigOwner::Project).then_some(&*self.project),
+        }
+    }
+
+    /// The file as messages name it.
+    fn shown(&self) -> String {
+        let file = self.file.to_string_lossy();
+        clean(&file).into_owned()
+    }
+
+    /// The change as a diff, with colours.
+    fn diff(&self, plan: &PlannedConnection) -> String {
+        let mut text = String::new();
+        for line in self.plain_diff(plan).lines() {
+            let line = clean(line.strip_suffix('\r').unwrap_or(line)).replace("\\t", "    ");
+            let style = match line.as_bytes().first() {
+                Some(b'+') => COME,
+                Some(b'-') => GONE,
+                _ => anstyle::Style::new(),
+            };
+            text.push_str(&format!("{style}{line}{style:#}\n"));
+        }
+        text
+    }
+
+    fn plain_diff(&self, plan: &PlannedConnection) -> String {
+        let [before, after] = [&plan.before, &plan.after].map(|text| text.as_deref().unwrap_or_default());
+        patch::unified(&self.file, before, after)
+    }
+
+    fn json(&self, plan: &PlannedConnection, write: bool) -> serde_json::Value {
+        json!({
+            "version": VERSION,
+            "client": self.to.name,
+            "name": SERVER_NAME,
+            "file": self.file.to_string_lossy(),
+            "owner": if self.owner == ConfigOwner::User { "user" } else { "project" },
+            "changed": plan.is_change(),
+            "written": write && plan.is_change(),
+            "removes_file": plan.before.is_some() && plan.after.is_none(),
+            "diff": if plan.is_change() { self.plain_diff(plan) } else { String::new() },
+        })
+    }
+
+    /// What else there is to know: where a link leads, and how the change is written.
+    fn note(&self, to: &ConnectTo, plan: &PlannedConnection, verb: &str, ui: &mut Ui) {
+        let is_link = self.file.symlink_metadata().is_ok_and(|file| file.is_symlink());
+        if let Some(target) = self.file.canonicalize().ok().filter(|_| is_link) {
+            ui.note(&format!(
+                "the file is a link, and stays one; its target is changed: {}",
+                target.display()
+            ));
+        }
+        if to.client.name == "claude-code"
+            && self.owner == ConfigOwner::Project
+            && plan.is_change()
+            && verb == "connect"
+        {
+            ui.note("Claude Code asks each user once before it starts a server of a project");
+        }
+        if plan.is_change() && !to.write {
+            let project = if to.project { " --project" } else { "" };
+            let overwrite = if to.overwrite { " --overwrite" } else { "" };
+            let again = command_for(verb, to.client.name, &format!("{project}{overwrite} --write"));
+            ui.note(&format!(
+                "nothing is written yet; write it with the same options and --write, such as: {again}"
+            ));
+        }
+    }
+}
+
+/// How the client reaches the server.
+fn transport(args: &Connect, target: &Target) -> ServerTransport {
+    if let Some(url) = &args.url {
+        return ServerTransport::Http { url: url.clone(), token: args.token };
+    }
+    let here = env::absolute(Path::new("."));
+    // A server of a project starts in the folder of the project.
+    let is_elsewhere = target.owner == ConfigOwner::User || here != target.project;
+    let mut words = vec!["serve".to_owned()];
+    for source in &args.sources {
+        words.extend(["--in".to_owned(), in_config(is_elsewhere, &source.to_string())]);
+    }
+    let reader = args.to.client.reader().filter(|_| !args.all);
+    words.extend(reader.into_iter().flat_map(|client| ["--not-read-by".to_owned(), client.id.to_owned()]));
+    ServerTransport::Stdio(words)
+}
+
+/// The skills that the server has for this client here, without those of other machines.
+fn served(args: &Connect) -> Result<Vec<String>, CommandError> {
+    let places = Places { sources: args.sources.clone(), ..Places::default() };
+    let reader = args.to.client.reader().filter(|_| !args.all);
+    let options =
+        library_options(&places, Purpose::Use).with_not_read_by(reader).with_builtins(reader.is_none());
+    let registry =
+        library(Path::new("."), &Environment::current(), &options).map_err(|error| no_library(&error))?;
+    registry
+        .refresh_local()
+        .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;
+    let catalog = registry.catalog();
+    Ok(catalog.iter().filter(|skill| skill.is_usable()).map(|skill| skill.entry.key.clone()).collect())
+}
+
+fn serves(names: &[String], client: &str, all: bool) -> String {
+    let lacks = if all { String::new() } else { format!(" that {client} does not read by itself") };
+    if names.is_empty() {
+        return format!(
+            "in this folder, there are no skills{lacks}; the server serves them once there are some"
+        );
+    }
+    let mut shown = names.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_NAMED {
+        shown.push_str(&format!(", and {} more", names.len() - MAX_NAMED));
+    }
+    format!("in this folder, it serves {}{lacks}: {shown}", count(names.len(), "skill"))
+}

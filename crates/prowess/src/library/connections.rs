@@ -1,0 +1,423 @@
+//! Entries of Prowess in the configurations of clients: written atomically, and recorded so that they can be removed
+//! without a trace.
+//!
+//! A record has the region of the file that was replaced. If that text is still there, removing the entry gives back the
+//! bytes from before; otherwise only the entry goes.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::clients;
+use super::config_edit::{ConfigChange, ConfigEditError, ConfigFormat, EntryPath, MAX_EDITED_BYTES};
+use crate::env::Environment;
+use crate::error::SourceError;
+use crate::fs::atomic::{self, Durability, WriteError};
+use crate::fs::read;
+
+/// The maximum size of the records.
+const MAX_RECORDS: usize = 16 * 1024 * 1024;
+/// How often a change is tried when the client changes its file at the same time.
+const TRIES: usize = 3;
+
+/// An entry in the configuration of a client.
+#[derive(Clone, Debug)]
+pub struct Connection<'c> {
+    /// The file; it need not exist.
+    pub file: &'c Path,
+    /// Its format.
+    pub format: ConfigFormat,
+    /// Where the entry is.
+    pub path: EntryPath<'c>,
+    /// The folder of the project that the file must not lead out of.
+    pub within: Option<&'c Path>,
+}
+
+/// A change of a configuration, written or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedConnection {
+    /// The text of the file; `None` if there is no file.
+    pub before: Option<String>,
+    /// The text after the change; `None` if the file goes.
+    pub after: Option<String>,
+    record: Option<Record>,
+}
+
+impl PlannedConnection {
+    /// Whether anything changes.
+    pub fn is_change(&self) -> bool {
+        self.before != self.after
+    }
+}
+
+/// Why a configuration was not changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectionError {
+    /// The configuration could not be read.
+    #[error("could not read the configuration of the client")]
+    Read(#[from] SourceError),
+    /// It is not text.
+    #[error("the configuration of the client is not UTF-8: {}:{line}", .file.display())]
+    NotText {
+        /// The file.
+        file: PathBuf,
+        /// The first line that is not.
+        line: usize,
+    },
+    /// It cannot be edited.
+    #[error("the configuration of the client is not understood: {}", .file.display())]
+    Edit {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        source: ConfigEditError,
+    },
+    /// A link of a project leads out of it.
+    #[error("the configuration leads out of the project: {}: {}", .file.display(), .target.display())]
+    Outside {
+        /// The file.
+        file: PathBuf,
+        /// Where the link leads.
+        target: PathBuf,
+    },
+    /// An entry with this name is not ours.
+    #[error("another server has this name: {name}: {}", .file.display())]
+    NotOurs {
+        /// The file.
+        file: PathBuf,
+        /// The name of the entry.
+        name: String,
+    },
+    /// It could not be written.
+    #[error("could not change the configuration of the client")]
+    Write(#[source] WriteError),
+    /// What was written could not be recorded.
+    #[error("could not record what was connected: {}", .file.display())]
+    Record {
+        /// The file with the records.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// There is no place for records.
+    #[error("there is no place to record what was connected")]
+    Homeless,
+}
+
+impl ConnectionError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Read(error) => error.hint().into_owned(),
+            Self::Outside { .. } => "connect for yourself, without --project; nothing was changed".to_owned(),
+            Self::NotText { .. } => "save the file as UTF-8; nothing was changed".to_owned(),
+            Self::Edit { source: ConfigEditError::Invalid { .. }, .. } => {
+                "correct the file, then run the command again; nothing was changed".to_owned()
+            }
+            Self::Edit { .. } => {
+                "change the file yourself, by the text of: prowess serve --print-config; nothing was changed"
+                    .to_owned()
+            }
+            Self::NotOurs { .. } => "look at the entry; --overwrite takes its place".to_owned(),
+            Self::Write(error) => error.hint().to_owned(),
+            Self::Record { .. } => "check the folder; nothing was changed".to_owned(),
+            Self::Homeless => "set HOME or XDG_STATE_HOME".to_owned(),
+        }
+    }
+}
+
+/// What was written into one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    file: PathBuf,
+    name: String,
+    entry: Value,
+    change: ConfigChange,
+    /// Whether the file is new.
+    created: bool,
+    /// The folders that are new, the outermost first.
+    folders: Vec<PathBuf>,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Records {
+    version: u32,
+    connections: Vec<Record>,
+}
+
+/// What is done to a configuration.
+#[derive(Clone, Copy, Debug)]
+enum Act<'e> {
+    Connect(&'e Value),
+    Disconnect,
+}
+
+impl Connection<'_> {
+    /// Inserts the entry. Only with `write` is anything changed. Another entry of this name is replaced only with
+    /// `overwrite`.
+    pub fn connect(
+        &self,
+        entry: &Value,
+        overwrite: bool,
+        write: bool,
+        environment: &Environment,
+    ) -> Result<PlannedConnection, ConnectionError> {
+        self.act(Act::Connect(entry), overwrite, write, environment)
+    }
+
+    /// Removes the entry. Only with `write` is anything changed. An entry that is not ours is removed only with
+    /// `overwrite`.
+    pub fn disconnect(
+        &self,
+        overwrite: bool,
+        write: bool,
+        environment: &Environment,
+    ) -> Result<PlannedConnection, ConnectionError> {
+        self.act(Act::Disconnect, overwrite, write, environment)
+    }
+
+    fn act(
+        &self,
+        act: Act<'_>,
+        overwrite: bool,
+        write: bool,
+        environment: &Environment,
+    ) -> Result<PlannedConnection, ConnectionError> {
+        let state = environment.xdg("XDG_STATE_HOME", ".local/state").ok_or(ConnectionError::Homeless)?;
+        let records = state.join("prowess/connections.json");
+        let failed = |source| ConnectionError::Record { file: records.clone(), source };
+        // Two processes that change configurations wait for each other.
+        let _lock = if write {
+            Some(atomic::lock_own(&records.with_extension("lock")).map_err(failed)?)
+        } else {
+            None
+        };
+        let mut tries = 0;
+        loop {
+            let mut known = read_records(&records).map_err(failed)?;
+            let place = self.real_file()?;
+            let record = known.connections.iter().position(|record| record.file == place);
+            let record = record
+                .and_then(|at| known.connections.get(at))
+                .filter(|record| record.name == self.path.name);
+            let plan = self.plan(act, overwrite, record, &place)?;
+            if !write || !plan.is_change() {
+                return Ok(plan);
+            }
+            let old = std::mem::take(&mut known.connections);
+            let others = old.iter().filter(|record| record.file != place).cloned();
+            known.connections = others.chain(plan.record.clone()).collect();
+            known.connections.sort_by(|one, other| one.file.cmp(&other.file));
+            // The record comes first: one without its entry does no harm.
+            if matches!(act, Act::Connect(_)) {
+                write_records(&records, &known).map_err(failed)?;
+            }
+            match self.write(&plan, record_of(&old, &place)) {
+                Ok(()) => {
+                    write_records(&records, &known).map_err(failed)?;
+                    return Ok(plan);
+                }
+                Err(WriteError::Changed { .. } | WriteError::Exists { .. }) if tries + 1 < TRIES => {
+                    tries += 1
+                }
+                Err(error) => {
+                    write_records(&records, &Records { version: 1, connections: old }).map_err(failed)?;
+                    return Err(ConnectionError::Write(error));
+                }
+            }
+        }
+    }
+
+    /// The change, without writing it.
+    fn plan(
+        &self,
+        act: Act<'_>,
+        overwrite: bool,
+        record: Option<&Record>,
+        place: &Path,
+    ) -> Result<PlannedConnection, ConnectionError> {
+        let edit = |source| ConnectionError::Edit { file: self.file.to_owned(), source };
+        let before = self.read()?;
+        let text = before.as_deref().unwrap_or_default();
+        let present = self.format.entry(text, self.path).map_err(edit)?;
+        let recorded = record.filter(|record| Some(&record.entry) == present.as_ref());
+        let unchanged = |before: Option<String>| {
+            let after = before.clone();
+            Ok(PlannedConnection { before, after, record: None })
+        };
+        if let Some(present) = present.as_ref().filter(|_| !overwrite && recorded.is_none())
+            && !is_ours(present)
+        {
+            let name = self.path.name.to_owned();
+            return Err(ConnectionError::NotOurs { file: self.file.to_owned(), name });
+        }
+        // The text from before the entry, if it is known.
+        let undone = || {
+            let record = record.filter(|_| present.is_some())?;
+            let undone = record.change.undo(text)?;
+            let is_gone = self.format.entry(&undone, self.path).ok()?.is_none();
+            is_gone.then_some((undone, record))
+        };
+        match act {
+            Act::Connect(entry) => {
+                if present.as_ref() == Some(entry) {
+                    return unchanged(before);
+                }
+                let (base, was_created, folders) = match undone() {
+                    Some((undone, record)) => (undone, record.created, record.folders.clone()),
+                    None => (text.to_owned(), before.is_none(), self.missing_folders(place)),
+                };
+                let change = self.format.insert(&base, self.path, entry).map_err(edit)?;
+                let after = change.apply(&base);
+                // What replaces another entry is not undone: that entry may have secrets, which are not recorded.
+                let replaces = self.format.entry(&base, self.path).map_err(edit)?.is_some();
+                let record = (!replaces).then(|| Record {
+                    file: place.to_owned(),
+                    name: self.path.name.to_owned(),
+                    entry: entry.clone(),
+                    change,
+                    created: was_created,
+                    folders,
+                });
+                Ok(PlannedConnection { before, after, record })
+            }
+            Act::Disconnect => {
+                let created = record.is_some_and(|record| record.created);
+                let after = if let Some((undone, _)) = undone() {
+                    undone
+                } else {
+                    let tables = record.map_or(0, |record| record.change.tables);
+                    match self.format.remove(text, self.path, tables).map_err(edit)? {
+                        Some(change) => change.apply(text).unwrap_or_default(),
+                        None => return unchanged(before),
+                    }
+                };
+                let is_link = self.file.symlink_metadata().is_ok_and(|file| file.is_symlink());
+                let goes = created && !is_link && self.format.is_blank(&after);
+                Ok(PlannedConnection { before, after: (!goes).then_some(after), record: None })
+            }
+        }
+    }
+
+    /// The text of the file; `None` if there is none.
+    fn read(&self) -> Result<Option<String>, ConnectionError> {
+        if self.file.symlink_metadata().is_err_and(|error| is_missing(&error)) {
+            return Ok(None);
+        }
+        let bytes = read::read_small(self.file, MAX_EDITED_BYTES)?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) => {
+                let valid = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
+                let line = 1 + valid.filter(|byte| **byte == b'\n').count();
+                Err(ConnectionError::NotText { file: self.file.to_owned(), line })
+            }
+        }
+    }
+
+    /// The file that a link leads to. In a project, it must be in the project: a repository could contain a link to a
+    /// file of the user.
+    fn real_file(&self) -> Result<PathBuf, ConnectionError> {
+        let unread = |error| ConnectionError::Read(SourceError::io(self.file, error));
+        let mut real = None;
+        for above in self.file.ancestors() {
+            match above.symlink_metadata() {
+                Ok(_) => {
+                    let place = fs::canonicalize(above).map_err(unread)?;
+                    let below = self.file.strip_prefix(above).unwrap_or(Path::new(""));
+                    real = Some(if below.as_os_str().is_empty() { place } else { place.join(below) });
+                    break;
+                }
+                Err(error) if is_missing(&error) => {}
+                Err(error) => return Err(unread(error)),
+            }
+        }
+        let real = real.unwrap_or_else(|| self.file.to_owned());
+        if let Some(project) = self.within {
+            let project = fs::canonicalize(clients::project(project)).map_err(unread)?;
+            if !real.starts_with(project) {
+                return Err(ConnectionError::Outside { file: self.file.to_owned(), target: real });
+            }
+        }
+        Ok(real)
+    }
+
+    /// The folders of a file that do not exist, the outermost first.
+    fn missing_folders(&self, place: &Path) -> Vec<PathBuf> {
+        let above = place.ancestors().skip(1);
+        let mut missing: Vec<PathBuf> =
+            above.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+        missing.reverse();
+        missing
+    }
+
+    fn write(&self, plan: &PlannedConnection, old: Option<&Record>) -> Result<(), WriteError> {
+        let failed = |error| WriteError::io(self.file, error);
+        match (&plan.before, &plan.after) {
+            (None, Some(after)) => {
+                let folder = self.file.parent().unwrap_or(Path::new("."));
+                fs::create_dir_all(folder).map_err(failed)?;
+                atomic::create(self.file, after.as_bytes())
+            }
+            (Some(before), Some(after)) => {
+                atomic::replace_where(self.file, before.as_bytes(), after.as_bytes(), |_| true)
+            }
+            (Some(before), None) => {
+                let now = fs::read(self.file).map_err(failed)?;
+                if now != before.as_bytes() {
+                    return Err(WriteError::Changed { path: self.file.to_owned() });
+                }
+                fs::remove_file(self.file).map_err(failed)?;
+                for folder in old.iter().flat_map(|record| record.folders.iter().rev()) {
+                    // One that has something else in it stays.
+                    if fs::remove_dir(folder).is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn record_of<'r>(records: &'r [Record], file: &Path) -> Option<&'r Record> {
+    records.iter().find(|record| record.file == file)
+}
+
+/// Whether an entry starts `prowess serve`.
+fn is_ours(entry: &Value) -> bool {
+    let words =
+        |key: &str| entry.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let program = ["command", "cmd"].iter().find_map(|key| entry.get(*key)?.as_str());
+    let line: Vec<&str> = match program {
+        Some(program) => std::iter::once(program).chain(words("args")).collect(),
+        None => words("command").collect(),
+    };
+    let [program, verb, ..] = line.as_slice() else { return false };
+    Path::new(program).file_stem().is_some_and(|stem| stem == "prowess") && *verb == "serve"
+}
+
+fn read_records(file: &Path) -> io::Result<Records> {
+    let none = || Records { version: 1, connections: Vec::new() };
+    if file.symlink_metadata().is_err_and(|error| is_missing(&error)) {
+        return Ok(none());
+    }
+    let bytes = read::read_small(file, MAX_RECORDS).map_err(io::Error::other)?;
+    serde_json::from_slice(&bytes).map_err(io::Error::from)
+}
+
+fn write_records(file: &Path, records: &Records) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(records)? + "\n";
+    atomic::write_own(file, &[text.as_bytes()], Durability::Synced)
+}
