@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, OnceLock};
 
-use super::{Bm25, Settings};
+use super::{Bm25, Settings, Shares};
 use crate::select::analyse::{Analyser, WHOLE};
 use crate::select::postings::{InBody, InFront, MAX_SKILLS, Postings};
 
@@ -13,35 +13,46 @@ impl Bm25 {
     pub fn new(keys: Vec<String>, terms: impl Into<Postings>, settings: Settings) -> Self {
         let (keys, postings) = sorted(keys, terms.into());
         let norms = norms(postings.lengths(), &settings);
-        // Term by term, not skill by skill, so that memory is read in order.
-        let share = |x: f32| x / (settings.k1 + x);
+        let body_norms: Vec<f32> = norms.iter().map(|[_, _, body]| *body).collect();
+        Self {
+            settings,
+            keys,
+            shares: postings.fronts().map(|_| OnceLock::new()).collect(),
+            postings,
+            body_norms,
+            norms,
+            analyser: Analyser::default(),
+            fuzzy: OnceLock::new(),
+            scratch: Mutex::new(Vec::new()),
+        }
+    }
+}
+
+impl Bm25 {
+    /// The shares of the terms in a shard. They are computed when a query first has one of its terms.
+    pub(super) fn shares_in(&self, shard: usize) -> Option<&Shares> {
+        Some(self.shares.get(shard)?.get_or_init(|| self.compute_shares(shard)))
+    }
+
+    /// Term by term, not skill by skill, so that memory is read in order.
+    fn compute_shares(&self, shard: usize) -> Shares {
+        let share = |x: f32| x / (self.settings.k1 + x);
         let in_all = |InFront(skill, [name, about, body]): InFront| {
-            let [x, y, z] = norms.get(skill as usize).copied().unwrap_or_default();
+            let [x, y, z] = self.norms.get(skill as usize).copied().unwrap_or_default();
             share(f32::from(name) * x + f32::from(about) * y + f32::from(body) * z)
         };
-        let shares_of = |items: &[_]| items.iter().map(|bytes| in_all(InFront::read(*bytes))).collect();
-        let shares = postings.fronts().map(shares_of).collect();
-        let body_norms: Vec<f32> = norms.iter().map(|[_, _, body]| *body).collect();
         let in_body = |item: InBody| {
-            f32::from(item.count()) * body_norms.get(item.skill() as usize).copied().unwrap_or(0.0)
+            f32::from(item.count()) * self.body_norms.get(item.skill() as usize).copied().unwrap_or(0.0)
         };
         // More of a word gives a higher share, so one division for each term is enough.
         let highest = |items: &[_]| {
             let most = items.iter().map(|bytes| in_body(InBody::read(*bytes))).fold(0.0, f32::max);
             ceiling(share(most))
         };
-        let most = postings.backs().map(|terms| terms.map(highest).collect()).collect();
-        Self {
-            settings,
-            keys,
-            postings,
-            shares,
-            most,
-            body_norms,
-            norms,
-            analyser: Analyser::default(),
-            fuzzy: OnceLock::new(),
-            scratch: Mutex::new(Vec::new()),
+        let items = self.postings.fronts().nth(shard).unwrap_or_default();
+        Shares {
+            front: items.iter().map(|bytes| in_all(InFront::read(*bytes))).collect(),
+            most: self.postings.backs().nth(shard).into_iter().flatten().map(highest).collect(),
         }
     }
 }

@@ -93,10 +93,8 @@ pub struct Bm25 {
     /// Sorted: of equal scores the smaller key is first.
     keys: Vec<String>,
     postings: Postings,
-    /// For each front item, by shard, `x ÷ (k1 + x)`.
-    shares: Vec<Vec<f32>>,
-    /// For each term, by shard, the highest `x ÷ (k1 + x)` of the back items, rounded up to 1/255.
-    most: Vec<Vec<u8>>,
+    /// The shares of the terms, by shard.
+    shares: Vec<OnceLock<Shares>>,
     /// For each skill and field, `weight ÷ (1 − b + b × length ÷ mean length)` of half a word.
     norms: Vec<[f32; 3]>,
     /// The norms of bodies alone, which most of a search reads.
@@ -104,6 +102,15 @@ pub struct Bm25 {
     analyser: Analyser,
     fuzzy: OnceLock<fuzzy::Words>,
     scratch: Mutex<Vec<search::Scratch>>,
+}
+
+/// How much of a score the terms of a shard are.
+#[derive(Debug)]
+struct Shares {
+    /// For each front item, `x ÷ (k1 + x)`.
+    front: Vec<f32>,
+    /// For each term, the highest `x ÷ (k1 + x)` of the back items, rounded up to 1/255.
+    most: Vec<u8>,
 }
 
 /// Which skills of an index may be found.
@@ -134,9 +141,9 @@ impl Bm25 {
     /// The approximate number of bytes in memory.
     pub fn bytes(&self) -> usize {
         let keys: usize = self.keys.iter().map(|key| key.capacity() + size_of::<String>()).sum();
-        let shares: usize = self.shares.iter().map(|shares| 4 * shares.capacity()).sum();
-        let most: usize = self.most.iter().map(Vec::capacity).sum();
-        keys + self.postings.bytes() + shares + most + 16 * self.norms.capacity()
+        let computed = self.shares.iter().filter_map(OnceLock::get);
+        let shares: usize = computed.map(|shares| 4 * shares.front.capacity() + shares.most.capacity()).sum();
+        keys + self.postings.bytes() + shares + 16 * self.norms.capacity()
     }
 
     /// The postings it was made from, for storing.

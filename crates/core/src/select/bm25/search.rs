@@ -77,8 +77,10 @@ impl Search<'_> {
     fn run(&self, scratch: &mut Scratch) -> Vec<(u32, f32)> {
         for word in &self.asked.words {
             let items = self.index.postings.front(word.term);
-            let shares = self.index.shares.get(word.term.shard).map(Vec::as_slice).unwrap_or_default();
-            let shares = shares.get(self.index.postings.front_range(word.term)).unwrap_or_default();
+            let shares = self.index.shares_in(word.term.shard);
+            let shares =
+                shares.and_then(|shares| shares.front.get(self.index.postings.front_range(word.term)));
+            let shares = shares.unwrap_or_default();
             let found = if word.single { word.weight } else { 0.0 };
             for (item, share) in items.iter().zip(shares) {
                 let InFront(doc, _) = InFront::read(*item);
@@ -119,8 +121,9 @@ impl Search<'_> {
             .iter()
             .map(|word| {
                 let items = self.index.postings.back(word.term);
-                let most = self.index.most.get(word.term.shard).and_then(|most| most.get(word.term.at));
-                let most = most.copied().unwrap_or(u8::MAX);
+                let shares = self.index.shares_in(word.term.shard);
+                let most =
+                    shares.and_then(|shares| shares.most.get(word.term.at)).copied().unwrap_or(u8::MAX);
                 List { word, items, bound: word.weight * f32::from(most) / 255.0 }
             })
             .filter(|list| !list.items.is_empty())
