@@ -114,7 +114,9 @@ pub(crate) fn open_regular(path: &Path) -> Result<File, SourceError> {
 fn read_open(file: File, path: &Path, limit: usize) -> Result<Head, SourceError> {
     let failed = |error| SourceError::io(path, error);
     let length = file.metadata().map_err(failed)?.len();
-    let mut bytes = Vec::new();
+    // One byte more than expected, so that the end is seen without another buffer.
+    let expected = usize::try_from(length).unwrap_or(limit).min(limit) + 1;
+    let mut bytes = Vec::with_capacity(expected);
     file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
     // Files in /proc have no size, and others grow while they are read.
     let read = bytes.len() as u64;

@@ -14,7 +14,7 @@ mod shown;
 pub mod views;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -253,7 +253,7 @@ pub fn session_config(
 
 /// Removes folders of a project that are also the user's own, as in the user's home.
 fn own_once(mut roots: Vec<Root>) -> Vec<Root> {
-    let own: BTreeSet<PathBuf> =
+    let own: HashSet<PathBuf> =
         roots.iter().filter(|root| root.scope != Scope::Project).map(|root| root.path.clone()).collect();
     roots.retain(|root| root.scope != Scope::Project || !own.contains(&root.path));
     roots

@@ -54,13 +54,16 @@ pub(super) fn save(
 pub(super) fn load(path: &Path) -> Option<Remembered> {
     let mut file = read::open_regular(path).ok()?;
     let size = file.metadata().ok().map(|metadata| metadata.len()).filter(|size| *size <= MAX_BYTES)?;
-    let format = read(&mut file, FORMAT.len())?;
-    let count = usize::try_from(number(&mut file)?).ok().filter(|count| *count <= MAX_BLOCKS)?;
-    let sizes = (0..count).map(|_| number(&mut file)).collect::<Option<Vec<u64>>>()?;
-    let sum = number(&mut file)?;
+    let begin = read(&mut file, FORMAT.len() + 8)?;
+    let mut begin = begin.strip_prefix(FORMAT)?;
+    let count = usize::try_from(number(&mut begin)?).ok().filter(|count| *count <= MAX_BLOCKS)?;
+    let numbers = read(&mut file, 8 * (count + 1))?;
+    let mut numbers = numbers.as_slice();
+    let sizes = (0..count).map(|_| number(&mut numbers)).collect::<Option<Vec<u64>>>()?;
+    let sum = number(&mut numbers)?;
     let front = (FORMAT.len() + 8 * (count + 2)) as u64;
     let whole = sizes.iter().try_fold(front, |sum, size| sum.checked_add(*size))?;
-    if format != FORMAT || whole != size {
+    if whole != size {
         return None;
     }
     // One by one: blocks are large, and merging frees one after the other.
@@ -91,11 +94,13 @@ fn decode(mut rest: &[u8]) -> Option<(Vec<String>, Vec<Known>)> {
 fn read(file: &mut File, length: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(length).ok()?;
-    file.take(length as u64).read_to_end(&mut bytes).ok()?;
-    (bytes.len() == length).then_some(bytes)
+    bytes.resize(length, 0);
+    file.read_exact(&mut bytes).ok()?;
+    Some(bytes)
 }
 
-fn number(file: &mut File) -> Option<u64> {
-    let bytes = read(file, 8)?;
-    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+fn number(bytes: &mut &[u8]) -> Option<u64> {
+    let (number, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(u64::from_le_bytes(*number))
 }

@@ -26,7 +26,7 @@ use crate::fs::file_cache::FileCache;
 use crate::fs::location::location_of;
 use crate::fs::sandbox::{self, SkillFolder};
 use crate::fs::stamp::FileStamp;
-use crate::fs::walk::{ScanOptions, walk};
+use crate::fs::walk::{MissingRoot, ScanOptions, walk};
 use crate::fs::{read, walk};
 use crate::internal::locked;
 use crate::registry::digests::{DigestLimits, Digests};
@@ -218,6 +218,10 @@ impl Source for DirSource {
             return Err(SourceErrorKind::NoHome.at(&self.root));
         }
         if self.budget.as_ref().is_some_and(|budget| budget.problem().is_some()) {
+            return Ok(Listing::default());
+        }
+        // Most folders of clients do not exist.
+        if self.options.missing_root == MissingRoot::Skip && matches!(self.root.try_exists(), Ok(false)) {
             return Ok(Listing::default());
         }
         let index = self.cache.as_deref().map(FileCache::load).unwrap_or_default();

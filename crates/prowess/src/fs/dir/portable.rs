@@ -58,8 +58,7 @@ impl Folder {
         Ok((names, false))
     }
 
-    #[cfg(feature = "install")]
-    pub(crate) fn into_entries(self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
+    pub(crate) fn first_entries(&self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
         self.entries(limit)
     }
 

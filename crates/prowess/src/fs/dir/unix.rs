@@ -1,6 +1,6 @@
 //! An open folder on Unix: a handle, which stays the same folder if its path changes.
 
-use std::ffi::OsString;
+use std::ffi::{CStr, OsString};
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -30,10 +30,52 @@ fn flags_for(want: Want) -> OFlags {
     read
 }
 
+/// How many bytes of a list of entries are read at once: those of several hundred names.
+#[cfg(target_os = "linux")]
+const LIST_BYTES: usize = 32 * 1024;
+
 /// An open folder.
 #[derive(Debug)]
 pub(crate) struct Folder {
     handle: OwnedFd,
+}
+
+/// Entries of a folder, up to a limit.
+struct Listed {
+    names: Vec<Name>,
+    limit: usize,
+    more: bool,
+}
+
+impl Listed {
+    fn new(limit: usize) -> Self {
+        Self { names: Vec::new(), limit, more: false }
+    }
+
+    /// Adds an entry; true if it is one too many.
+    fn is_full_with(&mut self, folder: &OwnedFd, name: &CStr, kind: FileType) -> io::Result<bool> {
+        let bytes = name.to_bytes();
+        if matches!(bytes, b"." | b"..") {
+            return Ok(false);
+        }
+        self.more = self.names.len() >= self.limit;
+        if !self.more {
+            let kind = match kind {
+                FileType::Unknown => FileType::from_raw_mode(
+                    rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode,
+                ),
+                known => known,
+            };
+            self.names.push(Name { name: OsString::from_vec(bytes.to_vec()), kind: kind_of(kind) });
+        }
+        Ok(self.more)
+    }
+
+    /// The entries by name, and whether there are more.
+    fn sorted(mut self) -> (Vec<Name>, bool) {
+        self.names.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+        (self.names, self.more)
+    }
 }
 
 impl Folder {
@@ -79,13 +121,35 @@ impl Folder {
 
     /// At most `limit` of its entries, sorted by name, and whether there are more.
     pub(crate) fn entries(&self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
-        entries_of(Dir::read_from(&self.handle)?, limit)
+        let mut listed = Listed::new(limit);
+        for entry in Dir::read_from(&self.handle)? {
+            let entry = entry?;
+            if listed.is_full_with(&self.handle, entry.file_name(), entry.file_type())? {
+                break;
+            }
+        }
+        Ok(listed.sorted())
     }
 
-    /// As [`entries`](Self::entries), for a folder that was opened only for that: it is not opened again.
-    #[cfg(feature = "install")]
-    pub(crate) fn into_entries(self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
-        entries_of(Dir::new(self.handle)?, limit)
+    /// The same for a folder that was opened for listing and is listed for the first time: Linux can do this without
+    /// opening it again.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn first_entries(&self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
+        let mut buffer = Vec::with_capacity(LIST_BYTES);
+        let mut entries = rustix::fs::RawDir::new(&self.handle, buffer.spare_capacity_mut());
+        let mut listed = Listed::new(limit);
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            if listed.is_full_with(&self.handle, entry.file_name(), entry.file_type())? {
+                break;
+            }
+        }
+        Ok(listed.sorted())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn first_entries(&self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
+        self.entries(limit)
     }
 
     /// Opens a path below it, without blocking on a FIFO.
@@ -282,26 +346,3 @@ pub(crate) fn stamp_of(metadata: &Metadata) -> FileStamp {
     }
 }
 
-fn entries_of(mut folder: Dir, limit: usize) -> io::Result<(Vec<Name>, bool)> {
-    let (mut names, mut more) = (Vec::new(), false);
-    while let Some(entry) = folder.read() {
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
-        if matches!(name, b"." | b"..") {
-            continue;
-        }
-        if names.len() >= limit {
-            more = true;
-            break;
-        }
-        let kind = match entry.file_type() {
-            FileType::Unknown => kind_of(FileType::from_raw_mode(
-                rustix::fs::statat(folder.fd()?, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?.st_mode,
-            )),
-            known => kind_of(known),
-        };
-        names.push(Name { name: OsString::from_vec(name.to_vec()), kind });
-    }
-    names.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
-    Ok((names, more))
-}

@@ -229,7 +229,7 @@ impl<V: Visitor> Walk<'_, V> {
             (self.options.max_entries, self.entries)
         };
         self.visitor.entered(&place.path);
-        let (names, more) = match folder.entries(limit.saturating_sub(seen)) {
+        let (names, more) = match folder.first_entries(limit.saturating_sub(seen)) {
             Ok(names) => names,
             Err(error) => return self.note(failed(error)),
         };

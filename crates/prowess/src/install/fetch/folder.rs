@@ -110,7 +110,7 @@ impl Contents for FolderContents {
         if let Some(items) = self.listed.get(folder) {
             return Ok(Arc::clone(items));
         }
-        let listed = self.folder(folder)?.into_entries(MAX_ENTRIES);
+        let listed = self.folder(folder)?.first_entries(MAX_ENTRIES);
         let (names, more) = listed.map_err(|error| self.failed("list the folder", folder, error))?;
         if more {
             let message = format!("the folder has more than {MAX_ENTRIES} entries: {folder}");

@@ -1,6 +1,6 @@
 //! All clients together: which of them are on this machine, and the folders that any of them looks into.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use prowess_core::Scope;
@@ -19,16 +19,16 @@ pub fn installed(environment: &Environment) -> Vec<&'static Client> {
         let parent = |path: &str| environment.expand(path)?.parent().map(Path::to_owned);
         let paths = client.user_folders().iter().chain(client.user);
         let mut folders: Vec<PathBuf> = paths.filter_map(|path| parent(path)).filter(is_own).collect();
-        let mut seen = BTreeSet::new();
+        let mut seen = HashSet::new();
         folders.retain(|folder| seen.insert(folder.clone()));
         (client, folders)
     };
     let clients: Vec<(&'static Client, Vec<PathBuf>)> = CLIENTS.iter().map(folders_of).collect();
-    let mut users: BTreeMap<&Path, usize> = BTreeMap::new();
+    let mut users: HashMap<&Path, usize> = HashMap::new();
     for folder in clients.iter().flat_map(|(_, folders)| folders) {
         *users.entry(folder).or_default() += 1;
     }
-    let mut existing: BTreeMap<&Path, bool> = BTreeMap::new();
+    let mut existing: HashMap<&Path, bool> = HashMap::new();
     let mut found = Vec::new();
     for (client, folders) in &clients {
         // The first folder shows that the client is installed, and so does any that no other client reads.
@@ -97,11 +97,11 @@ pub fn common_roots(from: &Path, environment: &Environment) -> Vec<Root> {
     [project, user].concat()
 }
 
-/// Folders, each once.
+/// Folders, each once. Ordering paths compares them part by part, which is slow for the folders of all clients.
 #[derive(Default)]
 struct Roots {
     roots: Vec<Root>,
-    places: BTreeMap<PathBuf, usize>,
+    places: HashMap<PathBuf, usize>,
 }
 
 impl Roots {
