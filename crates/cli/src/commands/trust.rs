@@ -171,6 +171,10 @@ fn trust_folder(what: &str, file: &Path) -> Result<String, CommandError> {
         return Err(Failure::new(format!("{error}: {}", clean(what)), hint).into());
     }
     let shown = clean(&folder.to_string_lossy()).into_owned();
+    if folder.to_str().is_none() {
+        let error = format!("a folder whose path is not UTF-8 cannot be trusted: {shown}");
+        return Err(Failure::new(error, "rename the folder").into());
+    }
     let environment = Environment::current();
     let is_top = folder.components().count() <= 2 && environment.has_home_in(&folder);
     if is_top || environment.is_home(&folder) || folder.parent().is_none() {

@@ -216,7 +216,10 @@ fn a_skill_that_is_named_twice_is_removed_once_and_an_unknown_one_changes_nothin
     let said = run(&place, &["remove", "pdf", "pdf", "notes"]);
     assert!(said.starts_with("exit 0"), "{said}");
     let said = run(&place, &["remove", "pdf"]);
-    assert!(said.contains("hint: no skill is installed for this project"), "{said}");
+    assert!(
+        said.contains("hint: nothing is installed for this project; see all that is with: prowess list"),
+        "{said}"
+    );
 }
 
 #[test]

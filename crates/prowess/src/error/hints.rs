@@ -82,6 +82,11 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         Kind::Server { hint, .. } => hint,
         Kind::NotAsListed { .. } => "list the skills again; if it persists, do not use them",
         Kind::Busy => "wait until it is done, then run the command again",
+        Kind::Unwritable(error)
+            if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
+        {
+            "make room on the disk, then run the command again"
+        }
         Kind::Unwritable(_) => "make its folder writable for this user, or set XDG_STATE_HOME to one that is",
         Kind::Io(error) if is_loop(error) => {
             "the link leads in a circle; remove it, or let it lead to a file"

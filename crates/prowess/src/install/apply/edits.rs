@@ -56,7 +56,10 @@ pub(in crate::install) fn named(files: Vec<(String, FileChange)>) -> String {
 pub(crate) fn unknown(place: &Place, name: &str, lock: &SkillsLock) -> InstallError {
     let names: Vec<&str> = lock.skills().iter().map(|skill| &*skill.name).take(MAX_NAMED + 1).collect();
     let hint = if names.is_empty() {
-        format!("no skill is installed for this {}", place.scope.word())
+        format!(
+            "nothing is installed for this {}; see all that is with: prowess list --installed",
+            place.scope.word()
+        )
     } else if names.len() > MAX_NAMED {
         "list what is installed with: prowess list --installed".to_owned()
     } else {

@@ -11,6 +11,7 @@ use super::git::{self, Wanted};
 use super::repository::GitContents;
 use super::{FetchedSkill, Fetcher, Found, FoundSkill, Place};
 use crate::env;
+use crate::error::plain_cause;
 use crate::install::error::{About, InstallError, InstallErrorKind};
 use crate::install::records::LockedSkill;
 use crate::install::spec::{InstallPlace, InstallSpec};
@@ -184,7 +185,8 @@ impl Fetcher {
         }
         if let Err(error) = self.store.put(trees.iter().flatten()) {
             let folder = self.store.folder().display();
-            let _ = self.unstored.set(format!("the store could not be written: {folder}: {error}"));
+            let cause = plain_cause(&error.to_string());
+            let _ = self.unstored.set(format!("the store could not be written: {folder}: {cause}"));
         }
         Ok(trees)
     }
