@@ -1,6 +1,7 @@
 //! `prowess search`: the skills that fit a task, the best first, and why.
 
 use std::fmt::Write as _;
+use std::mem::ManuallyDrop;
 
 use anstyle::Style;
 use prowess::library::views::Reach;
@@ -29,13 +30,14 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     say_problems(&registry, ui);
     let outcome = ended(Outcome::Fine, &registry);
     let query = Query::text(args.query.join(" "));
-    let catalog = registry.catalog();
+    // The process ends after the search, and freeing every skill and term would take as long as finding them.
+    let catalog = ManuallyDrop::new(registry.catalog());
     let among = catalog.list();
     let hits = if query.is_empty() {
         Vec::new()
     } else {
-        let selector = selector(&args.selection, &args.places, &registry);
-        search(&*selector, &query, &among, &options(&args.selection)).map_err(|error| failed(&error))?
+        let selector = ManuallyDrop::new(selector(&args.selection, &args.places, &registry));
+        search(&**selector, &query, &among, &options(&args.selection)).map_err(|error| failed(&error))?
     };
     let found: Vec<(&Candidate, &Hit)> =
         hits.iter().filter_map(|hit| Some((catalog.get(&hit.key)?, hit))).collect();
@@ -70,7 +72,9 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         Some(columns) => screen(&hits, columns),
         None => hits.iter().map(ShownHit::lines).collect(),
     };
-    if found.is_empty() {
+    if among.is_empty() {
+        text.push_str("no skills here\n");
+    } else if found.is_empty() {
         let _ = writeln!(text, "no skill fits, of {}", count(among.len(), "skill"));
     } else {
         let _ = writeln!(text, "\n{} of {}", found.len(), count(among.len(), "skill"));

@@ -284,8 +284,15 @@ pub(crate) fn usage(error: &clap::Error, color: ColorChoice, json: bool) -> Exit
     }
     let text = error.render().ansi().to_string();
     let mut out = AutoStream::new(io::stdout().lock(), choice(color));
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(2),
+    match out
+        .write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| CommandError::writing(&error))
+    {
+        Err(CommandError::Failed(failure)) => {
+            Ui::new(color).failure(&failure);
+            ExitCode::from(2)
+        }
         _ => ExitCode::SUCCESS,
     }
 }

@@ -174,7 +174,7 @@ fn search_works_with_no_skill_one_skill_and_copies_of_a_skill() {
     assert_snapshot!(run(&place, &["search", "--in", "none", "x"]), @"
     exit 0
     --- stdout
-    no skill fits, of 0 skills
+    no skills here
     ");
     assert_snapshot!(run(&place, &["prompt", "--in", "none", "--query", "x", "--format", "plain"]), @"
     exit 0

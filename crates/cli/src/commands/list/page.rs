@@ -1,5 +1,6 @@
 //! The page of `prowess list`: a table on a terminal, else one line for each skill, and the totals below.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -170,11 +171,17 @@ impl Page<'_> {
         }
     }
 
-    /// Which clients are on this machine, when the list is of what all clients together would find.
+    /// Which clients are on this machine, when the list is of what all clients together would find; how to begin when
+    /// there is nothing.
     pub(super) fn clients(&self, ui: &Ui) -> Option<String> {
         let places = &self.args.places;
         if ui.columns().is_none() || !places.clients.is_empty() || !places.sources.is_empty() {
             return None;
+        }
+        if self.registry.catalog().all().next().is_none() {
+            return Some(
+                r#"begin with: prowess try "a task", prowess new NAME or prowess add SOURCE"#.to_owned(),
+            );
         }
         let here = clients::installed(&Environment::current());
         let names: Vec<&str> = here.iter().map(|client| client.name).collect();
@@ -235,7 +242,7 @@ fn mark(row: &Row<'_>, paths: Option<&ShortPaths>) -> String {
     } else if !row.trusted {
         mark.push_str("not trusted: ");
     }
-    if description(row).is_empty() {
+    if mark.ends_with(": ") && description(row).is_empty() {
         mark.truncate(mark.trim_end_matches(": ").len());
     }
     mark
@@ -256,9 +263,9 @@ fn shortened(row: &Row<'_>, paths: &ShortPaths) -> String {
     }
 }
 
-fn description(row: &Row<'_>) -> String {
+fn description<'r>(row: &Row<'r>) -> Cow<'r, str> {
     let is_readable = row.state != "broken" || row.shown_as.is_some();
-    collapse(if is_readable { row.description } else { "" }).into_owned()
+    collapse(if is_readable { row.description } else { "" })
 }
 
 /// The columns of a cost; a question mark for what is not known.
