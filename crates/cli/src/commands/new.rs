@@ -1,11 +1,15 @@
 //! `prowess new`: creates a skill without errors or warnings under any profile.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use prowess::check::suggest_name;
+use prowess::env::{self, Environment};
 use prowess::internal::{ScaffoldPart, make_folder, scaffold};
+use prowess::library::clients;
 use serde_json::json;
 
+use super::hints::command_for;
 use super::shown;
 use crate::Outcome;
 use crate::args::{New, Part};
@@ -46,8 +50,27 @@ pub(crate) fn run(args: &New, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         text,
         "\n{FAINT}say in SKILL.md what the skill does and when to use it, then: prowess check {path}{FAINT:#}"
     );
+    if !is_looked_into(&folder) {
+        let add = add_command(&folder);
+        let _ = writeln!(text, "{FAINT}no agent looks there; install it for them with: {add}{FAINT:#}");
+    }
     ui.print(&text)?;
     Ok(Outcome::Fine)
+}
+
+/// Whether a client looks for skills in the folder that this one is in.
+fn is_looked_into(folder: &Path) -> bool {
+    let folder = env::absolute(folder);
+    let roots = clients::common_roots(&env::absolute(Path::new(".")), &Environment::current());
+    roots.iter().any(|root| folder.starts_with(&root.path))
+}
+
+/// The command that installs the skill in a folder.
+pub(super) fn add_command(folder: &Path) -> String {
+    let path = shown(folder);
+    // Without it, the path could be the name of a repository.
+    let begin = if folder.is_absolute() || path.starts_with('.') { "" } else { "./" };
+    command_for("add", &format!("{begin}{path}"), "")
 }
 
 fn part_of(part: Part) -> ScaffoldPart {

@@ -204,7 +204,12 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
             return Ok((outcome, None));
         }
         let similar = catalog.similar(&args.name).join(", ");
-        let hint = if similar.is_empty() {
+        let here = Path::new(&args.name);
+        let is_here = args.places.options().is_empty() && super::skill_file(here).is_some();
+        let hint = if is_here {
+            let add = super::new::add_command(here);
+            format!("a folder of this name is here, where no agent looks; install it for them with: {add}")
+        } else if similar.is_empty() {
             "a skill is a folder with a SKILL.md in a place where agents look; --in names another".to_owned()
         } else {
             format!("there is {similar}")

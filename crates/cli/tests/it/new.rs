@@ -19,6 +19,7 @@ fn a_new_skill_has_no_error_or_warning_under_any_profile() {
     made pdf-forms/assets/template.md
 
     say in SKILL.md what the skill does and when to use it, then: prowess check pdf-forms
+    no agent looks there; install it for them with: prowess add ./pdf-forms
     ");
     fs::create_dir_all(place.path().join(".claude/skills")).unwrap();
     let args =
@@ -67,6 +68,7 @@ fn a_new_skill_can_begin_with_queries_that_eval_runs() {
     made pdf-forms/evals/eval_queries.json
 
     say in SKILL.md what the skill does and when to use it, then: prowess check pdf-forms
+    no agent looks there; install it for them with: prowess add ./pdf-forms
     ");
     let queries = fs::read_to_string(place.path().join("pdf-forms/evals/eval_queries.json")).unwrap();
     assert_fits("eval_queries", &serde_json::from_str(&queries).unwrap());
@@ -139,4 +141,21 @@ fn existing_folders_and_invalid_names_are_refused_and_nothing_is_left() {
         assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}");
         assert_eq!(listing(), before, "{args:?}");
     }
+}
+
+#[test]
+fn a_skill_in_a_folder_where_no_agent_looks_can_be_installed_as_the_hint_says() {
+    let place = Place::with(&[]);
+    crate::shelf::run(&place, &["new", "pdf-forms"]);
+    assert_snapshot!(crate::shelf::run(&place, &["why", "pdf-forms"]), @"
+    exit 1
+    --- stderr
+    error: no skill of this name was found: pdf-forms
+      hint: a folder of this name is here, where no agent looks; install it for them with: prowess add ./pdf-forms
+    ");
+    let added = crate::shelf::run(&place, &["add", "./pdf-forms", "--yes"]);
+    assert!(added.starts_with("exit 0"), "{added}");
+    assert!(crate::shelf::run(&place, &["why", "pdf-forms"]).contains("pdf-forms: offered\n"));
+    let made = crate::shelf::run(&place, &["new", "notes", "--dir", ".agents/skills"]);
+    assert!(made.starts_with("exit 0") && !made.contains("no agent looks there"), "{made}");
 }
