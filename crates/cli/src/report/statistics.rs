@@ -8,7 +8,12 @@ use prowess::Severity;
 use super::{Checked, Reporter, Summary};
 use crate::error::{CommandError, Failure};
 use crate::ui::cells::pad;
-use crate::ui::{FAINT, STRONG, Ui, count};
+use crate::ui::{FAINT, STRONG, Ui, count, wrap};
+
+/// How many rules of each severity have a row of their own on a screen.
+const MOST_ROWS: usize = 3;
+/// What is before the rules without one.
+const INDENT: &str = "          ";
 
 /// Counts the problems by rule and severity, and writes a table at the end.
 #[derive(Default)]
@@ -67,12 +72,28 @@ impl Reporter for Statistics {
             let width = rows.iter().map(|((_, code), _)| code.len()).max().unwrap_or(0);
             let code = pad("rule", width);
             ui.print(&format!("{FAINT}severity  {code}  problems  files  fixable{FAINT:#}\n"))?;
-            for ((Reverse(severity), code), Counted { problems, files, fixable }) in rows {
-                let (severity, code) = (pad(severity.name(), 8), pad(code, width));
-                let fixable = if *fixable == 0 { String::new() } else { fixable.to_string() };
-                let line =
-                    format!("{severity}  {STRONG}{code}{STRONG:#}  {problems:>8}  {files:>5}  {fixable:>7}");
-                ui.print(&format!("{}\n", line.trim_end()))?;
+            // Thousands of skills break most rules, so on a screen only the most frequent have a row.
+            let screen = ui.columns();
+            for rows in rows.chunk_by(|((one, _), _), ((other, _), _)| one == other) {
+                let folds = screen.is_some() && rows.len() > MOST_ROWS + 1;
+                let shown = if folds { MOST_ROWS } else { rows.len() };
+                let (shown, others) = rows.split_at_checked(shown).unwrap_or((rows, &[]));
+                for ((Reverse(severity), code), Counted { problems, files, fixable }) in shown {
+                    let (severity, code) = (pad(severity.name(), 8), pad(code, width));
+                    let fixable = if *fixable == 0 { String::new() } else { fixable.to_string() };
+                    let line = format!(
+                        "{severity}  {STRONG}{code}{STRONG:#}  {problems:>8}  {files:>5}  {fixable:>7}"
+                    );
+                    ui.print(&format!("{}\n", line.trim_end()))?;
+                }
+                if !others.is_empty() {
+                    let others: Vec<String> = others
+                        .iter()
+                        .map(|((_, code), counted)| format!("{code} {}", counted.problems))
+                        .collect();
+                    let room = screen.unwrap_or(0).saturating_sub(INDENT.len());
+                    ui.print(&wrap(&format!("and {}", others.join(", ")), room, INDENT))?;
+                }
             }
             ui.print("\n")?;
         }
