@@ -135,3 +135,60 @@ fn bytes_of_a_skill_are_cleaned_for_a_terminal() {
         assert!(!text.contains(['\u{1b}', '\u{9b}']), "{text:?}");
     }
 }
+
+#[test]
+fn no_command_lets_a_hostile_skill_control_the_terminal_that_shows_it() {
+    let text = "---\nname: evil\ndescription: \"Does evil \\e]0;t\\a \\e[2J \\u202E \\x9b2J when asked.\"\nlicense: \"\\e[31m\"\nmetadata:\n  tags: \"\\e[1m\"\nallowed-tools: \"Bash(\\e[5m)\"\n---\nBody \u{1b}[2J \u{9b}2J \u{202e} end.\n[x](a\u{1b}[2Jb)\n";
+    let calls = "{\"tool\":\"load_skill\",\"arguments\":{\"name\":\"evil\"}}\n{\"tool\":\"list_skills\",\"arguments\":{}}\n";
+    let place = Place::with(&[
+        ("home/.claude/skills/evil/SKILL.md", text),
+        ("home/.claude/skills/evil/notes.md", "notes \u{1b}[2J\n"),
+        ("home/.claude/skills/evil/f\u{1b}[31m.md", ""),
+        ("s/evil/SKILL.md", text),
+        ("calls.jsonl", calls),
+    ]);
+    for args in [
+        "check s",
+        "check s --format concise",
+        "check s --format github",
+        "check s --statistics",
+        "check s --diff --unsafe-fixes",
+        "show evil",
+        "show evil --raw",
+        "eval s",
+        "try 'does evil'",
+        "list",
+        "list --all --cost",
+        "list --client installed",
+        "list --in s",
+        "search evil --why --why",
+        "why evil --query evil",
+        "prompt",
+        "prompt --format plain",
+        "cat evil",
+        "cat evil notes.md",
+        "activate evil",
+        "tools",
+        "replay calls.jsonl",
+        "trust evil",
+        "add ./s --yes",
+        "add ./s --list",
+        "list --installed",
+        "verify",
+        "sync",
+        "remove evil",
+    ] {
+        for json in ["", " --json"] {
+            // `script` runs the command in its own terminal.
+            let line = format!("{} --color never {args}{json}", env!("CARGO_BIN_EXE_prowess"));
+            let mut command = std::process::Command::new("script");
+            command.args(["-qec", &line, "/dev/null"]).current_dir(place.path());
+            command.env("HOME", place.path().join("home")).stdin(std::process::Stdio::null());
+            let Ok(output) = command.output() else { return crate::skipped("script cannot run here") };
+            let text = String::from_utf8(output.stdout).unwrap();
+            let bad = text.chars().find(|character| !escape_control(*character) && *character != '\r');
+            assert_eq!(bad, None, "{args}{json}: {}", text.escape_debug());
+            assert!(!text.is_empty(), "{args}{json}");
+        }
+    }
+}

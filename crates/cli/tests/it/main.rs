@@ -21,6 +21,7 @@ mod corpus;
 mod docs;
 mod escapes;
 mod eval;
+mod every_command;
 mod fix;
 mod fix_links;
 mod hard_input;

@@ -143,6 +143,22 @@ fn a_list_is_a_table_by_folder_with_totals() {
 }
 
 #[test]
+fn an_empty_list_says_how_to_begin() {
+    let place = Place::with(&[]);
+    assert_snapshot!(screen(&place, 80, &["list"]), @r#"
+    exit 0
+    --- stdout
+    no skills here
+    begin with: prowess try "a task", prowess new NAME or prowess add SOURCE
+    "#);
+    assert_snapshot!(shelf::run(&place, &["list"]), @"
+    exit 0
+    --- stdout
+    no skills here
+    ");
+}
+
+#[test]
 fn a_list_can_be_sorted_and_shows_costs_with_titles() {
     let place = skills();
     assert_snapshot!(screen(&place, 80, &["list", "--sort", "cost"]), @"
