@@ -20,10 +20,12 @@ pub(crate) struct Connect {
     /// Serve also the skills that the client reads by itself
     #[arg(long, conflicts_with = "url")]
     pub(crate) all: bool,
-    /// Connect to a server that runs already, such as http://127.0.0.1:7878/mcp, instead of starting one
+    // Attributes, because the marks that a doc comment needs would appear in the help.
+    #[arg(
+        help = "Connect to a server that runs already, such as http://127.0.0.1:7878/mcp, instead of starting one"
+    )]
     #[arg(long, value_name = "URL", value_parser = url)]
     pub(crate) url: Option<String>,
-    // An attribute, because the backticks that a doc comment needs would appear in the help.
     #[arg(help = "The server wants a token: the client sends that of its variable PROWESS_TOKEN")]
     #[arg(long, requires = "url")]
     pub(crate) token: bool,

@@ -1,5 +1,6 @@
 //! `prowess connect` and `prowess disconnect`: the server of skills in the configuration of a client.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use prowess::env::{self, Environment};
@@ -44,13 +45,13 @@ pub(crate) fn run(args: &Connect, json: bool, ui: &mut Ui) -> Result<Outcome, Co
         ui.json(&value)?;
         return Ok(Outcome::Fine);
     }
-    if !plan.is_change() {
-        ui.print(&format!("{} is connected already: {}\n", client.title, target.shown()))?;
-    } else {
+    if plan.is_change() {
         ui.print(&target.diff(&plan))?;
         if args.to.write {
             ui.print(&format!("connected {}: {}\n", client.title, target.shown()))?;
         }
+    } else {
+        ui.print(&format!("{} is connected already: {}\n", client.title, target.shown()))?;
     }
     if let Some(names) = served {
         ui.note(&serves(&names, client.title, args.all));
@@ -143,7 +144,7 @@ impl Target {
                 Some(b'-') => GONE,
                 _ => anstyle::Style::new(),
             };
-            text.push_str(&format!("{style}{line}{style:#}\n"));
+            let _ = writeln!(text, "{style}{line}{style:#}");
         }
         text
     }
@@ -235,7 +236,7 @@ fn serves(names: &[String], client: &str, all: bool) -> String {
     }
     let mut shown = names.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > MAX_NAMED {
-        shown.push_str(&format!(", and {} more", names.len() - MAX_NAMED));
+        let _ = write!(shown, ", and {} more", names.len() - MAX_NAMED);
     }
     format!("in this folder, it serves {}{lacks}: {shown}", count(names.len(), "skill"))
 }

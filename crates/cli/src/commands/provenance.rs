@@ -75,7 +75,7 @@ impl<'o> Provenance<'o> {
         let edited = origin.is_edited();
         let changes = edited.filter(|edited| *edited).and_then(|_| origins.edits(origin)).unwrap_or_default();
         let accepted_in = origins.accepted_in(origin);
-        Some(Self { edited, changes, accepted_in, ..Self::of(skill, origins)? })
+        Some(Self { edited, accepted_in, changes, ..Self::of(skill, origins)? })
     }
 
     /// In one line.

@@ -187,9 +187,9 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
             if let Some(NearMiss::Link(link)) = &near_miss {
                 report.insert("link".to_owned(), json!(link));
             }
-        }
-        if found.is_empty() && built_in(&args.name, &args.places).is_some() {
-            report["built_in"] = true.into();
+            if found.is_empty() && built_in(&args.name, &args.places).is_some() {
+                report.insert("built_in".to_owned(), true.into());
+            }
         }
         return Ok((outcome, Some(report)));
     }

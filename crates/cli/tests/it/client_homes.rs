@@ -47,7 +47,9 @@ fn as_other(place: &Place, args: &[&str]) -> Option<Output> {
 fn a_folder_that_may_not_be_read_is_named_and_hides_nothing_else() {
     let place = with(&["home/.agents/skills/good", "home/.agents/skills/shut", "home/.codex/skills/gone"]);
     let shut = [place.path().join("home/.agents/skills/shut"), place.path().join("home/.codex/skills")];
-    shut.iter().for_each(|folder| mode(folder, 0o000));
+    for folder in &shut {
+        mode(folder, 0o000);
+    }
     let answers = [
         ["list", "--client", "codex"].as_slice(),
         &["list", "--client", "codex,grok"],
@@ -55,7 +57,9 @@ fn a_folder_that_may_not_be_read_is_named_and_hides_nothing_else() {
     ]
     .map(|args| as_other(&place, args));
     let why = as_other(&place, &["why", "good", "--client", "codex"]);
-    shut.iter().for_each(|folder| mode(folder, 0o755));
+    for folder in &shut {
+        mode(folder, 0o755);
+    }
     let ([Some(one), Some(several), Some(data)], Some(why)) = (answers, why) else {
         return crate::skipped("setpriv cannot run here");
     };

@@ -161,7 +161,7 @@ fn a_configuration_that_is_not_understood_is_left_alone() {
     let said = run(&place, &["connect", "cursor", "--write"]);
     assert!(said.contains("is not UTF-8: [DIR]/home/.cursor/mcp.json:2\n"), "{said}");
     assert_eq!(fs::read(place.path().join(CURSOR)).unwrap(), b"{\n\xff}");
-    place.write(CURSOR, &[b' '; 16 * 1024 * 1024 + 1]);
+    place.write(CURSOR, &vec![b' '; 16 * 1024 * 1024 + 1]);
     let said = run(&place, &["connect", "cursor", "--write"]);
     assert!(said.contains("too large") && said.starts_with("exit 2"), "{said}");
 }

@@ -224,7 +224,7 @@ impl Connection<'_> {
                     return Ok(plan);
                 }
                 Err(WriteError::Changed { .. } | WriteError::Exists { .. }) if tries + 1 < TRIES => {
-                    tries += 1
+                    tries += 1;
                 }
                 Err(error) => {
                     write_records(&records, &Records { version: 1, connections: old }).map_err(failed)?;
@@ -271,7 +271,7 @@ impl Connection<'_> {
                 }
                 let (base, was_created, folders) = match undone() {
                     Some((undone, record)) => (undone, record.created, record.folders.clone()),
-                    None => (text.to_owned(), before.is_none(), self.missing_folders(place)),
+                    None => (text.to_owned(), before.is_none(), missing_folders(place)),
                 };
                 let change = self.format.insert(&base, self.path, entry).map_err(edit)?;
                 let after = change.apply(&base);
@@ -348,15 +348,6 @@ impl Connection<'_> {
         Ok(real)
     }
 
-    /// The folders of a file that do not exist, the outermost first.
-    fn missing_folders(&self, place: &Path) -> Vec<PathBuf> {
-        let above = place.ancestors().skip(1);
-        let mut missing: Vec<PathBuf> =
-            above.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
-        missing.reverse();
-        missing
-    }
-
     fn write(&self, plan: &PlannedConnection, old: Option<&Record>) -> Result<(), WriteError> {
         let failed = |error| WriteError::io(self.file, error);
         match (&plan.before, &plan.after) {
@@ -369,7 +360,8 @@ impl Connection<'_> {
                 atomic::replace_where(self.file, before.as_bytes(), after.as_bytes(), |_| true)
             }
             (Some(before), None) => {
-                let now = fs::read(self.file).map_err(failed)?;
+                let now = read::read_small(self.file, MAX_EDITED_BYTES)
+                    .map_err(|error| failed(io::Error::other(error)))?;
                 if now != before.as_bytes() {
                     return Err(WriteError::Changed { path: self.file.to_owned() });
                 }
@@ -385,6 +377,14 @@ impl Connection<'_> {
             (None, None) => Ok(()),
         }
     }
+}
+
+/// The folders of a file that do not exist, the outermost first.
+fn missing_folders(file: &Path) -> Vec<PathBuf> {
+    let above = file.ancestors().skip(1);
+    let mut missing: Vec<PathBuf> = above.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    missing.reverse();
+    missing
 }
 
 fn is_missing(error: &io::Error) -> bool {

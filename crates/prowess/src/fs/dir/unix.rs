@@ -345,4 +345,3 @@ pub(crate) fn stamp_of(metadata: &Metadata) -> FileStamp {
         device: metadata.dev(),
     }
 }
-

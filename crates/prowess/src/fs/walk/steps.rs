@@ -388,7 +388,7 @@ fn in_place(root: &Path, error: io::Error) -> SourceError {
             Ok(_) => return SourceErrorKind::FileInPlace.at(folder),
             // The folder above must not be entered.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                at = folder.parent().unwrap_or(folder)
+                at = folder.parent().unwrap_or(folder);
             }
             Err(_) => at = folder,
         }

@@ -86,13 +86,15 @@ pub(super) struct SkillFolder {
     pub(super) file: Item,
 }
 
-/// Every folder with a SKILL.md at or below a start, sorted by path; and why the first folder below it could not be read,
-/// if there is one.
+/// Folders that could not be read, and why.
+pub(super) type Unread = Vec<(String, InstallError)>;
+
+/// Every folder with a SKILL.md at or below a start, sorted by path, and the folders that could not be read.
 pub(super) fn skills_below(
     contents: &mut dyn Contents,
     start: &str,
     limits: &FindLimits,
-) -> Result<(Vec<SkillFolder>, Vec<(String, InstallError)>), InstallError> {
+) -> Result<(Vec<SkillFolder>, Unread), InstallError> {
     let (mut found, mut unread) = (Vec::new(), Vec::new());
     let mut todo = VecDeque::from([(start.to_owned(), 0)]);
     let (mut folders, mut entries) = (0, 0);

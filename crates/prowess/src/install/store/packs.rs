@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::name_of;
+use crate::fs::read::open_regular;
 use crate::internal::locked;
 use crate::registry::digests;
 
@@ -50,7 +51,7 @@ impl Packs {
     /// The bytes of a skill, unchecked.
     pub(super) fn read(&self, digest: &str, most: usize) -> Option<Vec<u8>> {
         let slice = self.slice(digest).filter(|slice| slice.length <= most as u64)?;
-        let mut file = File::open(slice.file).ok()?;
+        let mut file = open_regular(&slice.file).ok()?;
         file.seek(SeekFrom::Start(slice.start)).ok()?;
         let mut bytes = Vec::with_capacity(usize::try_from(slice.length).ok()?);
         file.take(slice.length).read_to_end(&mut bytes).ok()?;
@@ -101,9 +102,9 @@ impl Packs {
 
 /// The skills of a pack. A file whose table does not have the digest in its name is not one.
 fn table_of(file: &Path) -> io::Result<Vec<(String, Slice)>> {
-    let mut bytes = Vec::new();
-    File::open(file)?.take(MAX_TABLE).read_to_end(&mut bytes)?;
     let damaged = || io::Error::from(io::ErrorKind::InvalidData);
+    let mut bytes = Vec::new();
+    open_regular(file).map_err(|_| damaged())?.take(MAX_TABLE).read_to_end(&mut bytes)?;
     let end = bytes.windows(2).position(|two| two == b"\n\n").ok_or_else(damaged)? + 1;
     let table = bytes.get(..end).and_then(|table| std::str::from_utf8(table).ok()).ok_or_else(damaged)?;
     let name = digests::of_bytes(table.as_bytes());

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{ConfigEditError, lines};
 
@@ -44,9 +44,10 @@ impl Node {
     /// The value. A number that does not fit is a text.
     pub(super) fn to_value(&self, text: &str) -> Value {
         match &self.kind {
-            Kind::Object(members) => Value::Object(Map::from_iter(
-                members.iter().map(|member| (member.key.clone(), member.value.to_value(text))),
-            )),
+            Kind::Object(members) => {
+                let members = members.iter().map(|member| (member.key.clone(), member.value.to_value(text)));
+                Value::Object(members.collect())
+            }
             Kind::Array(items) => items.iter().map(|item| item.to_value(text)).collect(),
             Kind::Scalar => {
                 let source = text.get(self.span.clone()).unwrap_or_default();

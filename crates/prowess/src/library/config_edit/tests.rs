@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -253,7 +255,7 @@ fn object(dice: &mut Dice, text: &mut String, depth: usize, style: &Style<'_>) {
         }
         let at_most = keys.len() as u64;
         let key = keys.remove(usize::try_from(dice.roll(at_most)).unwrap());
-        text.push_str(&format!("\"{key}\":{}", dice.one(&[" ", "", "  "])));
+        let _ = write!(text, "\"{key}\":{}", dice.one(&[" ", "", "  "]));
         if depth < 3 && (key == "mcpServers" || dice.roll(3) == 0) {
             object(dice, text, depth + 1, style);
         } else {

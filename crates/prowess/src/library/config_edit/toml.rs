@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
 use super::{ConfigChange, ConfigEditError, EntryPath, lines};
@@ -21,9 +21,8 @@ pub(super) fn value(text: &str) -> Result<Value, ConfigEditError> {
 }
 
 fn of_table(table: &DeTable<'_>) -> Value {
-    Value::Object(Map::from_iter(
-        table.iter().map(|(key, value)| (key.get_ref().to_string(), of_value(value.get_ref()))),
-    ))
+    let members = table.iter().map(|(key, value)| (key.get_ref().to_string(), of_value(value.get_ref())));
+    Value::Object(members.collect())
 }
 
 fn of_value(value: &DeValue<'_>) -> Value {
