@@ -43,9 +43,13 @@ impl Packs {
         Self { folder, index: Mutex::default() }
     }
 
-    /// Whether a skill of this length is in one of them.
+    /// Whether a skill of this length is in one of them, and the file is still there.
     pub(super) fn has(&self, digest: &str, length: u64) -> bool {
-        self.slice(digest).is_some_and(|slice| slice.length == length)
+        let is_there = |slice: &Slice| {
+            let file = slice.file.symlink_metadata();
+            file.is_ok_and(|file| file.is_file() && file.len() >= slice.start.saturating_add(length))
+        };
+        self.slice(digest).is_some_and(|slice| slice.length == length && is_there(&slice))
     }
 
     /// The bytes of a skill, unchecked.
