@@ -129,3 +129,29 @@ fn a_damaged_store_is_filled_again_or_refused_and_never_installed() {
     assert!(!installed.exists());
     assert_eq!(fs::read(desk.path("project/skills.lock")).unwrap(), lock);
 }
+
+#[test]
+fn records_that_another_process_is_creating_are_never_a_lock_without_skills_toml() {
+    let lock = format!(
+        "version = 1\n[[skill]]\nname = \"pdf\"\nsource = \"path+from\"\ndigest = \"sha256:{}\"\n",
+        "a".repeat(64)
+    );
+    for _ in 0..50 {
+        let desk = Desk::new();
+        let (installer, options) = (desk.installer(), InstallOptions::default());
+        let (toml, file) = (desk.path("project/skills.toml"), desk.path("project/skills.lock"));
+        std::thread::scope(|scope| {
+            // In the order of a transaction.
+            scope.spawn(|| {
+                fs::write(&toml, "[skills]\npdf = { path = \"from\" }\n").unwrap();
+                fs::write(file.with_extension("new"), &lock).unwrap();
+                fs::rename(file.with_extension("new"), &file).unwrap();
+            });
+            let mut last = false;
+            while !last {
+                last = file.exists();
+                installer.check_request(InstallScope::Project, &options, None).unwrap();
+            }
+        });
+    }
+}

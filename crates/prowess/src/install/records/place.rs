@@ -113,7 +113,9 @@ impl Place {
     /// Reads both files.
     pub(crate) fn read(&self) -> Result<Records, InstallError> {
         let (wanted_file, lock_file) = (self.wanted_file(), self.lock_file());
-        let (wanted_text, lock_text) = (self.record(&wanted_file)?, self.record(&lock_file)?);
+        // The lock first, since it is written last: another process that creates both must not seem to have left out
+        // `skills.toml`.
+        let (lock_text, wanted_text) = (self.record(&lock_file)?, self.record(&wanted_file)?);
         let wanted = wanted_text.as_deref().map(|text| SkillsToml::parse(text, &wanted_file)).transpose()?;
         let lock = lock_text.as_deref().map(|text| SkillsLock::parse(text, &lock_file)).transpose()?;
         Ok(Records {
