@@ -199,13 +199,13 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
             ui.failure(&failure);
             return Ok((outcome, None));
         }
-        if let Some(failure) = built_in(&args.name, &args.places) {
-            ui.failure(&failure);
-            return Ok((outcome, None));
-        }
         let similar = catalog.similar(&args.name).join(", ");
         let here = Path::new(&args.name);
         let is_here = args.places.options().is_empty() && super::skill_file(here).is_some();
+        if let Some(failure) = built_in(&args.name, &args.places).filter(|_| !is_here) {
+            ui.failure(&failure);
+            return Ok((outcome, None));
+        }
         let hint = if is_here {
             let add = super::new::add_command(here);
             format!("a folder of this name is here, where no agent looks; install it for them with: {add}")

@@ -63,7 +63,7 @@ fn a_task_goes_through_the_stages() {
        built in     9  code-review, commit-messages, csv-report, debugging, meeting…
 
     2. In the prompt: the name and description of each
-       about 722 tokens; with all instructions about 4,343
+       about 722 tokens; with all instructions about 4,345
 
     3. Chosen: meeting-minutes
          5.709  meeting-minutes  turn, meeting, notes, minutes
@@ -117,7 +117,7 @@ fn a_task_that_fits_nothing_shows_the_nearest_skills_and_what_to_do_next() {
        built in     9  code-review, commit-messages, csv-report, debugging, meeting…
 
     2. In the prompt: the name and description of each
-       about 722 tokens; with all instructions about 4,343
+       about 722 tokens; with all instructions about 4,345
 
     3. Chosen: none
        no skill has a word of the task that says what it is about

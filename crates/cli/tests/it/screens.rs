@@ -454,7 +454,7 @@ fn a_check_and_a_trial_fit_the_screen() {
        built in             7  code-review, commit-messages, csv-report, debugging,…
 
     2. In the prompt: the name and description of each
-       about 740 tokens; with all instructions about 3,623
+       about 740 tokens; with all instructions about 3,625
 
     3. Chosen: meeting-minutes
          5.255  meeting-minutes  turn, meeting, notes, minutes
@@ -483,7 +483,7 @@ fn a_check_and_a_trial_fit_the_screen() {
        built in             7  code-review, commit-messages, csv-report, debugging, release-notes, using-prowess,…
 
     2. In the prompt: the name and description of each
-       about 740 tokens; with all instructions about 3,623
+       about 740 tokens; with all instructions about 3,625
 
     3. Chosen: meeting-minutes
          5.255  meeting-minutes  turn, meeting, notes, minutes
