@@ -115,6 +115,7 @@ fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Command::Prompt(prompt) => commands::prompt::run(prompt, args.json, ui),
         Command::Cat(cat) => commands::cat::run(cat, args.json, ui),
         Command::Why(why) => commands::why::run(why, args.json, ui),
+        Command::Doctor(doctor) => commands::doctor::run(doctor, args.json, ui),
         Command::Trust(trust) => commands::trust::run(trust, args.json, ui),
         Command::Add(add) => commands::install::add::run(add, args.json, ui),
         Command::Remove(remove) => commands::install::remove(remove, args.json, ui),

@@ -156,9 +156,9 @@ impl Environment {
         std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect()
     }
 
-    /// A program of the user, searched in [`program_folders`](Self::program_folders).
+    /// A program of the user, searched in the absolute folders of PATH.
     #[cfg(feature = "install")]
-    pub(crate) fn program(&self, name: &str) -> Option<PathBuf> {
+    pub fn program(&self, name: &str) -> Option<PathBuf> {
         let name = if cfg!(windows) { format!("{name}.exe") } else { name.to_owned() };
         self.program_folders().into_iter().map(|folder| folder.join(&name)).find(|file| can_run(file))
     }

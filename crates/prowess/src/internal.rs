@@ -7,7 +7,8 @@ pub use prowess_core::internal::*;
 pub use prowess_core::with_methods;
 
 pub use crate::error::{escape_control, plain_cause};
-pub use crate::fs::atomic::{WriteError, make_folder, replace_where};
+pub use crate::fs::atomic::{WriteError, abandoned, make_folder, replace_where, sweep};
+pub use crate::library::caches::{StaleCache, Staleness, stale_caches};
 pub use crate::library::config::keys::{CONFIG_TABLES, ConfigKey, ConfigTable};
 pub use crate::library::config_edit::{
     ConfigChange, ConfigEditError, ConfigFormat, EntryPath, MAX_EDITED_BYTES,

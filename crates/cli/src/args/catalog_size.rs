@@ -2,6 +2,9 @@
 
 use prowess::render::Budget;
 
+/// The usual size of a context window, in tokens.
+const WINDOW: usize = 200_000;
+
 /// How long the catalog in a prompt may be.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CatalogSize {
@@ -10,8 +13,14 @@ pub(crate) struct CatalogSize {
     #[arg(long = "budget", value_name = "N", value_parser = share)]
     share: Option<Share>,
     /// The size of the context window in tokens, for a budget in percent
-    #[arg(long, value_name = "TOKENS", default_value_t = 200_000)]
+    #[arg(long, value_name = "TOKENS", default_value_t = WINDOW)]
     window: usize,
+}
+
+impl Default for CatalogSize {
+    fn default() -> Self {
+        Self { share: None, window: WINDOW }
+    }
 }
 
 impl CatalogSize {

@@ -8,7 +8,7 @@ use super::Args;
 
 /// The groups of commands, in the order of the help.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Use skills", &["try", "list", "search", "why", "show", "cat", "trust"]),
+    ("Use skills", &["try", "list", "search", "why", "doctor", "show", "cat", "trust"]),
     ("Install skills", &["add", "remove", "sync", "verify"]),
     ("Write skills", &["new", "check", "rule", "eval"]),
     (

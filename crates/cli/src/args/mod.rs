@@ -3,6 +3,7 @@
 mod authoring;
 mod catalog_size;
 mod connect;
+mod doctor;
 pub(crate) mod help;
 mod install;
 mod places;
@@ -16,6 +17,7 @@ use clap::{ColorChoice, Parser, Subcommand};
 pub(crate) use authoring::{Check, Eval, Format, New, Part, Rule, Show, Try};
 pub(crate) use catalog_size::CatalogSize;
 pub(crate) use connect::{Connect, ConnectTo, Disconnect};
+pub(crate) use doctor::Doctor;
 pub(crate) use install::{Add, Common, Remove, Sync, Verify};
 pub(crate) use places::{Places, Scan};
 pub(crate) use serve::{HttpAddress, Log, Serve};
@@ -68,6 +70,7 @@ pub(crate) enum Command {
     Cat(Cat),
     Why(Why),
     Trust(Trust),
+    Doctor(Doctor),
     #[command(visible_aliases = ["install"])]
     Add(Add),
     #[command(visible_aliases = ["uninstall", "rm"])]

@@ -39,13 +39,14 @@ impl ClientPrompt {
         let offered = |skill: &Candidate| {
             let mut skill = skill.clone();
             (skill.obstacle, skill.entry.invocation.model) = (None, true);
-            if let Some(when) = skill.entry.client.when_to_use.as_deref().filter(|_| cuts.when_to_use) {
-                skill.entry.description = format!("{} - {when}", skill.entry.description);
+            if let Some(description) = described(&skill.entry, cuts) {
+                skill.entry.description = description;
             }
             Arc::new(skill)
         };
         let mut offered: Vec<Arc<Candidate>> = read.into_iter().map(offered).collect();
-        let fitted = if size.given().is_none() { fitted(&offered, cuts, size) } else { None };
+        let entries: Vec<&Entry> = offered.iter().map(|skill| &skill.entry).collect();
+        let fitted = if size.given().is_none() { fitted(&entries, cuts, size) } else { None };
         offered.truncate(fitted.as_ref().map_or(usize::MAX, |report| report.included));
         Some(Self {
             client,
@@ -149,19 +150,29 @@ impl ClientPrompt {
     }
 }
 
+/// The description of a skill in the prompt of a client, where it is not that of the skill.
+pub(super) fn described(entry: &Entry, cuts: Cuts) -> Option<String> {
+    let when = entry.client.when_to_use.as_deref().filter(|_| cuts.when_to_use)?;
+    Some(format!("{} - {when}", entry.description))
+}
+
 /// What the budget of a client does. Clients write a list, whatever format is asked for here.
-fn fitted(skills: &[Arc<Candidate>], cuts: Cuts, size: &CatalogSize) -> Option<BudgetReport> {
+pub(super) fn fitted(entries: &[&Entry], cuts: Cuts, size: &CatalogSize) -> Option<BudgetReport> {
     let (CatalogLimit::Percent(percent) | CatalogLimit::PercentByUse(percent)) = cuts.catalog else {
         return None;
     };
-    let style = CatalogStyle::new(Shape::Compact).with_max_description(cuts.description);
-    let entries: Vec<&Entry> = skills.iter().map(|skill| &skill.entry).collect();
-    let mut report = render_within(&entries, &style, size.percent(percent), &estimate_tokens).report;
+    let style = listing(cuts);
+    let mut report = render_within(entries, &style, size.percent(percent), &estimate_tokens).report;
     if matches!(cuts.catalog, CatalogLimit::PercentByUse(_)) && !report.omitted.is_empty() {
         report.omitted.clear();
         (report.included, report.shortened) = (report.total, report.total);
     }
     Some(report)
+}
+
+/// The style of the list that a client writes, before its budget.
+pub(super) fn listing(cuts: Cuts) -> CatalogStyle {
+    CatalogStyle::new(Shape::Compact).with_max_description(cuts.description)
 }
 
 /// Whether a client may list a skill that Prowess does not read.

@@ -30,7 +30,12 @@ impl Copy {
         registry: &Registry,
     ) -> Option<Self> {
         let (winner, _) = catalog.all().find(|(other, _)| other.entry.origin.location == *by)?;
-        let both = [skill, winner];
+        Self::between(skill, winner, registry)
+    }
+
+    /// Compares two skills; `None` unless both are files on this machine.
+    pub(super) fn between(skill: &Candidate, other: &Candidate, registry: &Registry) -> Option<Self> {
+        let both = [skill, other];
         // Nothing is fetched to compare it.
         if both.iter().any(|skill| skill.entry.origin.location.path().is_none()) {
             return None;

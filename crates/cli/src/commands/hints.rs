@@ -191,7 +191,7 @@ fn accept_or_restore(changed: &[&Candidate], origins: &Origins, places: &Places)
 }
 
 /// The folder to trust for a skill: the folder of the project, or for a source outside of it that source itself.
-fn folder_to_trust(skill: &Candidate) -> PathBuf {
+pub(super) fn folder_to_trust(skill: &Candidate) -> PathBuf {
     let location = &*skill.entry.origin.location.text();
     let location = Path::new(location);
     let here = env::absolute(Path::new("."));

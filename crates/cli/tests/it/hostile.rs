@@ -192,6 +192,20 @@ fn checks_of_a_hostile_library_end_and_change_nothing_outside() {
 }
 
 #[test]
+fn a_doctor_of_a_hostile_home_ends_and_changes_nothing_outside() {
+    let Some(tree) = Tree::write() else { return };
+    let secret = std::fs::read(tree.path("secret")).unwrap();
+    std::fs::create_dir_all(tree.path("home/.codex")).unwrap();
+    std::os::unix::fs::symlink(tree.path("skills"), tree.path("home/.codex/skills")).unwrap();
+    for args in [&["doctor"][..], &["doctor", "--all"], &["doctor", "--json"], &["doctor", "--fix", "--yes"]]
+    {
+        tree.run(".", args, b"").ends(1);
+    }
+    assert_eq!(std::fs::read(tree.path("secret")).unwrap(), secret);
+    assert!(tree.path("skills/linked-to-secret/SKILL.md").is_symlink());
+}
+
+#[test]
 fn each_hostile_skill_is_shown_explained_and_loaded_or_refused() {
     let Some(tree) = Tree::write() else { return };
     for name in NAMES {
@@ -251,6 +265,8 @@ fn a_hostile_project_reads_nothing_outside_and_starts_nothing() {
         &["eval"],
         &["serve"],
         &["trust", "outsider"],
+        &["doctor", "--client", "claude-code,codex,gemini-cli"],
+        &["doctor", "--fix", "--yes", "--client", "claude-code,codex,gemini-cli"],
     ] {
         tree.run("project", args, b"");
     }

@@ -19,6 +19,7 @@ mod config;
 mod connect;
 mod corpus;
 mod docs;
+mod doctor;
 mod escapes;
 mod eval;
 mod every_command;

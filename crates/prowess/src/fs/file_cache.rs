@@ -4,8 +4,9 @@
 //! the same way. It is one file: a line that names the format, a checksum, then for each file its path, its stamp and
 //! the bytes. A cache that is damaged, of another version or missing counts as empty.
 
+use std::io::Read as _;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::fs::atomic::{self, Durability};
@@ -17,6 +18,9 @@ const FORMAT: &[u8] = b"prowess index 2\n";
 
 /// The largest cache that is read: a hundred thousand skills need about fifty megabytes.
 const MAX_BYTES: usize = 512 << 20;
+
+/// How much of a cache is read for its first path.
+const HEAD_BYTES: u64 = 8 << 10;
 
 /// A file that changed less than this before it was cached may change again without a change of its stamp.
 const UNSETTLED: i64 = 50_000_000;
@@ -30,6 +34,17 @@ pub(crate) fn settled() -> i64 {
 /// Whether a file has been unchanged for long enough that every further change shows in its stamp.
 pub(crate) fn is_settled(stamp: &FileStamp) -> bool {
     stamp.changed < settled()
+}
+
+/// The path with these bytes. Caches are written and read on one machine.
+fn path_of(bytes: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt as _;
+        PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+    }
+    #[cfg(not(unix))]
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// Bytes by the path and state of a file.
@@ -80,6 +95,19 @@ impl FileCache {
     /// Reads a cache; an empty one when there is none.
     pub(crate) fn load(file: &Path) -> Self {
         read::read_small(file, MAX_BYTES).ok().and_then(|bytes| Self::decode(&bytes)).unwrap_or_default()
+    }
+
+    /// The files in a cache, or only the first if that one exists; `None` if the cache is damaged or of another version.
+    pub(crate) fn paths_in(file: &Path) -> Option<Vec<PathBuf>> {
+        let mut head = Vec::new();
+        read::open_regular(file).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+        let mut rest = head.strip_prefix(FORMAT)?.get(8..)?;
+        let first = take_bytes(&mut rest).map(path_of);
+        if let Some(first) = first.filter(|first| first.symlink_metadata().is_ok()) {
+            return Some(vec![first]);
+        }
+        let cache = read::read_small(file, MAX_BYTES).ok().and_then(|bytes| Self::decode(&bytes))?;
+        Some(cache.files.iter().map(|file| path_of(cache.slice(&file.path))).collect())
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {

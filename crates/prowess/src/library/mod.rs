@@ -1,6 +1,7 @@
 //! The skills of a user: the folders of one client or of all, with the configuration and the approvals.
 
 pub(crate) mod builtin;
+pub(crate) mod caches;
 pub mod clients;
 pub mod config;
 pub(crate) mod config_edit;

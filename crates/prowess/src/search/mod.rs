@@ -19,6 +19,11 @@ use crate::fs::file_cache;
 use crate::internal::locked;
 use crate::registry::Registry;
 
+/// The places of the skills in the cache file of an index; `None` if it is damaged or of another version.
+pub(crate) fn places_in(cache: &std::path::Path) -> Option<Vec<Location>> {
+    store::places(cache)
+}
+
 /// A search index over the names, descriptions and bodies of a registry's skills.
 ///
 /// It contains every offered skill, but not the bodies of skills that are not trusted yet. A refresh reads only what

@@ -54,14 +54,8 @@ pub(super) fn save(
 pub(super) fn load(path: &Path) -> Option<Remembered> {
     let mut file = read::open_regular(path).ok()?;
     let size = file.metadata().ok().map(|metadata| metadata.len()).filter(|size| *size <= MAX_BYTES)?;
-    let begin = read(&mut file, FORMAT.len() + 8)?;
-    let mut begin = begin.strip_prefix(FORMAT)?;
-    let count = usize::try_from(number(&mut begin)?).ok().filter(|count| *count <= MAX_BLOCKS)?;
-    let numbers = read(&mut file, 8 * (count + 1))?;
-    let mut numbers = numbers.as_slice();
-    let sizes = (0..count).map(|_| number(&mut numbers)).collect::<Option<Vec<u64>>>()?;
-    let sum = number(&mut numbers)?;
-    let front = (FORMAT.len() + 8 * (count + 2)) as u64;
+    let (sizes, sum) = front(&mut file)?;
+    let front = (FORMAT.len() + 8 * (sizes.len() + 2)) as u64;
     let whole = sizes.iter().try_fold(front, |sum, size| sum.checked_add(*size))?;
     if whole != size {
         return None;
@@ -76,6 +70,27 @@ pub(super) fn load(path: &Path) -> Option<Remembered> {
     let (keys, known) = decode(&skills)?;
     let postings = Postings::from_blocks(&head, blocks.collect())?;
     (postings.len() == known.len() && keys.is_sorted()).then_some((keys, known, postings))
+}
+
+/// The places of the skills in an index; `None` if it is damaged or of another version.
+pub(super) fn places(path: &Path) -> Option<Vec<Location>> {
+    let mut file = read::open_regular(path).ok()?;
+    let whole = file.metadata().ok()?.len();
+    let (sizes, sum) = front(&mut file)?;
+    let size = usize::try_from(*sizes.first().filter(|size| **size <= whole)?).ok()?;
+    let skills = read(&mut file, size).filter(|skills| checksum(skills) == sum)?;
+    Some(decode(&skills)?.1.into_iter().map(|known| known.location).collect())
+}
+
+/// The sizes of the blocks that follow, and the checksum of the first one.
+fn front(file: &mut File) -> Option<(Vec<u64>, u64)> {
+    let begin = read(file, FORMAT.len() + 8)?;
+    let mut begin = begin.strip_prefix(FORMAT)?;
+    let count = usize::try_from(number(&mut begin)?).ok().filter(|count| *count <= MAX_BLOCKS)?;
+    let numbers = read(file, 8 * (count + 1))?;
+    let mut numbers = numbers.as_slice();
+    let sizes = (0..count).map(|_| number(&mut numbers)).collect::<Option<Vec<u64>>>()?;
+    Some((sizes, number(&mut numbers)?))
 }
 
 fn decode(mut rest: &[u8]) -> Option<(Vec<String>, Vec<Known>)> {

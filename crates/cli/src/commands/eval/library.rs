@@ -17,21 +17,18 @@ use super::selectors::{Skill, bm25, selector};
 use crate::Outcome;
 use crate::args::Eval;
 use crate::commands::ranked::described_by;
+use crate::commands::rivals::{RIVAL, rivals};
 use crate::commands::shown;
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
 
 /// How far down the ranking to look for a skill.
 const DEPTH: usize = 50;
-/// How many skills each skill is compared with.
-const COMPARED: usize = 5;
 /// A word says little about a skill if more than one in so many skills has it in its description, and more than these few.
 const COMMON: usize = 5;
 const RARE: usize = 2;
 /// The most words that an author is told to add.
 const MAX_WORDS: usize = 6;
-/// Two skills compete if the description of one finds the other with at least this share of its own score.
-const RIVAL: f32 = 0.5;
 
 /// Queries, each with the key of the skill that carries it.
 type Queries = Vec<(String, Trigger)>;
@@ -43,7 +40,7 @@ pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let top = args.top.get();
     let among: Vec<&Entry> = skills.iter().map(|skill| &skill.entry).collect();
     let overlap =
-        if args.overlap { rivals(&bm25(&skills, args.settings.clone()), &among) } else { Vec::new() };
+        if args.overlap { rivals(&bm25(&skills, args.settings.clone()), &among, RIVAL) } else { Vec::new() };
     let selector = selector(args, &skills)?;
     let options = SelectOptions::default().with_top_k(Some(DEPTH.max(top)));
     let mut asked = Vec::new();
@@ -186,24 +183,4 @@ fn advise(asked: &mut [Asked], index: &Bm25, among: &[&Entry]) {
             found
         };
     }
-}
-
-/// Pairs of skills that compete: the description of one finds the other nearly as well as itself.
-fn rivals(index: &Bm25, among: &[&Entry]) -> Vec<(String, String, f32)> {
-    let mut pairs: BTreeMap<(String, String), f32> = BTreeMap::new();
-    for entry in among {
-        let query = Query::text(entry.description.as_str());
-        let hits = index.select(&query, among, COMPARED + 1).unwrap_or_default();
-        let Some(own) = hits.iter().find(|hit| hit.key == entry.key).map(|hit| hit.score) else { continue };
-        for hit in hits.iter().filter(|hit| hit.key != entry.key && hit.score >= RIVAL * own) {
-            let pair = (entry.key.clone().min(hit.key.clone()), entry.key.clone().max(hit.key.clone()));
-            let share = pairs.entry(pair).or_default();
-            *share = share.max(hit.score / own);
-        }
-    }
-    let mut list: Vec<_> = pairs.into_iter().map(|((one, other), share)| (one, other, share)).collect();
-    list.sort_by(|one, other| {
-        other.2.total_cmp(&one.2).then_with(|| (&one.0, &one.1).cmp(&(&other.0, &other.1)))
-    });
-    list
 }

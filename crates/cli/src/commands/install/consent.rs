@@ -91,7 +91,7 @@ pub(super) fn ask_for_sources(sources: &[SyncSource], yes: bool, ui: &mut Ui) ->
     Err(Failure::new("you did not agree, so nothing was read", "answer y to read it").into())
 }
 
-fn is_yes(answer: &str) -> bool {
+pub(in crate::commands) fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 

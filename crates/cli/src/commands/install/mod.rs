@@ -16,6 +16,7 @@ use prowess::install::{
     InstallError, InstallErrorKind, InstallFolders, InstallLimit, InstallOptions, InstallScope, Installer,
 };
 
+pub(super) use self::consent::is_yes;
 use crate::Outcome;
 use crate::args::{Common, Remove};
 use crate::commands::shown;

@@ -31,7 +31,7 @@ pub(super) fn in_bar(what: Progress<'_>, bar: &Bar, ui: &mut Ui) {
 }
 
 /// Reports the progress of an installer as notes.
-pub(super) fn progress(what: Progress<'_>, ui: &mut Ui) {
+pub(in crate::commands) fn progress(what: Progress<'_>, ui: &mut Ui) {
     match what {
         Progress::Waiting => ui.note("waiting for another process that changes the same skills"),
         Progress::NotStored(note) | Progress::Recovered(note) => ui.note(note),

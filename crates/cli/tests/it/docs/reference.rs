@@ -79,6 +79,30 @@ fn the_page_of_rules_is_current() {
 }
 
 #[test]
+fn the_page_of_troubles_is_current() {
+    let place = Place::with(&[]);
+    let kinds = place.json(&["doctor", "--list", "--json"]);
+    let mut text = generated("Kinds of trouble", "the table of kinds in `prowess doctor`");
+    text.push_str(
+        " [What is wrong](../use/doctor.md) is about the command.\n\nErrors and warnings count for the exit code, \
+         notes do not. The worst are the first.\n\n| kind | level | what is wrong | what it means |\n| --- | --- | --- | \
+         --- |\n",
+    );
+    for kind in kinds["kinds"].as_array().unwrap() {
+        let member = |name: &str| cell(kind[name].as_str().unwrap());
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} |",
+            member("kind"),
+            member("level"),
+            member("title"),
+            member("about")
+        );
+    }
+    compare("troubles.md", &text);
+}
+
+#[test]
 fn the_page_of_commands_is_current() {
     let place = Place::with(&[]);
     let help = |args: &[&str]| {

@@ -18,8 +18,9 @@ use temporary::Temporary;
 pub(crate) use temporary::is_temporary;
 #[cfg(feature = "install")]
 pub(crate) use temporary::unused_name;
+pub use temporary::{abandoned, sweep};
 #[cfg(feature = "install")]
-pub(crate) use temporary::{is_stage, sweep, unused_stage_name};
+pub(crate) use temporary::{is_stage, unused_stage_name};
 
 /// The steps of replacing a file, in order. Tests stop at each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

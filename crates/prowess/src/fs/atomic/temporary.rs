@@ -94,7 +94,20 @@ pub(crate) fn unused_stage_name() -> String {
 }
 
 /// Removes temporary files in a folder whose process was killed.
-pub(crate) fn sweep(folder: &Path) {
+pub fn sweep(folder: &Path) {
+    each_abandoned(folder, remove);
+}
+
+/// The temporary files in a folder whose process was killed.
+pub fn abandoned(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    each_abandoned(folder, |path| found.push(path.to_owned()));
+    found.sort();
+    found
+}
+
+/// Calls a function with each temporary file whose process was killed, while the lock on the file is held.
+fn each_abandoned(folder: &Path, mut call: impl FnMut(&Path)) {
     for entry in fs::read_dir(folder).into_iter().flatten().take(MAX_SWEPT).flatten() {
         if !entry.file_name().to_str().is_some_and(|name| is_unfinished(name, UNFINISHED.1)) {
             continue;
@@ -110,7 +123,7 @@ pub(crate) fn sweep(folder: &Path) {
             && ours(&left)
             && left.try_lock().is_ok()
         {
-            remove(&entry.path());
+            call(&entry.path());
         }
     }
 }

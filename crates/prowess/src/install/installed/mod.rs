@@ -120,7 +120,7 @@ impl Installer {
     }
 
     /// The scopes whose skills are listed. The user's own folder is not a project.
-    pub(super) fn listed_scopes(&self) -> impl Iterator<Item = InstallScope> + use<> {
+    pub fn listed_scopes(&self) -> impl Iterator<Item = InstallScope> + use<> {
         let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let user = self.folders().user.as_deref();
         let own = user.is_some_and(|user| real(user) == real(&self.folders().project));

@@ -15,5 +15,5 @@ pub(crate) use dir::Dir;
 pub(crate) use inside::is_inside;
 pub(crate) use journal::{Accepted, State};
 pub(crate) use moved::unknown_stages;
-pub(crate) use recover::{Recovered, has_leftovers, is_interrupted, recover, sweep_state};
+pub(crate) use recover::{Recovered, has_leftovers, is_interrupted, own_stages, recover, sweep_state};
 pub(crate) use transaction::{Books, Transaction};

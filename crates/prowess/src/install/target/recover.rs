@@ -60,6 +60,11 @@ pub(crate) fn sweep_state(books: &Books) {
     }
 }
 
+/// The staging folders of this place that exist.
+pub(crate) fn own_stages(books: &Books) -> Vec<PathBuf> {
+    Stages::load(&books.journal).map(|stages| stages.present()).unwrap_or_default()
+}
+
 /// Completes or undoes the transaction of a killed process, and removes its leftovers; none when no installation was
 /// interrupted. The caller holds the lock of the place.
 pub(crate) fn recover(books: &Books) -> Result<Option<Recovered>, InstallError> {

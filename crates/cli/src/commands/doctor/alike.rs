@@ -1,0 +1,188 @@
+//! Skills that are too much alike: copies that differ, copies that are not needed, and skills that compete.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use prowess::client::NotListed;
+use prowess::library::clients::Client;
+use prowess::library::views::Sight;
+use prowess::search;
+use prowess::select::{Bm25, Settings, Texts};
+use prowess::{Candidate, Entry, Obstacle};
+
+use super::super::copies::Copy;
+use super::super::hints::command_for;
+use super::super::rivals::rivals;
+use super::super::short_path::ShortPaths;
+use super::installed::removing;
+use super::look::{ListedBy, Look, Opened, folder_of, names};
+use super::trouble::{Kind, Trouble, word};
+
+/// The most pairs of skills whose files are compared.
+const MAX_COMPARED: usize = 200;
+/// The most skills whose descriptions are compared with all others.
+const MAX_RIVALS: usize = 1_000;
+/// The share of its own score with which a description finds a skill that competes with it.
+const RIVAL: f32 = 0.8;
+
+/// All of them.
+pub(super) fn troubles<'o>(
+    look: &Look,
+    opened: &'o Opened,
+    sights: &[(&'static Client, Vec<Sight<'o>>)],
+    listed: &ListedBy<'o>,
+) -> Vec<Trouble> {
+    let mut troubles = copies(look, opened, sights, listed);
+    troubles.extend(competing(opened, listed));
+    troubles
+}
+
+/// Skills of one name in the folders of the clients.
+fn copies<'o>(
+    look: &Look,
+    opened: &'o Opened,
+    sights: &[(&'static Client, Vec<Sight<'o>>)],
+    listed: &ListedBy<'o>,
+) -> Vec<Trouble> {
+    let mut by_key: BTreeMap<&str, Vec<&'o Candidate>> = BTreeMap::new();
+    for sight in sights.iter().flat_map(|(_, sights)| sights) {
+        let is_meant = match &sight.seen {
+            Ok(_) => true,
+            Err(why) => matches!(why.why, NotListed::SameName { .. }),
+        };
+        let skills = by_key.entry(&sight.skill.entry.key).or_default();
+        let place = &sight.skill.entry.origin.location;
+        if is_meant && !skills.iter().any(|other| other.entry.origin.location == *place) {
+            skills.push(sight.skill);
+        }
+    }
+    let registry = opened.views.registry();
+    let mut troubles = Vec::new();
+    let mut compared = 0;
+    for skills in by_key.values_mut().filter(|skills| skills.len() > 1) {
+        // The one that most clients list is what the others are compared with; the first of several counts.
+        skills.sort_by_key(|skill| std::cmp::Reverse(listed.clients(skill).len()));
+        let Some((first, others)) = skills.split_first() else { continue };
+        for skill in others {
+            if is_same_file(first, skill) || is_broken(first) || is_broken(skill) {
+                continue;
+            }
+            compared += 1;
+            if compared > MAX_COMPARED {
+                continue;
+            }
+            let Some(copy) = Copy::between(skill, first, registry) else { continue };
+            troubles.extend(trouble(look, (first, skill), copy, listed));
+        }
+    }
+    if let Some(more @ 1..) = compared.checked_sub(MAX_COMPARED) {
+        let what = format!("{more} more pairs of skills with one name were not compared");
+        let look = Some("prowess list --all --client installed".to_owned());
+        troubles
+            .push(Trouble::new(Kind::CopyDiffers, what).seen_by(look).fixed("remove or rename some first"));
+    }
+    troubles
+}
+
+/// What is wrong about two skills of one name.
+fn trouble(
+    look: &Look,
+    (first, skill): (&Candidate, &Candidate),
+    copy: Copy,
+    listed: &ListedBy<'_>,
+) -> Option<Trouble> {
+    let users = listed.clients(skill);
+    let unused = users.is_empty();
+    if copy.identical && !unused {
+        return None;
+    }
+    let (kept, other) = (folder_of(first)?, folder_of(skill)?);
+    let shown = ShortPaths::new().of(&kept.to_string_lossy());
+    let kind = if copy.identical { Kind::CopyIdentical } else { Kind::CopyDiffers };
+    let said = |skill: &Candidate| match listed.clients(skill) {
+        [] => "no client lists".to_owned(),
+        [one] => format!("{} lists", one.name),
+        several => format!("{} list", names(several)),
+    };
+    let what = format!("{} {}, which {}; this one {}", copy.words_before(), shown, said(first), said(skill));
+    let mut clients: Vec<&'static str> =
+        users.iter().chain(listed.clients(first)).map(|client| client.id).collect();
+    clients.sort_unstable();
+    clients.dedup();
+    let paths = word(kept).zip(word(other));
+    let differences = paths.as_ref().map(|(kept, other)| format!("diff -r {kept} {other}"));
+    let trouble = Trouble::new(kind, what).of_skill(&skill.entry.key).at(other).for_clients(clients);
+    let trouble = trouble.seen_by(differences.filter(|_| !copy.identical));
+    let remove = match look.origins.of(skill) {
+        Some(origin) => removing(origin),
+        None => word(other).map(|other| format!("rm -r {other}")),
+    };
+    Some(match (copy.identical, unused, paths) {
+        (true, ..) => trouble.fixed("remove the copy").fixed_by(remove),
+        (false, true, _) => {
+            trouble.fixed("rename one of the two if you need both; else remove this one").fixed_by(remove)
+        }
+        (false, false, Some((kept, other))) => trouble
+            .fixed(format!("rename one of the two if you need both; else replace this one by {shown}"))
+            .fixed_by(Some(format!("rm -r {other} && cp -RL {kept} {other}"))),
+        (false, false, None) => {
+            trouble.fixed("rename one of the two if you need both; else make them the same")
+        }
+    })
+}
+
+fn is_broken(skill: &Candidate) -> bool {
+    matches!(skill.obstacle, Some(Obstacle::Broken { .. }))
+}
+
+/// Whether two skills are one file, by links or by hard links.
+fn is_same_file(one: &Candidate, other: &Candidate) -> bool {
+    let real = |skill: &Candidate| std::fs::canonicalize(Path::new(skill.entry.origin.location.path()?)).ok();
+    one.stamp == other.stamp && one.stamp != prowess::Stamp::default()
+        || real(one).is_some_and(|path| Some(path) == real(other))
+}
+
+/// Skills that a client lists, whose descriptions find each other.
+fn competing<'o>(opened: &'o Opened, listed: &ListedBy<'o>) -> Vec<Trouble> {
+    let mut skills: BTreeMap<&str, &'o Candidate> = BTreeMap::new();
+    for skill in opened.catalog.iter().filter(|skill| !is_broken(skill) && !listed.clients(skill).is_empty())
+    {
+        skills.entry(&skill.entry.key).or_insert(skill);
+    }
+    let among: Vec<&Entry> = skills.values().map(|skill| &skill.entry).collect();
+    let texts: Vec<Texts<'_>> = among.iter().map(|entry| Texts::of(entry, None)).collect();
+    let keys = among.iter().map(|entry| entry.key.clone()).collect();
+    let index = Bm25::new(keys, search::analyse(&texts, search::threads()), Settings::default());
+    let some = among.get(..MAX_RIVALS.min(among.len())).unwrap_or(&among);
+    let mut troubles = Vec::new();
+    for (one, other, share) in rivals(&index, some, RIVAL) {
+        let (Some(skill), Some(rival)) = (skills.get(one.as_str()), skills.get(other.as_str())) else {
+            continue;
+        };
+        let percent = (share.min(1.0) * 100.0).round();
+        let clients: Vec<&'static str> = listed
+            .clients(skill)
+            .iter()
+            .filter(|client| listed.clients(rival).iter().any(|other| other.id == client.id))
+            .map(|client| client.id)
+            .collect();
+        // Skills that no client has together do not compete.
+        if clients.is_empty() {
+            continue;
+        }
+        let what = format!("a description finds {other} with {percent} % of the score of the skill itself");
+        let seen = word(Path::new(&skill.entry.description))
+            .map(|_| command_for("search", &skill.entry.description, ""));
+        troubles.push(
+            Trouble::new(Kind::SkillsCompete, what)
+                .of_skill(&one)
+                .at(&*skill.entry.origin.location.text())
+                .for_clients(clients)
+                .seen_by(seen)
+                .fixed(format!(
+                    "say in both descriptions when to use {one} and when {other}, or keep one of them"
+                )),
+        );
+    }
+    troubles
+}

@@ -1,0 +1,148 @@
+//! Installed skills: interrupted installations, records that cannot be read, skills that are not as installed, and git.
+
+use prowess::install::{
+    ClientState, InstallError, InstallScope, InstalledOrigin, InstalledSkill, InstalledState, Installer,
+    Leftover, LeftoverKind,
+};
+
+use super::super::hints::command_for;
+use super::super::install::scope_option;
+use super::look::{Look, of_failure};
+use super::trouble::{Kind, Repair, Trouble, word};
+use crate::error::{CommandError, Failure};
+use crate::ui::{clean, count};
+
+/// All of them.
+pub(super) fn troubles(look: &Look) -> Vec<Trouble> {
+    let mut troubles = Vec::new();
+    let mut from_git = false;
+    if let Some(installer) = &look.installer {
+        for scope in installer.listed_scopes() {
+            from_git |= of_scope(installer, scope, &mut troubles);
+        }
+    }
+    if look.environment.program("git").is_none() {
+        let kind = if from_git { Kind::GitNeeded } else { Kind::GitMissing };
+        troubles.push(
+            Trouble::new(kind, "git is in no folder of PATH")
+                .fixed("install git with the package manager of your system, or add its folder to PATH"),
+        );
+    }
+    troubles
+}
+
+/// The troubles of a project or of the user. Returns whether skills are from git repositories.
+fn of_scope(installer: &Installer, scope: InstallScope, troubles: &mut Vec<Trouble>) -> bool {
+    let leftovers = match installer.leftovers(scope) {
+        Ok(leftovers) => leftovers,
+        Err(error) => {
+            troubles.push(unread(error));
+            return false;
+        }
+    };
+    let interrupted = leftovers.iter().any(|left| left.kind == LeftoverKind::Journal);
+    troubles.extend(leftovers.into_iter().map(|left| leftover(left, scope)));
+    if interrupted {
+        // Comparing would complete the installation, and nothing is changed unasked.
+        return false;
+    }
+    let found = installer.verify(scope).and_then(|skills| Ok((skills, installer.not_locked(scope)?)));
+    let (skills, absent) = match found {
+        Ok(found) => found,
+        Err(error) => {
+            troubles.push(unread(error));
+            return false;
+        }
+    };
+    troubles.extend(skills.iter().filter(|skill| !skill.is_clean()).map(differs));
+    let user = scope_option(scope);
+    troubles.extend(absent.into_iter().map(|name| {
+        let what = format!("{} of the {} names it", prowess::install::SKILLS_FILE, scope.word());
+        Trouble::new(Kind::InstalledMissing, what)
+            .of_skill(&name)
+            .fixed_by(Some(format!("prowess sync{user}")))
+    }));
+    skills.iter().any(|skill| skill.locked.commit.is_some())
+}
+
+fn unread(error: InstallError) -> Trouble {
+    let failure = match CommandError::from(error) {
+        CommandError::Failed(failure) | CommandError::OutOfDate(failure) => failure,
+        CommandError::ClosedPipe => Failure::new("the records cannot be read", ""),
+    };
+    of_failure(Kind::RecordsBroken, &failure)
+}
+
+fn leftover(Leftover { path, kind, .. }: Leftover, scope: InstallScope) -> Trouble {
+    let user = scope_option(scope);
+    let remove = |option: &str| word(&path).map(|path| format!("rm {option}{path}"));
+    let verify = Some(format!("prowess verify{user}"));
+    match kind {
+        LeftoverKind::Journal => {
+            let what = format!("skills of the {} are partly old and partly new", scope.word());
+            Trouble::new(Kind::InstallInterrupted, what).at(&path).repaired(Repair::Settle(scope), None)
+        }
+        LeftoverKind::Unfinished => {
+            let what = "it is not needed any more";
+            Trouble::new(Kind::InstallLeftover, what).at(&path).repaired(Repair::Settle(scope), None)
+        }
+        LeftoverKind::SetAside => {
+            let what = "a journal that could be neither completed nor undone";
+            Trouble::new(Kind::InstallLeftover, what)
+                .at(&path)
+                .seen_by(verify)
+                .fixed("compare what is installed with the lock, then remove it")
+                .fixed_by(remove(""))
+        }
+        _ => {
+            let what = "another user is installing, or it came with a copy of the project";
+            Trouble::new(Kind::InstallLeftover, what)
+                .at(&path)
+                .seen_by(verify)
+                .fixed("take what you need from it, then remove it")
+                .fixed_by(remove("-r "))
+        }
+    }
+}
+
+/// The trouble of a skill that is not as it was installed.
+fn differs(skill: &InstalledSkill) -> Trouble {
+    let user = scope_option(skill.scope);
+    let mut parts = Vec::new();
+    match &skill.state {
+        InstalledState::Clean => {}
+        InstalledState::Missing => parts.push("its folder is missing".to_owned()),
+        InstalledState::Edited(files) if files.is_empty() => parts.push("its files changed".to_owned()),
+        InstalledState::Edited(files) => parts.push(format!("{} changed", count(files.len(), "file"))),
+        InstalledState::Replaced(reason) => parts.push(reason.clone()),
+        _ => parts.push("it is not as installed".to_owned()),
+    }
+    for difference in &skill.clients {
+        let what = match difference.state {
+            ClientState::Missing => "is missing",
+            ClientState::Edited(_) => "is an edited copy",
+            _ => "is something else",
+        };
+        parts.push(format!("for {} {} {what}", difference.client, difference.path.display()));
+    }
+    let has_edits = !matches!(skill.state, InstalledState::Clean | InstalledState::Missing)
+        || skill.clients.iter().any(|client| client.state != ClientState::Missing);
+    let trouble = Trouble::new(Kind::InstalledDiffers, parts.join("; "))
+        .of_skill(&skill.name)
+        .at(&skill.path)
+        .seen_by(Some(command_for(&format!("verify{user}"), &skill.name, "")));
+    if has_edits {
+        let trust = command_for("trust", &skill.name, "");
+        trouble
+            .fixed(format!("restore it, which loses the edits; or accept them with: {}", clean(&trust)))
+            .fixed_by(Some(format!("prowess sync --overwrite{user}")))
+    } else {
+        trouble.fixed_by(Some(format!("prowess sync{user}")))
+    }
+}
+
+/// The command that removes an installed skill.
+pub(super) fn removing(origin: &InstalledOrigin) -> Option<String> {
+    let verb = format!("remove{}", scope_option(origin.scope));
+    word(std::path::Path::new(&origin.locked.name)).map(|_| command_for(&verb, &origin.locked.name, ""))
+}

@@ -1,0 +1,176 @@
+//! [`Look`]: everything that the examinations read, opened once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prowess::env::{self, Environment};
+use prowess::install::{Installer, Origins};
+use prowess::library::clients::{self, Client, Root};
+use prowess::library::views::{Reach, Sight, Views};
+use prowess::library::{LibraryError, library_with_session};
+use prowess::{Candidate, Catalog, Location, Registry};
+
+use super::super::{Purpose, clients_named, library_options};
+use super::trouble::{Kind, Trouble};
+use crate::args::Doctor;
+use crate::error::{CommandError, Failure};
+
+/// What was opened. The views are missing if a configuration or the approvals keep every command from finding skills.
+pub(super) struct Look {
+    pub(super) environment: Environment,
+    /// The current folder.
+    pub(super) here: PathBuf,
+    pub(super) clients: Vec<&'static Client>,
+    /// Whether the clients were named.
+    pub(super) named: bool,
+    pub(super) opened: Option<Opened>,
+    pub(super) installer: Option<Installer>,
+    pub(super) origins: Origins,
+    /// What kept something from being opened.
+    pub(super) troubles: Vec<Trouble>,
+}
+
+/// The skills of the clients, and those of all clients together.
+pub(super) struct Opened {
+    pub(super) views: Views,
+    /// Every skill in a folder of the clients.
+    pub(super) catalog: Arc<Catalog>,
+    /// What all clients together find, with the sources of configurations.
+    pub(super) library: Registry,
+    pub(super) all: Arc<Catalog>,
+}
+
+impl Look {
+    /// Opens everything.
+    pub(super) fn open(args: &Doctor) -> Result<Self, CommandError> {
+        let environment = Environment::current();
+        environment.check().map_err(|error| Failure::from(&error))?;
+        let named = !args.clients.is_empty();
+        let clients =
+            if named { clients_named::all(&args.places())? } else { clients::installed(&environment) };
+        let mut troubles = Vec::new();
+        let opened = match Opened::open(args, &clients, &environment) {
+            Ok(opened) => Some(opened),
+            Err(Unopened::Library(error)) => {
+                troubles.push(unopened(&error));
+                None
+            }
+            Err(Unopened::Failed(failure)) => return Err(failure.into()),
+        };
+        // The user's own configuration was reported already.
+        let installer = super::super::install::here().ok();
+        let origins = installer.as_ref().map(Installer::origins).unwrap_or_default();
+        let here = env::absolute(Path::new("."));
+        Ok(Self { environment, here, clients, named, opened, installer, origins, troubles })
+    }
+
+    /// The folders of the clients, each once.
+    pub(super) fn roots(&self) -> Vec<Root> {
+        let mut roots: BTreeMap<PathBuf, Root> = BTreeMap::new();
+        for client in &self.clients {
+            for root in client.roots(&self.here, &self.environment) {
+                match roots.get_mut(&root.path) {
+                    Some(known) => known.readers.extend(root.readers),
+                    None => drop(roots.insert(root.path.clone(), root)),
+                }
+            }
+        }
+        roots.into_values().collect()
+    }
+}
+
+enum Unopened {
+    Library(LibraryError),
+    Failed(Failure),
+}
+
+impl Opened {
+    fn open(args: &Doctor, clients: &[&'static Client], environment: &Environment) -> Result<Self, Unopened> {
+        let places = args.places();
+        let options = library_options(&places, Purpose::Look);
+        let here = Path::new(".");
+        let views = Views::open(here, environment, &options, clients, Reach::Everywhere)
+            .map_err(Unopened::Library)?;
+        let failed = |error: &dyn std::fmt::Display| {
+            Unopened::Failed(Failure::new(error.to_string(), "check the folders of the clients"))
+        };
+        views.refresh().map_err(|error| failed(&error))?;
+        let (library, _) = library_with_session(here, environment, &options).map_err(Unopened::Library)?;
+        // No site and no server is asked.
+        library.refresh_local().map_err(|error| failed(&error))?;
+        let (catalog, all) = (views.registry().catalog(), library.catalog());
+        Ok(Self { views, catalog, library, all })
+    }
+
+    /// What each client makes of the skills in its folders.
+    pub(super) fn sights(&self) -> Vec<(&'static Client, Vec<Sight<'_>>)> {
+        self.views.clients().map(|client| (client, self.views.of(client, &self.catalog))).collect()
+    }
+}
+
+/// The clients that list each skill, by the place of the skill.
+pub(super) struct ListedBy<'l> {
+    by_place: BTreeMap<&'l Location, Vec<&'static Client>>,
+}
+
+impl<'l> ListedBy<'l> {
+    pub(super) fn of(sights: &[(&'static Client, Vec<Sight<'l>>)]) -> Self {
+        let mut by_place: BTreeMap<&Location, Vec<&'static Client>> = BTreeMap::new();
+        for (client, sights) in sights {
+            for sight in sights.iter().filter(|sight| sight.seen.is_ok()) {
+                by_place.entry(&sight.skill.entry.origin.location).or_default().push(client);
+            }
+        }
+        Self { by_place }
+    }
+
+    /// The clients that list a skill.
+    pub(super) fn clients(&self, skill: &Candidate) -> &[&'static Client] {
+        self.at(&skill.entry.origin.location)
+    }
+
+    pub(super) fn at(&self, place: &Location) -> &[&'static Client] {
+        self.by_place.get(place).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The skills that a client lists, by their real files.
+    pub(super) fn real_files(&self) -> BTreeSet<PathBuf> {
+        let paths = self.by_place.keys().filter_map(|place| place.path());
+        paths.filter_map(|path| std::fs::canonicalize(path).ok()).collect()
+    }
+}
+
+/// The names of clients, in a sentence.
+pub(super) fn names(clients: &[&'static Client]) -> String {
+    clients.iter().map(|client| client.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The folder of a skill on this machine.
+pub(super) fn folder_of(skill: &Candidate) -> Option<&Path> {
+    Path::new(skill.entry.origin.location.path()?).parent()
+}
+
+/// The trouble of what keeps every command from finding skills.
+fn unopened(error: &LibraryError) -> Trouble {
+    match error {
+        LibraryError::Config(error) => of_failure(Kind::ConfigBroken, &Failure::from(error)),
+        LibraryError::Approvals(error) => of_failure(Kind::ApprovalsBroken, &Failure::from(error)),
+        other => Trouble::new(Kind::ConfigBroken, other.to_string()).fixed(other.hint()),
+    }
+}
+
+/// The trouble of something that could not be done.
+pub(super) fn of_failure(kind: Kind, failure: &Failure) -> Trouble {
+    let mut trouble = Trouble::new(kind, failure.sentence());
+    trouble.at.clone_from(&failure.path);
+    let hint = failure.hints.join("; ");
+    // A hint that ends with a command is one.
+    match hint
+        .rsplit_once(": ")
+        .filter(|(_, command)| command.starts_with("prowess ") && !command.contains(';'))
+    {
+        Some((words, command)) => trouble.fixed(words).fixed_by(Some(command.to_owned())),
+        None => trouble.fixed(hint),
+    }
+}

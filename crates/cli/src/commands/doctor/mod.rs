@@ -1,0 +1,180 @@
+//! `prowess doctor`: what each client on this machine sees, what is wrong, and how to fix it.
+
+mod alike;
+mod clients;
+mod installed;
+mod leftovers;
+mod look;
+mod moves;
+mod page;
+mod repair;
+mod settings;
+mod trouble;
+mod unlisted;
+
+use std::fmt::Write as _;
+use std::mem::ManuallyDrop;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use self::clients::Patient;
+use self::look::{ListedBy, Look};
+use self::trouble::{Kind, Level, Trouble};
+use crate::Outcome;
+use crate::args::Doctor;
+use crate::error::CommandError;
+use crate::report::json::VERSION;
+use crate::ui::{Cell, Column, STRONG, Table, Ui, clean};
+
+/// What an examination found.
+struct Examined {
+    clients: Vec<Patient>,
+    /// The worst first.
+    troubles: Vec<Trouble>,
+    /// Whether no agent was found on this machine.
+    no_clients: bool,
+    /// Whether no skill was found at all.
+    no_skills: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Doctor, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    if args.list {
+        return list(json, ui);
+    }
+    let mut examined = examine(args)?;
+    let mut fixed = Vec::new();
+    let mut incomplete = false;
+    let repairs = if args.fix { repair::repairs(&examined.troubles) } else { Vec::new() };
+    if !repairs.is_empty() {
+        repair::consent(&repairs, args.yes, ui)?;
+        for repair in &repairs {
+            match repair.apply(ui) {
+                Ok(done) => fixed.push(done),
+                Err(CommandError::Failed(failure) | CommandError::OutOfDate(failure)) => {
+                    incomplete = true;
+                    ui.failure(&failure);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        examined = examine(args)?;
+    }
+    let is_wrong = examined.troubles.iter().any(|trouble| trouble.level != Level::Note);
+    if json {
+        ui.json_of(&Report::of(&examined, &fixed))?;
+    } else {
+        let mut text = String::new();
+        for done in &fixed {
+            let _ = writeln!(text, "{}", clean(done));
+        }
+        if args.fix && repairs.is_empty() {
+            text.push_str("nothing that can be fixed without you\n");
+        }
+        text.push_str(if text.is_empty() { "" } else { "\n" });
+        text.push_str(&page::page(&examined, args.all, ui.columns()));
+        ui.print(&text)?;
+    }
+    Ok(match (incomplete, is_wrong) {
+        (true, _) => Outcome::Incomplete,
+        (_, true) => Outcome::Problems,
+        _ => Outcome::Fine,
+    })
+}
+
+/// Looks at everything, and changes nothing.
+fn examine(args: &Doctor) -> Result<Examined, CommandError> {
+    // The process ends soon, and freeing every skill would take as long as finding it.
+    let mut look = ManuallyDrop::new(Look::open(args)?);
+    let mut troubles = std::mem::take(&mut look.troubles);
+    troubles.extend(installed::troubles(&look));
+    troubles.extend(leftovers::troubles(&look));
+    let mut patients = Vec::new();
+    let mut no_skills = false;
+    if let Some(opened) = &look.opened {
+        no_skills = opened.catalog.is_empty() && opened.all.is_empty();
+        let sights = opened.sights();
+        let listed = ListedBy::of(&sights);
+        for (client, sights) in &sights {
+            let (patient, trouble) = clients::examine(&look, client, sights);
+            patients.push(patient);
+            troubles.extend(trouble);
+        }
+        troubles.extend(settings::troubles(&look, opened));
+        troubles.extend(unlisted::troubles(&look, opened, &sights, &listed));
+        troubles.extend(alike::troubles(&look, opened, &sights, &listed));
+    }
+    troubles.sort_by(|one, other| one.order().cmp(&other.order()));
+    Ok(Examined { clients: patients, troubles, no_clients: look.clients.is_empty(), no_skills })
+}
+
+/// Lists the kinds of trouble.
+fn list(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    if json {
+        let kinds: Vec<Value> = Kind::ALL
+            .iter()
+            .map(|kind| {
+                json!({"kind": kind.code(), "level": kind.level(), "title": kind.title(), "about": kind.about()})
+            })
+            .collect();
+        ui.json(&json!({"version": VERSION, "kinds": kinds}))?;
+        return Ok(Outcome::Fine);
+    }
+    let mut text = String::new();
+    match ui.columns() {
+        Some(columns) => {
+            let mut table = Table::new(vec![Column::text(""), Column::text(""), Column::text("")]);
+            for kind in Kind::ALL {
+                let (code, level) = (Cell::strong(kind.code()), Cell::new(kind.level().word()));
+                table.row(vec![code, level, Cell::new(kind.title())]);
+            }
+            text.push_str(&table.screen(columns));
+        }
+        None => {
+            for kind in Kind::ALL {
+                let (code, level) = (kind.code(), kind.level().word());
+                let _ = writeln!(text, "{STRONG}{code}{STRONG:#}  {level}  {}", kind.title());
+            }
+        }
+    }
+    ui.print(&text)?;
+    Ok(Outcome::Fine)
+}
+
+#[derive(Serialize)]
+struct Report<'r> {
+    version: u32,
+    clients: &'r [Patient],
+    troubles: &'r [Trouble],
+    /// What `--fix` did.
+    fixed: &'r [String],
+    summary: Summary,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    errors: usize,
+    warnings: usize,
+    notes: usize,
+    /// How many troubles `--fix` fixes.
+    safe: usize,
+}
+
+impl<'r> Report<'r> {
+    fn of(examined: &'r Examined, fixed: &'r [String]) -> Self {
+        let number = |level| examined.troubles.iter().filter(|trouble| trouble.level == level).count();
+        Self {
+            version: VERSION,
+            clients: &examined.clients,
+            troubles: &examined.troubles,
+            fixed,
+            summary: Summary {
+                errors: number(Level::Error),
+                warnings: number(Level::Warning),
+                notes: number(Level::Note),
+                safe: examined.troubles.iter().filter(|trouble| trouble.fix.safe).count(),
+            },
+        }
+    }
+}

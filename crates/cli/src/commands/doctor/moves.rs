@@ -1,0 +1,84 @@
+//! Commands that put a skill where clients find it: by moving, renaming, copying or linking it.
+
+use std::path::{Path, PathBuf};
+
+use prowess::client::{Fact, Facts};
+use prowess::library::clients::{self, Client};
+use prowess::{Candidate, Scope};
+
+use super::look::{Look, folder_of};
+use super::trouble::word;
+
+/// The facts about a place that a command changes.
+const PLACES: Facts = Facts::of(&[
+    Fact::RootFile,
+    Fact::OtherFileName,
+    Fact::NameNotFolder,
+    Fact::LinkedFolder,
+    Fact::LinkedFile,
+]);
+
+/// The command that puts a skill where clients find it. `too_deep` says that its folder is too far down. `None` if more
+/// than its place is wrong, or if something is in the way.
+pub(super) fn placing(skill: &Candidate, facts: Facts, too_deep: bool) -> Option<String> {
+    if !facts.without(PLACES).is_empty() {
+        return None;
+    }
+    let file = PathBuf::from(skill.entry.origin.location.path()?);
+    let folder = folder_of(skill)?;
+    let mut wrong = facts.iter();
+    match (wrong.next(), wrong.next(), too_deep) {
+        (None, None, true) => moved(folder, &Path::new(&*skill.source).join(folder.file_name()?)),
+        (Some(Fact::RootFile), None, false) => {
+            let own = free(folder.join(plain(&skill.entry.name)?))?;
+            let (file, own) = (word(&file)?, word(&own)?);
+            Some(format!("mkdir {own} && mv {file} {own}"))
+        }
+        (Some(Fact::OtherFileName), None, false) => moved(&file, &folder.join("SKILL.md")),
+        (Some(Fact::NameNotFolder), None, false) => {
+            moved(folder, &folder.parent()?.join(plain(&skill.entry.name)?))
+        }
+        (Some(Fact::LinkedFolder), None, false) if folder.is_symlink() => copied(folder, "-RL"),
+        (Some(Fact::LinkedFile), None, false) if file.is_symlink() => copied(&file, "-L"),
+        _ => None,
+    }
+}
+
+/// The command that links a skill into a folder of a client here, for one that no client reads.
+pub(super) fn linking(skill: &Candidate, look: &Look) -> Option<(&'static Client, String)> {
+    let folder = folder_of(skill)?;
+    look.clients.iter().find_map(|client| {
+        let root = match skill.entry.origin.scope {
+            Scope::Project => clients::project(&look.here).join(client.project.first()?),
+            _ => look.environment.expand(client.user.first()?)?,
+        };
+        let follows = !client.reads().refuses.has(Fact::LinkedFolder);
+        let link = free(root.join(folder.file_name()?))?;
+        let (root, folder, link) = (word(&root)?, word(folder)?, word(&link)?);
+        let put = if follows { "ln -s" } else { "cp -R" };
+        Some((*client, format!("mkdir -p {root} && {put} {folder} {link}")))
+    })
+}
+
+fn moved(from: &Path, to: &Path) -> Option<String> {
+    let to = free(to.to_owned())?;
+    Some(format!("mv {} {}", word(from)?, word(&to)?))
+}
+
+/// Replaces a link by a copy of its target.
+fn copied(link: &Path, option: &str) -> Option<String> {
+    let copy = free(link.with_file_name(format!("{}.copy", link.file_name()?.to_str()?)))?;
+    let (link, copy) = (word(link)?, word(&copy)?);
+    Some(format!("cp {option} {link} {copy} && rm {link} && mv {copy} {link}"))
+}
+
+/// A path at which there is nothing.
+fn free(path: PathBuf) -> Option<PathBuf> {
+    path.symlink_metadata().is_err().then_some(path)
+}
+
+/// A name that is one plain part of a path.
+fn plain(name: &str) -> Option<&str> {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    (!name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain)).then_some(name)
+}

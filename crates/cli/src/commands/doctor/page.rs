@@ -1,0 +1,206 @@
+//! The page of `prowess doctor`: the clients as a table and the troubles by kind on a terminal, else lines.
+
+use std::fmt::Write as _;
+
+use super::super::short_path::ShortPaths;
+use super::Examined;
+use super::clients::Patient;
+use super::trouble::{Fix, Kind, Level, Trouble};
+use crate::ui::{Cell, Column, FAINT, HINT, STRONG, Table, clean, count, wrap};
+
+/// How many troubles of one kind are shown.
+const SHOWN: usize = 5;
+
+/// The page, for a screen with this many columns, or as lines.
+pub(super) fn page(examined: &Examined, all: bool, columns: Option<usize>) -> String {
+    let mut text = String::new();
+    let shown = if all { usize::MAX } else { SHOWN };
+    match columns {
+        Some(columns) => screen(examined, shown, columns, &mut text),
+        None => lines(examined, shown, &mut text),
+    }
+    totals(examined, &mut text);
+    text
+}
+
+/// The troubles of each kind that has any.
+fn by_kind(troubles: &[Trouble]) -> impl Iterator<Item = (Kind, &[Trouble])> {
+    let groups = troubles.chunk_by(|one, other| one.kind == other.kind);
+    groups.filter_map(|group| Some((group.first()?.kind, group)))
+}
+
+fn more(hidden: usize) -> String {
+    format!("and {hidden} more: prowess doctor --all")
+}
+
+fn screen(examined: &Examined, shown: usize, columns: usize, text: &mut String) {
+    if !examined.clients.is_empty() {
+        let titles =
+            [Column::text("client"), Column::number("skills"), Column::number("tokens"), Column::text("")];
+        let mut table = Table::new(titles.to_vec());
+        for patient in &examined.clients {
+            let numbers = [patient.skills, patient.tokens].map(|number| Cell::new(&number.to_string()));
+            let [skills, tokens] = numbers;
+            table.row(vec![Cell::strong(patient.name), skills, tokens, Cell::faint(&remarks(patient))]);
+        }
+        text.push_str(&table.screen(columns));
+        text.push('\n');
+    }
+    let paths = ShortPaths::new();
+    for (kind, troubles) in by_kind(&examined.troubles) {
+        let title = format!("{}: {}", kind.code(), kind.title());
+        let _ = write!(text, "{STRONG}{}{STRONG:#} ", kind.level().word());
+        text.push_str(&wrap(&title, columns.saturating_sub(kind.level().word().len() + 1), ""));
+        let fixes: Vec<&Fix> = troubles.iter().take(shown).map(|trouble| &trouble.fix).collect();
+        // What is the same for all is shown once.
+        let all = |same: fn(&Fix, &Fix) -> bool| {
+            fixes.len() > 1 && fixes.windows(2).all(|two| matches!(two, [a, b] if same(a, b)))
+        };
+        let common = Common {
+            words: all(|one, other| one.what == other.what),
+            commands: all(|one, other| one.commands == other.commands),
+        };
+        for trouble in troubles.iter().take(shown) {
+            entry(trouble, common, &paths, columns, text);
+        }
+        if let Some(hidden @ 1..) = troubles.len().checked_sub(shown) {
+            let _ = writeln!(text, "  {}", more(hidden));
+        }
+        if let Some(fix) = fixes.first() {
+            let theirs = Common { words: !common.words, commands: !common.commands };
+            fix_lines(fix, theirs, "  ", columns, text);
+        }
+        text.push('\n');
+    }
+}
+
+/// What all troubles of a kind have in common, and what is not shown with each.
+#[derive(Clone, Copy)]
+struct Common {
+    words: bool,
+    commands: bool,
+}
+
+fn entry(trouble: &Trouble, common: Common, paths: &ShortPaths, columns: usize, text: &mut String) {
+    let place = trouble.at.as_ref().map(|at| paths.of(at)).unwrap_or_default();
+    let width = columns.saturating_sub(4);
+    let indent = match (&trouble.skill, place.is_empty()) {
+        (None, true) => "  ",
+        (skill, _) => {
+            let mut head = Table::new(vec![Column::text("")]);
+            let skill = skill.as_deref().unwrap_or_default();
+            let gap = if skill.is_empty() || place.is_empty() { "" } else { "  " };
+            head.row(vec![Cell::strong(skill).and(FAINT, &format!("{gap}{place}"))]);
+            for line in head.screen(columns.saturating_sub(2)).lines() {
+                let _ = writeln!(text, "  {line}");
+            }
+            "    "
+        }
+    };
+    text.push_str(&wrap(&clean(&trouble.what), width, indent));
+    if let Some(look) = &trouble.look {
+        let _ = writeln!(text, "{indent}{FAINT}see: {}{FAINT:#}", clean(look));
+    }
+    fix_lines(&trouble.fix, common, indent, columns, text);
+}
+
+/// A fix in lines, without what is shown elsewhere. A command is never broken, so that it can be copied.
+fn fix_lines(fix: &Fix, elsewhere: Common, indent: &str, columns: usize, text: &mut String) {
+    if let Some(what) = fix.what.as_ref().filter(|_| !elsewhere.words) {
+        text.push_str(&wrap(&clean(what), columns.saturating_sub(4), indent));
+    }
+    for command in fix.commands.iter().filter(|_| !elsewhere.commands) {
+        let _ = writeln!(text, "{indent}{HINT}fix{HINT:#}: {}", clean(command));
+    }
+}
+
+/// What is special about a client.
+fn remarks(patient: &Patient) -> String {
+    let mut remarks = Vec::new();
+    if let Some(budget) = patient.budget {
+        let over = if patient.tokens > budget { "over" } else { "within" };
+        remarks.push(format!("{over} its {budget} tokens"));
+    }
+    if patient.left_out > 0 {
+        remarks.push(format!("{} left out", patient.left_out));
+    }
+    if patient.shortened > 0 {
+        remarks.push(format!("{} shortened", patient.shortened));
+    }
+    match patient.skills - patient.offered {
+        0 => {}
+        hidden => remarks.push(format!("{hidden} not for its model")),
+    }
+    if patient.folders.is_empty() {
+        remarks.push("none of its folders is there".to_owned());
+    }
+    if !patient.verified {
+        remarks.push("folders only, not verified".to_owned());
+    }
+    remarks.join(", ")
+}
+
+fn lines(examined: &Examined, shown: usize, text: &mut String) {
+    for patient in &examined.clients {
+        let remarks = remarks(patient);
+        let remarks = if remarks.is_empty() { remarks } else { format!(", {remarks}") };
+        let (skills, tokens) = (count(patient.skills, "skill"), count(patient.tokens, "token"));
+        let _ = writeln!(text, "{STRONG}{}{STRONG:#}  {skills}, about {tokens}{remarks}", patient.client);
+    }
+    for (kind, troubles) in by_kind(&examined.troubles) {
+        for trouble in troubles.iter().take(shown) {
+            let place: Vec<&str> =
+                [&trouble.skill, &trouble.at].into_iter().flatten().map(|at| &**at).collect();
+            let mut line = format!("{}: {}", kind.level().word(), kind.code());
+            for part in place.into_iter().chain([&*trouble.what]) {
+                let _ = write!(line, ": {}", clean(part));
+            }
+            if let Some(look) = &trouble.look {
+                let _ = write!(line, "; see: {}", clean(look));
+            }
+            let words = trouble.fix.what.iter().filter(|_| trouble.fix.commands.is_empty());
+            for fix in words.chain(&trouble.fix.commands) {
+                let _ = write!(line, "; fix: {}", clean(fix));
+            }
+            let _ = writeln!(text, "{line}");
+        }
+        if let Some(hidden @ 1..) = troubles.len().checked_sub(shown) {
+            let _ = writeln!(text, "{}: {}: {}", kind.level().word(), kind.code(), more(hidden));
+        }
+    }
+}
+
+fn totals(examined: &Examined, text: &mut String) {
+    let number = |level| examined.troubles.iter().filter(|trouble| trouble.level == level).count();
+    let levels = [Level::Error, Level::Warning, Level::Note];
+    let words: Vec<String> = levels
+        .into_iter()
+        .filter(|level| number(*level) > 0)
+        .map(|level| count(number(level), level.word()))
+        .collect();
+    let _ = match words.as_slice() {
+        [] => writeln!(text, "nothing is wrong"),
+        words => writeln!(text, "{}", words.join(", ")),
+    };
+    let safe = examined.troubles.iter().filter(|trouble| trouble.fix.safe).count();
+    if safe > 0 {
+        let these = if safe == 1 { "1 of them is" } else { &format!("{safe} of them are") };
+        let _ = writeln!(text, "{these} fixed by: prowess doctor --fix");
+    }
+    if examined.no_clients {
+        text.push_str(NO_CLIENTS);
+    } else if examined.no_skills && examined.troubles.is_empty() {
+        text.push_str(NO_SKILLS);
+    }
+}
+
+/// What to do where no agent is.
+const NO_CLIENTS: &str = "no agent was found here: none of the folders that agents make in your home is there\n\
+    \x20 if you use one, name it:  prowess doctor --client claude-code\n\
+    \x20 install skills:           prowess add SOURCE --user\n\
+    \x20 write one:                prowess new NAME\n";
+
+/// What to do where no skill is.
+const NO_SKILLS: &str = "no skills here\n\
+    \x20 install skills:  prowess add SOURCE --user\n\
+    \x20 write one:       prowess new NAME\n";

@@ -1,0 +1,144 @@
+//! What `--fix` changes: only what loses nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use prowess::client::{Fact, Facts};
+use prowess::env::Environment;
+use prowess::internal::{replace_where, sweep};
+use prowess::library::config::ConfigLimits;
+use prowess::registry::trust::Approvals;
+use prowess::{Candidate, Config, Document, FixMode, Preset, Profile, SkillFile, fix};
+
+use super::super::fixable::Fixable;
+use super::super::{install, read_skill, shown};
+use super::trouble::Repair;
+use crate::error::{CommandError, Failure};
+use crate::ui::{Ui, count};
+
+/// What the safe fixes of `check` make of a SKILL.md.
+pub(super) struct SafeFix {
+    before: Vec<u8>,
+    size: u64,
+    fixes: usize,
+    /// The document afterwards.
+    pub(super) document: Document,
+}
+
+impl SafeFix {
+    /// The facts about the skill afterwards, as far as they are about its text.
+    pub(super) fn facts(&self, skill: &Candidate) -> Facts {
+        let Some(entry) = self.document.skill(&skill.entry.origin) else { return Facts::of(Fact::ALL) };
+        let blank = skill.sighting.unwrap_or_default().facts.has(Fact::BlankBody);
+        Facts::of_document(&self.document, &entry, self.size, blank)
+    }
+}
+
+/// What the safe fixes of `check` make of a SKILL.md; `None` if they change nothing, or must not.
+pub(super) fn safe_fix(file: &Path) -> Option<SafeFix> {
+    let skill = SkillFile { path: file.to_owned() };
+    let head = read_skill(file).ok().filter(prowess::fs::read::Head::is_whole)?;
+    let document = head.document();
+    let fixed = fix(&document, None, &skill.origin(), &profile(file)?, FixMode::Safe);
+    let size = fixed.document.raw().len() as u64;
+    let changed = fixed.document.raw() != document.raw();
+    changed.then(|| SafeFix {
+        before: head.bytes,
+        size,
+        fixes: fixed.applied.len(),
+        document: fixed.document,
+    })
+}
+
+/// The profile by which `check` judges a file; `None` if its configuration ignores the file or cannot be used.
+fn profile(file: &Path) -> Option<Profile> {
+    let Some(found) = file.parent().and_then(|folder| Config::find(folder).file) else {
+        return Some(Profile::new(Preset::Spec));
+    };
+    let approvals = Approvals::file(&Environment::current()).and_then(|file| Approvals::load(&file).ok());
+    let config =
+        Config::read_of_project(&found, ConfigLimits::default(), &approvals.unwrap_or_default()).ok()?;
+    (!config.ignores(file)).then(|| config.profile(file, None))
+}
+
+impl Repair {
+    /// What it does, in words.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Settle(scope) => format!(
+                "complete the interrupted installation of the {}, or undo it, and remove what is no longer needed of it",
+                scope.word()
+            ),
+            Self::Sweep(folder) => format!("remove unfinished files in {}", shown(folder)),
+            Self::Remove(file) => format!("remove the stale cache {}", shown(file)),
+            Self::Check(file) => format!("apply the safe fixes of check to {}", shown(file)),
+        }
+    }
+
+    /// Does it, and says what was done.
+    pub(super) fn apply(&self, ui: &mut Ui) -> Result<String, CommandError> {
+        match self {
+            Self::Settle(scope) => {
+                install::here()?.settle(*scope, &mut |what| install::report::progress(what, ui))?;
+                Ok(format!("completed or undid the interrupted installation of the {}", scope.word()))
+            }
+            Self::Sweep(folder) => {
+                sweep(folder);
+                Ok(format!("removed unfinished files in {}", shown(folder)))
+            }
+            Self::Remove(file) => {
+                let failed = |error: std::io::Error| {
+                    let hint = "check that you may write to the folder";
+                    Failure::new(format!("could not remove: {}", shown(file)), hint)
+                        .with_cause(prowess::internal::plain_cause(&error.to_string()))
+                };
+                match remove(file) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error).into()),
+                    _ => Ok(format!("removed the stale cache {}", shown(file))),
+                }
+            }
+            Self::Check(file) => {
+                let Some(fix) = safe_fix(file) else {
+                    return Ok(format!("nothing to fix in {}", shown(file)));
+                };
+                let fixable = Fixable::of(&[PathBuf::from(file)], &Environment::current());
+                let may = |target: &Path| fixable.allows(target);
+                replace_where(file, &fix.before, fix.document.raw(), may)
+                    .map_err(|error| Failure::from(&error))?;
+                let word = if fix.fixes == 1 { "fix" } else { "fixes" };
+                Ok(format!("applied {} safe {word} to {}", fix.fixes, shown(file)))
+            }
+        }
+    }
+}
+
+fn remove(path: &Path) -> std::io::Result<()> {
+    if path.symlink_metadata()?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+}
+
+/// The repairs of all troubles, each once.
+pub(super) fn repairs(troubles: &[super::trouble::Trouble]) -> Vec<Repair> {
+    let mut repairs: Vec<Repair> = troubles.iter().filter_map(|trouble| trouble.fix.repair.clone()).collect();
+    repairs.sort();
+    repairs.dedup();
+    repairs
+}
+
+/// Shows the repairs and asks; an error if they are not accepted.
+pub(super) fn consent(repairs: &[Repair], yes: bool, ui: &mut Ui) -> Result<(), CommandError> {
+    for repair in repairs {
+        ui.note(&repair.words());
+    }
+    if yes {
+        return Ok(());
+    }
+    if !ui.can_ask() {
+        let error = "there is no terminal to ask for your consent, so nothing was changed";
+        return Err(Failure::new(error, "accept these fixes with: prowess doctor --fix --yes").into());
+    }
+    let answer = ui.ask(&format!("Apply {}? [y/N]", count(repairs.len(), "change")))?;
+    if install::is_yes(&answer) {
+        return Ok(());
+    }
+    Err(Failure::new("you did not agree, so nothing was changed", "answer y to apply the fixes").into())
+}

@@ -1,0 +1,143 @@
+//! Configuration that is broken or ignored, sources that cannot be read, and skills that are not trusted.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use prowess::library::clients;
+use prowess::library::config::{ConfigLimits, FILE_NAME, SessionConfig};
+use prowess::registry::trust::Approvals;
+use prowess::{Candidate, Config, Obstacle, Registry, SourceError, SourceErrorKind};
+
+use super::super::hints::{command_for, folder_to_trust, trust_command};
+use super::super::unread::failure;
+use super::look::{Look, Opened, of_failure};
+use super::trouble::{Kind, Trouble, word};
+use crate::ui::count;
+
+/// The most names of skills in one sentence.
+const MAX_NAMES: usize = 5;
+
+/// All of them.
+pub(super) fn troubles(look: &Look, opened: &Opened) -> Vec<Trouble> {
+    let mut troubles: Vec<Trouble> = Vec::new();
+    let registries = [opened.views.registry(), &opened.library];
+    for registry in registries.into_iter().take(if look.named { 1 } else { 2 }) {
+        for problem in registry.problems() {
+            let trouble = unread(&problem, registry, look);
+            if !troubles.iter().any(|other| other.what == trouble.what && other.at == trouble.at) {
+                troubles.push(trouble);
+            }
+        }
+    }
+    troubles.extend(ignored_settings(look));
+    troubles.extend(untrusted(look, opened));
+    troubles
+}
+
+/// The trouble of something that was not read.
+fn unread(problem: &SourceError, registry: &Registry, look: &Look) -> Trouble {
+    use SourceErrorKind as Kinds;
+    let kind = match &problem.kind {
+        Kinds::Config(_) => Kind::ConfigBroken,
+        Kinds::OtherOwner
+        | Kinds::SiteOfProject
+        | Kinds::ServerOfProject
+        | Kinds::OutsideProject
+        | Kinds::Entry { .. }
+        | Kinds::SameLabel => Kind::ConfigIgnored,
+        _ => Kind::SourceUnread,
+    };
+    let trouble = of_failure(kind, &failure(problem, registry));
+    if !matches!(problem.kind, Kinds::OtherOwner) {
+        return trouble;
+    }
+    let file = PathBuf::from(&*problem.at.text());
+    let own = look.here.join(FILE_NAME);
+    // The search for a configuration ends at the first that counts.
+    let (words, command) = if file == own {
+        ("remove it, or have its owner do so", word(&file).map(|file| format!("rm {file}")))
+    } else {
+        (
+            "write a prowess.toml of your own in this folder; an empty one will do",
+            word(&own).map(|own| format!("touch {own}")),
+        )
+    };
+    Trouble { fix: Default::default(), ..trouble }.fixed(words).fixed_by(command)
+}
+
+/// The settings of a project that do not count, because the project is not trusted.
+fn ignored_settings(look: &Look) -> Option<Trouble> {
+    let file = Config::find(&look.here).file?;
+    let own = Config::file_of_user(&look.environment);
+    let approvals = Approvals::load(&Approvals::file(&look.environment)?).ok()?;
+    if own.as_ref() == Some(&file) || approvals.folder_of(&file).is_some() {
+        return None;
+    }
+    let config = Config::read_of_project(&file, ConfigLimits::default(), &approvals).ok()?;
+    let mut ignored = Vec::new();
+    if config.session != SessionConfig::default() {
+        ignored.push("session");
+    }
+    if config.duplicates.is_some() {
+        ignored.push("skills.duplicates");
+    }
+    if ignored.is_empty() {
+        return None;
+    }
+    let what = format!("the project is not trusted, so these do not count: {}", ignored.join(", "));
+    let folder = clients::project(&look.here);
+    Some(
+        Trouble::new(Kind::ConfigIgnored, what)
+            .at(&file)
+            .fixed("look at the file, then trust the project")
+            .fixed_by(word(folder).map(|_| trust_command(folder))),
+    )
+}
+
+/// Skills that are not trusted: together by the folder that would be trusted, and those that changed one by one.
+fn untrusted(look: &Look, opened: &Opened) -> Vec<Trouble> {
+    let mut troubles = Vec::new();
+    let mut by_folder: BTreeMap<PathBuf, Vec<&Candidate>> = BTreeMap::new();
+    let (views, library) = ((&opened.catalog, opened.views.registry()), (&opened.all, &opened.library));
+    let (catalog, registry) = if look.named || !look.clients.is_empty() { views } else { library };
+    let mut seen = std::collections::BTreeSet::new();
+    for (skill, _) in catalog.all() {
+        if skill.obstacle != Some(Obstacle::Untrusted) || !seen.insert(&skill.entry.origin.location) {
+            continue;
+        }
+        if !registry.changed_since_approval(skill) {
+            by_folder.entry(folder_to_trust(skill)).or_default().push(skill);
+            continue;
+        }
+        // An installed skill that changed is reported as such.
+        if look.origins.of(skill).is_none() {
+            let key = &skill.entry.key;
+            let name = word(Path::new(key));
+            troubles.push(
+                Trouble::new(Kind::SkillChanged, "its files are not those that you trusted")
+                    .of_skill(key)
+                    .at(&*skill.entry.origin.location.text())
+                    .seen_by(name.as_ref().map(|_| command_for("why", key, "")))
+                    .fixed("look at it, then trust it again")
+                    .fixed_by(name.map(|_| command_for("trust", key, ""))),
+            );
+        }
+    }
+    for (folder, skills) in by_folder {
+        let mut names: Vec<&str> = skills.iter().map(|skill| &*skill.entry.key).collect();
+        names.sort_unstable();
+        names.dedup();
+        let more = names.len().saturating_sub(MAX_NAMES);
+        names.truncate(MAX_NAMES);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let what = format!("{}: {}{more}", count(skills.len(), "skill"), names.join(", "));
+        troubles.push(
+            Trouble::new(Kind::SkillUntrusted, what)
+                .at(&folder)
+                .seen_by(Some("prowess list".to_owned()))
+                .fixed("look at them, then trust the folder")
+                .fixed_by(word(&folder).map(|_| trust_command(&folder))),
+        );
+    }
+    troubles
+}

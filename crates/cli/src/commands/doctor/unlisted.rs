@@ -1,0 +1,248 @@
+//! Skills that agents do not get: broken ones, those that a client ignores, and those in folders that no client reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use prowess::client::{Fact, Facts, NotListed};
+use prowess::library::clients::{self, Client};
+use prowess::library::views::{NotSeen, Sight};
+use prowess::{Candidate, Location, Obstacle, Profile, Severity, SkillFile, Standing};
+
+use super::super::hints::check_command;
+use super::installed::removing;
+use super::look::{ListedBy, Look, Opened, folder_of, names};
+use super::moves;
+use super::repair::{SafeFix, safe_fix};
+use super::trouble::{Kind, Repair, Trouble, word};
+use crate::ui::count;
+
+/// What the author of a skill asks for.
+const AS_ASKED: Facts = Facts::of(&[
+    Fact::Disabled,
+    Fact::Internal,
+    Fact::OtherPlatform,
+    Fact::NoModel,
+    Fact::Paths,
+    Fact::NotImplicit,
+]);
+/// Where a SKILL.md is usually part of something else.
+const PART_OF_OTHERS: Facts =
+    Facts::of(&[Fact::InsideSkill, Fact::InModules, Fact::BelowHidden, Fact::HiddenFolder]);
+/// The most files that are read again to see what a fix would do.
+const MAX_FIXES: usize = 200;
+
+/// All of them.
+pub(super) fn troubles<'o>(
+    look: &Look,
+    opened: &'o Opened,
+    sights: &[(&'static Client, Vec<Sight<'o>>)],
+    listed: &ListedBy<'o>,
+) -> Vec<Trouble> {
+    let mut troubles = Vec::new();
+    let mut fixes = 0..MAX_FIXES;
+    let mut try_fix = |skill: &Candidate| {
+        let file = skill.entry.origin.location.path().map(Path::new)?;
+        fixes.next()?;
+        safe_fix(file)
+    };
+    let broken = broken(look, opened, &mut try_fix, &mut troubles);
+    ignored(look, sights, listed, &mut try_fix, &mut troubles);
+    unseen(look, opened, sights, listed, &broken, &mut troubles);
+    troubles
+}
+
+/// Broken skills in folders of the clients, and in those of all clients together. Returns their places.
+fn broken<'o>(
+    look: &Look,
+    opened: &'o Opened,
+    try_fix: &mut dyn FnMut(&Candidate) -> Option<SafeFix>,
+    troubles: &mut Vec<Trouble>,
+) -> BTreeSet<&'o Location> {
+    let mut places = BTreeSet::new();
+    let others = opened.all.all().filter(|_| !look.named);
+    for (skill, _) in opened.catalog.all().chain(others) {
+        let Some(Obstacle::Broken { problems, profile }) = &skill.obstacle else { continue };
+        let facts = skill.sighting.unwrap_or_default().facts;
+        if !facts.common(PART_OF_OTHERS).is_empty() || !places.insert(&skill.entry.origin.location) {
+            continue;
+        }
+        let mut errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
+        let first = errors.next().map_or("it cannot be read", |problem| problem.message.as_str());
+        let more = match errors.count() {
+            0 => String::new(),
+            more => format!(", and {}", count(more, "more problem")),
+        };
+        let place = skill.entry.origin.location.text();
+        let here: Vec<&'static str> =
+            look.clients.iter().map(|client| client.id).filter(|id| skill.readers.contains(id)).collect();
+        let trouble = Trouble::new(Kind::SkillBroken, format!("{first}{more}"))
+            .of_skill(&skill.entry.key)
+            .at(&*place)
+            .for_clients(here);
+        let loads = |fix: &SafeFix| {
+            let origin = SkillFile { path: Path::new(&*place).to_owned() }.origin();
+            fix.document.load(&origin, None, &Profile::lenient()).is_ok()
+        };
+        let file = word(Path::new(&*place));
+        let check = file.is_some().then(|| check_command(&place, *profile));
+        troubles.push(mended(trouble, skill, look, check, || try_fix(skill).filter(loads).is_some()));
+    }
+    places
+}
+
+/// Completes the trouble of a skill whose text is wrong: by the safe fixes of `check` if they are enough.
+fn mended(
+    trouble: Trouble,
+    skill: &Candidate,
+    look: &Look,
+    check: Option<String>,
+    is_enough: impl FnOnce() -> bool,
+) -> Trouble {
+    let file = Path::new(skill.entry.origin.location.path().unwrap_or_default());
+    let check = check.filter(|_| file.is_file());
+    if let Some(origin) = look.origins.of(skill) {
+        let remove = removing(origin);
+        return trouble
+            .seen_by(check)
+            .fixed("it is installed: tell its author, or remove it")
+            .fixed_by(remove);
+    }
+    match word(file).filter(|_| is_enough()) {
+        Some(file) => {
+            trouble.repaired(Repair::Check(file_of(skill)), Some(format!("prowess check --fix {file}")))
+        }
+        None => trouble.seen_by(check).fixed("edit its SKILL.md: check names every line"),
+    }
+}
+
+fn file_of(skill: &Candidate) -> std::path::PathBuf {
+    skill.entry.origin.location.path().unwrap_or_default().into()
+}
+
+/// A skill that clients ignore.
+struct Ignored<'o> {
+    skill: &'o Candidate,
+    by: Vec<(&'static Client, NotSeen<'o>)>,
+}
+
+/// Skills that load, in a folder of a client that does not list them.
+fn ignored<'o>(
+    look: &Look,
+    sights: &[(&'static Client, Vec<Sight<'o>>)],
+    listed: &ListedBy<'o>,
+    try_fix: &mut dyn FnMut(&Candidate) -> Option<SafeFix>,
+    troubles: &mut Vec<Trouble>,
+) {
+    let mut by_place: BTreeMap<&Location, Ignored<'o>> = BTreeMap::new();
+    for (client, sights) in sights {
+        for Sight { skill, seen, .. } in sights {
+            let Err(why) = seen else { continue };
+            let facts = skill.sighting.unwrap_or_default().facts;
+            let is_reported = match why.why {
+                NotListed::TooDeep { .. } => true,
+                NotListed::Refused(refused) => refused.common(AS_ASKED).is_empty(),
+                _ => false,
+            };
+            let is_broken = matches!(skill.obstacle, Some(Obstacle::Broken { .. }));
+            if is_reported && !is_broken && facts.common(PART_OF_OTHERS).is_empty() {
+                let ignored = by_place.entry(&skill.entry.origin.location);
+                let ignored = ignored.or_insert_with(|| Ignored { skill, by: Vec::new() });
+                ignored.by.push((client, why.clone()));
+            }
+        }
+    }
+    for Ignored { skill, by } in by_place.into_values() {
+        let (mut refused, mut too_deep) = (Facts::NONE, false);
+        let mut reasons: Vec<(String, Vec<&'static Client>)> = Vec::new();
+        for (client, why) in &by {
+            match why.why {
+                NotListed::Refused(facts) => refused = refused.and(facts),
+                _ => too_deep = true,
+            }
+            let reason = why.reason();
+            match reasons.iter_mut().find(|(other, _)| *other == reason) {
+                Some((_, clients)) => clients.push(client),
+                None => reasons.push((reason, vec![client])),
+            }
+        }
+        let verb = |clients: &[&Client]| if clients.len() == 1 { "ignores" } else { "ignore" };
+        let reasons: Vec<String> = reasons
+            .iter()
+            .map(|(reason, clients)| format!("{} {} it: {reason}", names(clients), verb(clients)))
+            .collect();
+        let others = match listed.clients(skill) {
+            [] => String::new(),
+            [one] => format!("; {} lists it", one.name),
+            several => format!("; {} list it", names(several)),
+        };
+        let place = skill.entry.origin.location.text();
+        let trouble = Trouble::new(Kind::SkillIgnored, format!("{}{others}", reasons.join("; ")))
+            .of_skill(&skill.entry.key)
+            .at(&*place)
+            .for_clients(by.iter().map(|(client, _)| client.id).collect());
+        let installed = look.origins.of(skill).is_some();
+        if let Some(command) = moves::placing(skill, refused, too_deep).filter(|_| !installed) {
+            troubles.push(trouble.fixed_by(Some(command)));
+            continue;
+        }
+        let mut words: Vec<String> = by.iter().map(|(_, why)| why.fix()).collect();
+        words.sort();
+        words.dedup();
+        let check = word(Path::new(&*place)).map(|_| check_command(&place, None));
+        let resolves =
+            || !too_deep && try_fix(skill).is_some_and(|fix| fix.facts(skill).common(refused).is_empty());
+        let mut trouble = mended(trouble, skill, look, check, resolves);
+        if !trouble.fix.safe && !installed {
+            trouble = trouble.fixed(words.join("; "));
+        }
+        troubles.push(trouble);
+    }
+}
+
+/// Skills in folders that some client would read, but none that is here.
+fn unseen<'o>(
+    look: &Look,
+    opened: &'o Opened,
+    sights: &[(&'static Client, Vec<Sight<'o>>)],
+    listed: &ListedBy<'o>,
+    broken: &BTreeSet<&'o Location>,
+    troubles: &mut Vec<Trouble>,
+) {
+    if look.named || look.clients.is_empty() {
+        return;
+    }
+    // A skill in a folder of a client here is listed, or it was said why not.
+    let mut known: BTreeSet<&Location> = broken.clone();
+    known
+        .extend(sights.iter().flat_map(|(_, sights)| sights).map(|sight| &sight.skill.entry.origin.location));
+    let mut real_files = None;
+    for (skill, standing) in opened.all.all() {
+        let place = &skill.entry.origin.location;
+        let is_off = matches!(skill.obstacle, Some(Obstacle::Disabled { .. } | Obstacle::Broken { .. }));
+        let is_known = || known.contains(place) || skill.also_at.iter().any(|place| known.contains(place));
+        if skill.readers.is_empty() || is_off || matches!(standing, Standing::Unseen { .. }) || is_known() {
+            continue;
+        }
+        let Some(folder) = folder_of(skill) else { continue };
+        let real = std::fs::canonicalize(place.path().unwrap_or_default());
+        // It may be listed through a link.
+        if real.is_ok_and(|real| real_files.get_or_insert_with(|| listed.real_files()).contains(&real)) {
+            continue;
+        }
+        let readers: Vec<&'static Client> =
+            skill.readers.iter().filter_map(|id| clients::client(id)).take(3).collect();
+        let more = match skill.readers.len().saturating_sub(readers.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let what = format!("no client here reads its folder; {}{more} would", names(&readers));
+        let trouble = Trouble::new(Kind::SkillUnseen, what).of_skill(&skill.entry.key).at(folder);
+        troubles.push(match moves::linking(skill, look) {
+            Some((client, command)) => {
+                trouble.fixed(format!("give it to {}", client.name)).fixed_by(Some(command))
+            }
+            None => trouble
+                .fixed(format!("put it into a folder that one of these reads: {}", names(&look.clients))),
+        });
+    }
+}

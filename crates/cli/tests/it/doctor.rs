@@ -1,0 +1,696 @@
+//! `prowess doctor`: every trouble is named with a fix that works, and afterwards none is named.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::schemas::assert_fits;
+use crate::{Place, code, shelf};
+
+/// The programs that the commands of fixes are made of.
+const TOOLS: [&str; 8] = ["cp", "diff", "ln", "mkdir", "mv", "rm", "sh", "touch"];
+
+/// A folder of programs, so that each test decides whether git is there.
+fn programs(place: &Place) -> PathBuf {
+    let bin = place.path().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    for tool in TOOLS {
+        let found = ["/bin", "/usr/bin"].iter().map(|folder| Path::new(folder).join(tool));
+        let tool_file = found.into_iter().find(|file| file.exists()).unwrap();
+        symlink(tool_file, bin.join(tool)).unwrap();
+    }
+    symlink(env!("CARGO_BIN_EXE_prowess"), bin.join("prowess")).unwrap();
+    bin
+}
+
+/// Puts a program called git into the folder of programs. Nothing runs it.
+fn with_git(place: &Place) {
+    let git = place.path().join("bin/git");
+    fs::write(&git, "#!/bin/sh\nexit 1\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&git, mode).unwrap();
+}
+
+/// The command in the project of a place.
+fn command(place: &Place, program: &Path) -> Command {
+    let own = shelf::command(place);
+    let mut command = Command::new(program);
+    let variables = own.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+    command.env_clear().envs(variables);
+    command.current_dir(place.path().join("work")).env("PATH", place.path().join("bin"));
+    command.stdin(std::process::Stdio::null());
+    command
+}
+
+fn doctor(place: &Place, args: &[&str]) -> Output {
+    let program = place.path().join("bin/prowess");
+    command(place, &program).arg("doctor").args(args).output().unwrap()
+}
+
+fn examined(place: &Place) -> Value {
+    let output = doctor(place, &["--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    assert_fits("doctor", &report);
+    let wrong =
+        report["summary"]["errors"].as_u64().unwrap() + report["summary"]["warnings"].as_u64().unwrap();
+    assert_eq!(code(&output), i32::from(wrong > 0), "{report:#}");
+    report
+}
+
+fn text<'v>(value: &'v Value, member: &str) -> &'v str {
+    value[member].as_str().unwrap_or_default()
+}
+
+/// A place with a project and a home that has these clients, without git.
+fn place(files: &[(&str, &str)], clients: &[&str]) -> Place {
+    let place = Place::with(files);
+    programs(&place);
+    fs::create_dir_all(place.path().join("work/.git")).unwrap();
+    fs::create_dir_all(place.path().join("home")).unwrap();
+    for client in clients {
+        fs::create_dir_all(place.path().join("home").join(client).join("skills")).unwrap();
+    }
+    place
+}
+
+fn skill(name: &str, description: &str) -> String {
+    format!("---\nname: {name}\ndescription: {description}\n---\nDo it.\n")
+}
+
+/// A description of words that no other description has.
+fn own_words(number: usize, words: usize) -> String {
+    (0..words).map(|word| format!("w{number}x{word}")).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs a command as it was printed. Commands that would ask are told yes.
+fn run_as_printed(place: &Place, printed: &str) -> Output {
+    let asks = printed.starts_with("prowess sync") || printed == "prowess doctor --fix";
+    let printed = if asks { format!("{printed} --yes") } else { printed.to_owned() };
+    command(place, Path::new("/bin/sh")).args(["-c", &printed]).output().unwrap()
+}
+
+/// What a person does where the fix is in words.
+fn by_hand(place: &Place, trouble: &Value) {
+    let at = |member: &str| PathBuf::from(text(trouble, member));
+    let write = |path: &Path, text: &str| fs::write(path, text).unwrap();
+    match text(trouble, "kind") {
+        "approvals-broken" => fs::remove_file(at("at")).unwrap(),
+        "config-broken" => {
+            let file = place.path().join("work/prowess.toml");
+            write(&file, "[session]\nlocation = true\n");
+        }
+        "records-broken" => fs::remove_file(place.path().join("work/skills.lock")).unwrap(),
+        "skill-broken" => write(&at("at"), &skill("torn", &own_words(901, 8))),
+        "source-unread" => fs::create_dir_all(place.path().join("team")).unwrap(),
+        "git-needed" => with_git(place),
+        "skills-compete" => write(&at("at"), &skill(text(trouble, "skill"), &own_words(902, 8))),
+        other => panic!("there is no command for {other}: {trouble:#}"),
+    }
+}
+
+/// A home and a project with a trouble of every kind but `git-missing`, which excludes `git-needed`.
+fn ill() -> Option<Place> {
+    let place = place(
+        &[
+            ("src/inst/SKILL.md", &skill("inst", &own_words(1, 8))),
+            ("src/late/SKILL.md", &skill("late", &own_words(2, 8))),
+            ("home/.claude/skills/pdf/SKILL.md", &skill("pdf", &own_words(3, 8))),
+            ("home/.codex/skills/pdf/SKILL.md", &skill("pdf", &own_words(4, 8))),
+            (
+                "home/.copilot/skills/colon/SKILL.md",
+                &skill("colon", &format!("Use when: {}", own_words(5, 8))),
+            ),
+            ("home/.claude/skills/group/deep/SKILL.md", &skill("deep", &own_words(6, 8))),
+            ("home/.claude/skills/torn/SKILL.md", "---\nname: torn\nname: again\ndescription: d\n---\n"),
+            (
+                "home/.claude/skills/brew-tea/SKILL.md",
+                &skill("brew-tea", "Makes hot tea in a pot for guests."),
+            ),
+            (
+                "home/.claude/skills/make-tea/SKILL.md",
+                &skill("make-tea", "Makes hot tea in a pot for guests."),
+            ),
+            ("home/.agents/skills/twin/SKILL.md", &skill("twin", &own_words(7, 8))),
+            ("home/.gemini/skills/twin/SKILL.md", &skill("twin", &own_words(7, 8))),
+            ("work/.claude/skills/ours/SKILL.md", &skill("ours", &own_words(8, 8))),
+            ("work/.claude/skills/shifty/SKILL.md", &skill("shifty", &own_words(9, 8))),
+            ("work/.kiro/skills/lonely/SKILL.md", &skill("lonely", &own_words(10, 8))),
+            ("work/prowess.toml", "[session]\nlocation = true\nmood = 1\n"),
+            ("cache/prowess/index/old", "prowess index 1\n"),
+            ("home/.agents/skills/.prowess-00000000000000ab.tmp", "half"),
+            ("work/.agents/skills/.prowess-00000000000000cd.stage/x/SKILL.md", "half"),
+        ],
+        &[".claude", ".codex", ".gemini", ".copilot"],
+    );
+    let path = |path: &str| place.path().join(path);
+    for number in 0..20 {
+        let name = format!("large-{number}");
+        let text = skill(&name, &own_words(100 + number, 140));
+        place.write(&format!("home/.codex/skills/{name}/SKILL.md"), text.as_bytes());
+    }
+    // A skill from a git repository needs git, which is gone afterwards.
+    place.write("repo/git/SKILL.md", skill("from-git", &own_words(11, 8)).as_bytes());
+    let git = |args: &[&str]| {
+        let mut command = Command::new("git");
+        command.current_dir(path("repo")).args(["-c", "user.name=t", "-c", "user.email=t@t.test"]).args(args);
+        command.output().is_ok_and(|output| output.status.success())
+    };
+    if !(git(&["init", "-q"]) && git(&["add", "."]) && git(&["commit", "-q", "-m", "x"])) {
+        crate::skipped("git cannot run here");
+        return None;
+    }
+    let prowess = |args: &[&str]| {
+        let mut command = command(&place, &path("bin/prowess"));
+        command.env("PATH", std::env::var_os("PATH").unwrap());
+        let output = command.args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    let url = format!("file://{}", path("repo").display());
+    prowess(&["add", "../src/inst", "--user", "--yes"]);
+    prowess(&["add", &url, "--user", "--yes"]);
+    prowess(&["trust", "shifty"]);
+    place.write("work/.claude/skills/shifty/SKILL.md", skill("shifty", &own_words(12, 8)).as_bytes());
+    place.write("home/.agents/skills/inst/extra.md", b"edited\n");
+    let records = path("home/.agents/skills.toml");
+    let late = "late = { path = \"../../src/late\" }\n";
+    fs::write(&records, fs::read_to_string(&records).unwrap() + late).unwrap();
+    place.write("work/skills.lock", b"not a lock {");
+    // The journal of an installation that was killed before its first step.
+    let mut locks = fs::read_dir(path("state/prowess/install")).unwrap().map(|entry| entry.unwrap().path());
+    let lock = locks.find(|file| file.extension().is_some_and(|end| end == "lock")).unwrap();
+    let home = path("home");
+    let journal = serde_json::json!({
+        "version": 1,
+        "base": {"named": home, "real": fs::canonicalize(&home).unwrap(), "number": null},
+        "stage": ".prowess-00000000000000ef.stage",
+        "steps": [], "files": [], "accepted": [], "approvals": null,
+    });
+    fs::write(lock.with_extension("journal"), journal.to_string()).unwrap();
+    symlink("../../gone", path("home/.claude/skills/dangling")).unwrap();
+    place.write(
+        "config/prowess/prowess.toml",
+        format!("[[skills.sources]]\ndir = \"{}\"\n", path("team").display()).as_bytes(),
+    );
+    fs::copy(path("state/prowess/trust.json"), path("trust.json")).unwrap();
+    Some(place)
+}
+
+#[test]
+fn every_trouble_of_an_ill_home_is_named_and_its_fix_works_as_printed() {
+    let Some(place) = ill() else { return };
+    // First without what the user trusts, since nothing else is found then.
+    let approvals = place.path().join("state/prowess/trust.json");
+    fs::write(&approvals, "{").unwrap();
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    let mut report = examined(&place);
+    let kinds = |report: &Value| -> BTreeSet<String> {
+        let troubles = report["troubles"].as_array().unwrap();
+        troubles.iter().map(|trouble| text(trouble, "kind").to_owned()).collect()
+    };
+    assert!(kinds(&report).contains("approvals-broken"), "{report:#}");
+    seen.extend(kinds(&report));
+    fs::copy(place.path().join("trust.json"), &approvals).unwrap();
+    report = examined(&place);
+    for _ in 0..80 {
+        seen.extend(kinds(&report));
+        let Some(trouble) = report["troubles"].as_array().unwrap().first().cloned() else { break };
+        let commands = trouble["fix"]["commands"].as_array().unwrap();
+        let mut ran = Vec::new();
+        for printed in commands {
+            ran.push(run_as_printed(&place, printed.as_str().unwrap()));
+        }
+        if commands.is_empty() {
+            by_hand(&place, &trouble);
+        }
+        report = examined(&place);
+        let same = |other: &&Value| {
+            ["kind", "skill", "at", "what"].iter().all(|member| other[member] == trouble[member])
+        };
+        let left = report["troubles"].as_array().unwrap().iter().find(same);
+        let said: Vec<String> = ran.iter().map(|ran| place.transcript(ran)).collect();
+        assert!(left.is_none(), "the fix does not work: {trouble:#}\n{}", said.join("\n"));
+    }
+    assert_eq!(report["troubles"], Value::Array(Vec::new()), "{report:#}");
+    let all = serde_json::from_slice::<Value>(&doctor(&place, &["--list", "--json"]).stdout).unwrap();
+    assert_fits("doctor", &all);
+    let all = all["kinds"].as_array().unwrap();
+    let missing: Vec<&str> = all
+        .iter()
+        .map(|kind| text(kind, "kind"))
+        .filter(|kind| !seen.contains(*kind) && *kind != "git-missing")
+        .collect();
+    assert_eq!(missing, Vec::<&str>::new(), "these kinds were never named");
+    let output = doctor(&place, &[]);
+    assert_eq!(code(&output), 0);
+    assert!(String::from_utf8_lossy(&output.stdout).ends_with("nothing is wrong\n"));
+}
+
+/// Files that are the same afterwards: those of skills, and the records.
+fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(contents(&entry.path()));
+        } else {
+            found.push((entry.path(), fs::read(entry.path()).unwrap_or_default()));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn doctor_changes_nothing_without_fix_and_fix_needs_consent() {
+    let place = place(
+        &[
+            ("home/.copilot/skills/colon/SKILL.md", &skill("colon", "Use when: asked for it")),
+            ("home/.claude/skills/mine/SKILL.md", &skill("mine", "Does mine.")),
+            ("home/.claude/skills/.prowess-00000000000000ab.tmp", "half"),
+            ("cache/prowess/index/old", "prowess index 1\n"),
+        ],
+        &[".claude", ".copilot"],
+    );
+    with_git(&place);
+    // Caches that are current may be written by any command.
+    let stale = place.path().join("cache/prowess/index/old");
+    let homes = || (contents(&place.path().join("home")), fs::read(&stale).ok());
+    examined(&place);
+    let before = homes();
+    assert_eq!(code(&doctor(&place, &[])), 1);
+    let refused = doctor(&place, &["--fix"]);
+    assert_snapshot!(place.transcript(&refused), @"
+    exit 2
+    --- stderr
+    remove unfinished files in [DIR]/home/.claude/skills
+    remove the stale cache [DIR]/cache/prowess/index/old
+    apply the safe fixes of check to [DIR]/home/.copilot/skills/colon/SKILL.md
+    error: there is no terminal to ask for your consent, so nothing was changed
+      hint: accept these fixes with: prowess doctor --fix --yes
+    ");
+    assert_eq!(homes(), before, "nothing may change without consent");
+    assert_snapshot!(place.transcript(&doctor(&place, &["--fix", "--yes"])), @"
+    exit 0
+    --- stdout
+    removed unfinished files in [DIR]/home/.claude/skills
+    removed the stale cache [DIR]/cache/prowess/index/old
+    applied 1 safe fix to [DIR]/home/.copilot/skills/colon/SKILL.md
+
+    claude-code  1 skill, about 15 tokens, within its 2000 tokens
+    github-copilot  1 skill, about 18 tokens
+    nothing is wrong
+    --- stderr
+    remove unfinished files in [DIR]/home/.claude/skills
+    remove the stale cache [DIR]/cache/prowess/index/old
+    apply the safe fixes of check to [DIR]/home/.copilot/skills/colon/SKILL.md
+    ");
+    let colon = fs::read_to_string(place.path().join("home/.copilot/skills/colon/SKILL.md")).unwrap();
+    assert!(
+        colon.contains("\"Use when: asked for it\"") || colon.contains("'Use when: asked for it'"),
+        "{colon}"
+    );
+    assert!(!stale.exists());
+    assert!(!place.path().join("home/.claude/skills/.prowess-00000000000000ab.tmp").exists());
+    assert_snapshot!(place.transcript(&doctor(&place, &["--fix", "--yes"])), @"
+    exit 0
+    --- stdout
+    nothing that can be fixed without you
+
+    claude-code  1 skill, about 15 tokens, within its 2000 tokens
+    github-copilot  1 skill, about 18 tokens
+    nothing is wrong
+    ");
+}
+
+#[test]
+fn an_empty_home_says_what_to_do_next() {
+    let place = place(&[], &[]);
+    assert_snapshot!(place.transcript(&doctor(&place, &[])), @"
+    exit 0
+    --- stdout
+    note: git-missing: git is in no folder of PATH; fix: install git with the package manager of your system, or add its folder to PATH
+    1 note
+    no agent was found here: none of the folders that agents make in your home is there
+      if you use one, name it:  prowess doctor --client claude-code
+      install skills:           prowess add SOURCE --user
+      write one:                prowess new NAME
+    ");
+    with_git(&place);
+    assert_snapshot!(place.transcript(&doctor(&place, &[])), @"
+    exit 0
+    --- stdout
+    nothing is wrong
+    no agent was found here: none of the folders that agents make in your home is there
+      if you use one, name it:  prowess doctor --client claude-code
+      install skills:           prowess add SOURCE --user
+      write one:                prowess new NAME
+    ");
+    assert_snapshot!(place.transcript(&doctor(&place, &["--client", "codex"])), @"
+    exit 0
+    --- stdout
+    codex  0 skills, about 0 tokens, within its 4000 tokens, none of its folders is there
+    nothing is wrong
+    no skills here
+      install skills:  prowess add SOURCE --user
+      write one:       prowess new NAME
+    ");
+}
+
+/// A home with some troubles, for the screen.
+fn unwell() -> Place {
+    let place = place(
+        &[
+            ("home/.claude/skills/pdf/SKILL.md", &skill("pdf", "Fills in the fields of forms.")),
+            ("home/.codex/skills/pdf/SKILL.md", &skill("pdf", "Joins many pages into one.")),
+            ("home/.copilot/skills/colon/SKILL.md", &skill("colon", "Use when: a colon is in the way")),
+            ("home/.claude/skills/torn/SKILL.md", "---\nname: torn\nname: again\ndescription: d\n---\n"),
+            ("work/.claude/skills/ours/SKILL.md", &skill("ours", "Deploys our service.")),
+        ],
+        &[".claude", ".codex", ".copilot", ".cursor"],
+    );
+    with_git(&place);
+    for number in 0..7 {
+        symlink("../gone", place.path().join(format!("home/.codex/skills/dangling-{number}"))).unwrap();
+    }
+    place
+}
+
+fn screen(place: &Place, columns: usize, args: &[&str]) -> String {
+    let program = place.path().join("bin/prowess");
+    let mut command = command(place, &program);
+    let output = command.arg("doctor").args(args).env("COLUMNS", columns.to_string()).output().unwrap();
+    place.transcript(&output)
+}
+
+#[test]
+fn the_screen_is_fitted_and_commands_stay_whole() {
+    let place = unwell();
+    assert_snapshot!(screen(&place, 80, &[]), @"
+    exit 1
+    --- stdout
+    client          skills  tokens
+    Claude Code          3      29  within its 2000 tokens
+    Codex                1      18  within its 4000 tokens
+    Cursor               2      26  folders only, not verified
+    GitHub Copilot       1      17
+
+    error skill-broken: a skill cannot be loaded
+      again  ~/.claude/skills/torn/SKILL.md
+        the key appears twice: name
+        see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md
+        edit its SKILL.md: check names every line
+
+    error link-broken: a link in a folder of skills leads to nothing
+      ~/.codex/skills/dangling-0
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-0
+      ~/.codex/skills/dangling-1
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-1
+      ~/.codex/skills/dangling-2
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-2
+      ~/.codex/skills/dangling-3
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-3
+      ~/.codex/skills/dangling-4
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-4
+      and 2 more: prowess doctor --all
+      restore what it leads to, or remove the link
+
+    warning skill-untrusted: skills of a project are not trusted
+      [DIR]/work
+        1 skill: ours
+        see: prowess list
+        look at them, then trust the folder
+        fix: prowess trust
+
+    warning skill-ignored: a client ignores a skill in a folder that it reads
+      colon  ~/.copilot/skills/colon/SKILL.md
+        GitHub Copilot ignores it: a value has an unquoted colon
+        fix: prowess check --fix [DIR]/home/.copilot/skills/colon/SKILL.md
+
+    warning copy-differs: skills of one name differ
+      pdf  ~/.codex/skills/pdf
+        differs in 1 line from ~/.claude/skills/pdf, which Claude Code, Cursor list;
+        this one Codex lists
+        see: diff -r [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf
+        rename one of the two if you need both; else replace this one by
+        ~/.claude/skills/pdf
+        fix: rm -r [DIR]/home/.codex/skills/pdf && cp -RL [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf
+
+    8 errors, 3 warnings
+    1 of them is fixed by: prowess doctor --fix
+    ");
+    assert_snapshot!(screen(&place, 120, &[]), @"
+    exit 1
+    --- stdout
+    client          skills  tokens
+    Claude Code          3      29  within its 2000 tokens
+    Codex                1      18  within its 4000 tokens
+    Cursor               2      26  folders only, not verified
+    GitHub Copilot       1      17
+
+    error skill-broken: a skill cannot be loaded
+      again  ~/.claude/skills/torn/SKILL.md
+        the key appears twice: name
+        see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md
+        edit its SKILL.md: check names every line
+
+    error link-broken: a link in a folder of skills leads to nothing
+      ~/.codex/skills/dangling-0
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-0
+      ~/.codex/skills/dangling-1
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-1
+      ~/.codex/skills/dangling-2
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-2
+      ~/.codex/skills/dangling-3
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-3
+      ~/.codex/skills/dangling-4
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-4
+      and 2 more: prowess doctor --all
+      restore what it leads to, or remove the link
+
+    warning skill-untrusted: skills of a project are not trusted
+      [DIR]/work
+        1 skill: ours
+        see: prowess list
+        look at them, then trust the folder
+        fix: prowess trust
+
+    warning skill-ignored: a client ignores a skill in a folder that it reads
+      colon  ~/.copilot/skills/colon/SKILL.md
+        GitHub Copilot ignores it: a value has an unquoted colon
+        fix: prowess check --fix [DIR]/home/.copilot/skills/colon/SKILL.md
+
+    warning copy-differs: skills of one name differ
+      pdf  ~/.codex/skills/pdf
+        differs in 1 line from ~/.claude/skills/pdf, which Claude Code, Cursor list; this one Codex lists
+        see: diff -r [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf
+        rename one of the two if you need both; else replace this one by ~/.claude/skills/pdf
+        fix: rm -r [DIR]/home/.codex/skills/pdf && cp -RL [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf
+
+    8 errors, 3 warnings
+    1 of them is fixed by: prowess doctor --fix
+    ");
+    assert_snapshot!(screen(&place, 200, &["--all"]), @"
+    exit 1
+    --- stdout
+    client          skills  tokens
+    Claude Code          3      29  within its 2000 tokens
+    Codex                1      18  within its 4000 tokens
+    Cursor               2      26  folders only, not verified
+    GitHub Copilot       1      17
+
+    error skill-broken: a skill cannot be loaded
+      again  ~/.claude/skills/torn/SKILL.md
+        the key appears twice: name
+        see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md
+        edit its SKILL.md: check names every line
+
+    error link-broken: a link in a folder of skills leads to nothing
+      ~/.codex/skills/dangling-0
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-0
+      ~/.codex/skills/dangling-1
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-1
+      ~/.codex/skills/dangling-2
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-2
+      ~/.codex/skills/dangling-3
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-3
+      ~/.codex/skills/dangling-4
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-4
+      ~/.codex/skills/dangling-5
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-5
+      ~/.codex/skills/dangling-6
+        it leads to ../gone, which is not there
+        fix: rm [DIR]/home/.codex/skills/dangling-6
+      restore what it leads to, or remove the link
+
+    warning skill-untrusted: skills of a project are not trusted
+      [DIR]/work
+        1 skill: ours
+        see: prowess list
+        look at them, then trust the folder
+        fix: prowess trust
+
+    warning skill-ignored: a client ignores a skill in a folder that it reads
+      colon  ~/.copilot/skills/colon/SKILL.md
+        GitHub Copilot ignores it: a value has an unquoted colon
+        fix: prowess check --fix [DIR]/home/.copilot/skills/colon/SKILL.md
+
+    warning copy-differs: skills of one name differ
+      pdf  ~/.codex/skills/pdf
+        differs in 1 line from ~/.claude/skills/pdf, which Claude Code, Cursor list; this one Codex lists
+        see: diff -r [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf
+        rename one of the two if you need both; else replace this one by ~/.claude/skills/pdf
+        fix: rm -r [DIR]/home/.codex/skills/pdf && cp -RL [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf
+
+    8 errors, 3 warnings
+    1 of them is fixed by: prowess doctor --fix
+    ");
+    assert_snapshot!(place.transcript(&doctor(&place, &[])), @"
+    exit 1
+    --- stdout
+    claude-code  3 skills, about 29 tokens, within its 2000 tokens
+    codex  1 skill, about 18 tokens, within its 4000 tokens
+    cursor  2 skills, about 26 tokens, folders only, not verified
+    github-copilot  1 skill, about 17 tokens
+    error: skill-broken: again: [DIR]/home/.claude/skills/torn/SKILL.md: the key appears twice: name; see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md; fix: edit its SKILL.md: check names every line
+    error: link-broken: [DIR]/home/.codex/skills/dangling-0: it leads to ../gone, which is not there; fix: rm [DIR]/home/.codex/skills/dangling-0
+    error: link-broken: [DIR]/home/.codex/skills/dangling-1: it leads to ../gone, which is not there; fix: rm [DIR]/home/.codex/skills/dangling-1
+    error: link-broken: [DIR]/home/.codex/skills/dangling-2: it leads to ../gone, which is not there; fix: rm [DIR]/home/.codex/skills/dangling-2
+    error: link-broken: [DIR]/home/.codex/skills/dangling-3: it leads to ../gone, which is not there; fix: rm [DIR]/home/.codex/skills/dangling-3
+    error: link-broken: [DIR]/home/.codex/skills/dangling-4: it leads to ../gone, which is not there; fix: rm [DIR]/home/.codex/skills/dangling-4
+    error: link-broken: and 2 more: prowess doctor --all
+    warning: skill-untrusted: [DIR]/work: 1 skill: ours; see: prowess list; fix: prowess trust
+    warning: skill-ignored: colon: [DIR]/home/.copilot/skills/colon/SKILL.md: GitHub Copilot ignores it: a value has an unquoted colon; fix: prowess check --fix [DIR]/home/.copilot/skills/colon/SKILL.md
+    warning: copy-differs: pdf: [DIR]/home/.codex/skills/pdf: differs in 1 line from ~/.claude/skills/pdf, which Claude Code, Cursor list; this one Codex lists; see: diff -r [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf; fix: rm -r [DIR]/home/.codex/skills/pdf && cp -RL [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf
+    8 errors, 3 warnings
+    1 of them is fixed by: prowess doctor --fix
+    ");
+    assert_snapshot!(screen(&place, 80, &["--client", "claude-code"]), @"
+    exit 1
+    --- stdout
+    client       skills  tokens
+    Claude Code       3      29  within its 2000 tokens
+
+    error skill-broken: a skill cannot be loaded
+      again  ~/.claude/skills/torn/SKILL.md
+        the key appears twice: name
+        see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md
+        edit its SKILL.md: check names every line
+
+    warning skill-untrusted: skills of a project are not trusted
+      [DIR]/work
+        1 skill: ours
+        see: prowess list
+        look at them, then trust the folder
+        fix: prowess trust
+
+    1 error, 1 warning
+    ");
+}
+
+#[test]
+fn a_broken_configuration_of_the_user_is_named_with_everything_that_does_not_need_it() {
+    let place = place(&[("config/prowess/prowess.toml", "[skils]\n")], &[".claude"]);
+    with_git(&place);
+    symlink("../gone", place.path().join("home/.claude/skills/dangling")).unwrap();
+    assert_snapshot!(place.transcript(&doctor(&place, &[])), @"
+    exit 1
+    --- stdout
+    error: config-broken: [DIR]/config/prowess/prowess.toml: the configuration is not understood: [DIR]/config/prowess/prowess.toml:1: no such key: skils; fix: did you mean skills? the keys here are: check, skills, scan, session, install
+    error: link-broken: [DIR]/home/.claude/skills/dangling: it leads to ../gone, which is not there; fix: rm [DIR]/home/.claude/skills/dangling
+    2 errors
+    ");
+}
+
+#[test]
+fn a_configuration_of_another_user_is_named_and_its_fix_works() {
+    use std::os::unix::fs::chown;
+    let place = place(&[("prowess.toml", "[skills]\n")], &[".claude"]);
+    with_git(&place);
+    fs::remove_dir(place.path().join(".git")).unwrap();
+    fs::remove_dir(place.path().join("work/.git")).unwrap();
+    if chown(place.path().join("prowess.toml"), Some(12_345), None).is_err() {
+        crate::skipped("only root can give a file to another user");
+        return;
+    }
+    let report = examined(&place);
+    let trouble = &report["troubles"][0];
+    assert_eq!(text(trouble, "kind"), "config-ignored", "{report:#}");
+    assert!(run_as_printed(&place, trouble["fix"]["commands"][0].as_str().unwrap()).status.success());
+    assert_eq!(examined(&place)["troubles"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn hostile_names_and_texts_show_no_control_character() {
+    let nasty: String = (1..0x20_u32)
+        .chain(0x7F..0xA0)
+        .chain([0x61C, 0x200B, 0x200E, 0x2028, 0x202E, 0x2066, 0xFEFF, 0xE0041])
+        .filter(|code| *code != 0x0A)
+        .filter_map(char::from_u32)
+        .collect();
+    let quoted: String = nasty.chars().map(|c| format!("\\U{:08X}", u32::from(c))).collect();
+    let place = place(&[], &[".claude", ".codex", ".gemini"]);
+    let named =
+        |name: &str| format!("---\nname: \"{name}{quoted}\"\ndescription: \"x: {quoted}\"\n---\n{nasty}\n");
+    place.write(&format!("home/.claude/skills/a{nasty}/SKILL.md"), named("a").as_bytes());
+    place.write(&format!("home/.codex/skills/b{nasty}/SKILL.md"), named("a").as_bytes());
+    place.write(&format!("home/.codex/skills/c{nasty}/deep/er/SKILL.md"), named("c").as_bytes());
+    let torn = format!("---\nname: \"{quoted}\"\n\"{quoted}\": 1\n\"{quoted}\": 2\ndescription: \n---\n");
+    place.write(&format!("home/.claude/skills/d{nasty}/SKILL.md"), torn.as_bytes());
+    place.write(&format!("work/.claude/skills/e{nasty}/SKILL.md"), named("e").as_bytes());
+    place.write(&format!("work/.kiro/skills/f{nasty}/SKILL.md"), named("f").as_bytes());
+    symlink(format!("../{nasty}"), place.path().join(format!("home/.claude/skills/g{nasty}"))).unwrap();
+    place.write("work/prowess.toml", format!("\"{quoted}\" = 1\n").as_bytes());
+    place.write(&format!("cache/prowess/index/h{nasty}"), b"old");
+    let may_show = |c: char| {
+        let hidden = matches!(c, '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
+            | '\u{FEFF}' | '\u{E0000}'..='\u{E0FFF}');
+        c == '\n' || !(c.is_control() || hidden)
+    };
+    for columns in ["", "80"] {
+        for args in [&["--color", "never"][..], &["--color", "never", "--all"], &["--json"]] {
+            let program = place.path().join("bin/prowess");
+            let output =
+                command(&place, &program).arg("doctor").args(args).env("COLUMNS", columns).output().unwrap();
+            assert_eq!(code(&output), 1, "{}", String::from_utf8_lossy(&output.stderr));
+            for stream in [output.stdout, output.stderr] {
+                let stream = String::from_utf8(stream).unwrap();
+                let shown = stream.chars().find(|c| !may_show(*c));
+                assert_eq!(shown, None, "{args:?}: {}", stream.escape_debug());
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_usage_is_said() {
+    let place = place(&[], &[]);
+    assert_snapshot!(place.transcript(&doctor(&place, &["--client", "codx"])), @"
+    exit 2
+    --- stderr
+    error: no such client: codx
+      hint: did you mean codex or kode or zcode?
+    ");
+    assert_eq!(code(&doctor(&place, &["--yes"])), 2);
+    assert_eq!(code(&doctor(&place, &["--fix", "--list"])), 2);
+}
