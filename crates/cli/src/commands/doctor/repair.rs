@@ -42,7 +42,7 @@ pub(super) fn safe_fix(file: &Path) -> Option<SafeFix> {
     let fixed = fix(&document, None, &skill.origin(), &profile(file)?, FixMode::Safe);
     let size = fixed.document.raw().len() as u64;
     let changed = fixed.document.raw() != document.raw();
-    changed.then(|| SafeFix {
+    changed.then_some(SafeFix {
         before: head.bytes,
         size,
         fixes: fixed.applied.len(),

@@ -11,7 +11,7 @@ use prowess::{Candidate, Config, Obstacle, Registry, SourceError, SourceErrorKin
 use super::super::hints::{command_for, folder_to_trust, trust_command};
 use super::super::unread::failure;
 use super::look::{Look, Opened, of_failure};
-use super::trouble::{Kind, Trouble, word};
+use super::trouble::{Fix, Kind, Trouble, word};
 use crate::ui::count;
 
 /// The most names of skills in one sentence.
@@ -62,7 +62,7 @@ fn unread(problem: &SourceError, registry: &Registry, look: &Look) -> Trouble {
             word(&own).map(|own| format!("touch {own}")),
         )
     };
-    Trouble { fix: Default::default(), ..trouble }.fixed(words).fixed_by(command)
+    Trouble { fix: Fix::default(), ..trouble }.fixed(words).fixed_by(command)
 }
 
 /// The settings of a project that do not count, because the project is not trusted.

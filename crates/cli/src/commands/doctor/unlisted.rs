@@ -85,7 +85,7 @@ fn broken<'o>(
         };
         let file = word(Path::new(&*place));
         let check = file.is_some().then(|| check_command(&place, *profile));
-        troubles.push(mended(trouble, skill, look, check, || try_fix(skill).filter(loads).is_some()));
+        troubles.push(mended(trouble, skill, look, check, || try_fix(skill).as_ref().is_some_and(loads)));
     }
     places
 }
