@@ -7,6 +7,7 @@
 //! | `toml` | read as a `prowess.toml` |
 //! | `json` | parsed, as one value or as one value a line |
 //! | `sh` | parsed by the shell, and its commands and options must exist; it is not run, because it needs a network, a clone or another program, or does not end |
+//! | `js` | run by the tests of the package that it imports (`packages/web/tests/pages.mjs`) |
 //! | `yaml`, `text` | not tested |
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ use crate::Place;
 
 #[test]
 fn every_block_says_how_it_is_tested() {
-    const KNOWN: [&str; 8] = ["console", "rust", "rust,no_run", "toml", "json", "sh", "yaml", "text"];
+    const KNOWN: [&str; 9] = ["console", "rust", "rust,no_run", "toml", "json", "sh", "js", "yaml", "text"];
     for page in pages() {
         for block in page.parts().0 {
             assert!(KNOWN.contains(&block.language), "{}: ```{}", page.name(), block.language);

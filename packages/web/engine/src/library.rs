@@ -1,0 +1,212 @@
+//! [`Library`]: the skills that sources of the host gave, as a catalog with an index.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use prowess_core::catalog::KeyFrom;
+use prowess_core::select::{Bm25, Selector, embedded_text};
+use prowess_core::{
+    Candidate, Catalog, Delta, Duplicates, Entry, Found, Location, Obstacle, Origin, Preset, Profile, Scope,
+    Stamp, parse,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, read};
+use crate::input::Judge;
+use crate::output;
+use crate::search::{self, Asked};
+
+/// The options of a library.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct LibraryOptions {
+    judge: Judge,
+    duplicates: Duplicates,
+}
+
+/// A SKILL.md that a source gave.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Given {
+    /// The label of the source.
+    source: String,
+    /// What identifies the skill in its source.
+    id: String,
+    /// The place of the SKILL.md, when it has one that a reader knows.
+    location: Option<String>,
+    prefix: Option<String>,
+    mount: Option<String>,
+    key_from: Option<String>,
+    #[serde(default)]
+    scope: Scope,
+    #[serde(default)]
+    preload: bool,
+    #[serde(default)]
+    untrusted: bool,
+}
+
+/// The skills of some sources. Sources add them, and [`Library::seal`] decides which are offered.
+#[derive(Debug)]
+pub struct Library {
+    profile: Profile,
+    duplicates: Duplicates,
+    added: Vec<Arc<Candidate>>,
+    bodies: BTreeMap<Location, String>,
+    catalog: Arc<Catalog>,
+    index: OnceLock<Bm25>,
+}
+
+impl Library {
+    /// An empty library.
+    pub fn new(options: &str) -> Result<Self, Failure> {
+        let options: LibraryOptions = read(options)?;
+        let catalog = Arc::new(Catalog::decided(Vec::new(), Vec::new()));
+        Ok(Self {
+            profile: options.judge.profile(Preset::Lenient)?,
+            duplicates: options.duplicates,
+            added: Vec::new(),
+            bodies: BTreeMap::new(),
+            catalog,
+            index: OnceLock::new(),
+        })
+    }
+
+    /// Adds a SKILL.md. A source that is earlier has precedence.
+    pub fn add(&mut self, input: &str, bytes: &[u8]) -> Result<String, Failure> {
+        let given: Given = read(input)?;
+        let location = match &given.location {
+            Some(location) => Location::parse(location),
+            None => Location::Memory { source: given.source.as_str().into(), key: given.id.as_str().into() },
+        };
+        let mut at = Origin::at(location.clone()).in_scope(given.scope);
+        at.folder = at.folder.or_else(|| given.id.rsplit('/').next().map(str::to_owned));
+        let document = parse(bytes);
+        let mut found = Found::judged(&document, &at, &self.profile);
+        if let Some(word) = &given.key_from {
+            let from = KeyFrom::parse(word)
+                .ok_or_else(|| Failure::argument(format!("keys are not made of {word}; use name or id")))?;
+            let key = from.key(&found.entry).to_owned();
+            found.entry.key = key;
+        }
+        if let Some(prefix) = &given.prefix {
+            found.entry.key = format!("{prefix}:{}", found.entry.key);
+        }
+        let mut skill = Candidate::new(found.entry);
+        skill.obstacle = found.obstacle;
+        if given.untrusted && skill.obstacle.is_none() {
+            skill.obstacle = Some(Obstacle::Untrusted);
+        }
+        skill.problems = found.problems;
+        skill.preload = given.preload;
+        skill.stamp = stamp(bytes);
+        skill.source = given.source.into();
+        skill.virtual_path = match given.mount {
+            Some(mount) => format!("{mount}/{}", given.id),
+            None => given.id,
+        };
+        // The text of a skill that is not trusted must not be found by its words.
+        if skill.obstacle.is_none() {
+            self.bodies.insert(location, document.body().to_owned());
+        }
+        let value = output::candidate(&skill, None);
+        self.added.push(Arc::new(skill));
+        Ok(value.to_string())
+    }
+
+    /// Decides which skills are offered.
+    pub fn seal(&mut self) -> Result<(), Failure> {
+        let catalog = Catalog::new(std::mem::take(&mut self.added), self.duplicates);
+        self.catalog = Arc::new(catalog.map_err(|error| Failure::new("duplicate", error.to_string()))?);
+        self.index = OnceLock::new();
+        Ok(())
+    }
+
+    /// The skills and what was decided about them.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog)
+    }
+
+    /// Runs an operation over the skills.
+    pub fn run(&self, operation: &str, input: &str) -> Result<String, Failure> {
+        if operation == "search" {
+            return Ok(self.search(read(input)?)?.to_string());
+        }
+        over_catalog(&self.catalog, operation, input)
+    }
+
+    /// What changed since an earlier library.
+    pub fn since(&self, before: &Self) -> String {
+        delta_json(&self.catalog.since(&before.catalog)).to_string()
+    }
+
+    fn search(&self, input: Among) -> Result<Value, Failure> {
+        let words = || -> &dyn Selector {
+            self.index.get_or_init(|| {
+                search::index(self.catalog.iter().map(|skill| {
+                    let body = self.bodies.get(&skill.entry.origin.location);
+                    (&skill.entry, body.map(String::as_str))
+                }))
+            })
+        };
+        input.hits(&self.catalog, words)
+    }
+}
+
+/// Runs an operation over the skills of a catalog.
+pub fn over_catalog(catalog: &Catalog, operation: &str, input: &str) -> Result<String, Failure> {
+    let value: Value = match operation {
+        "list" => catalog.iter().map(|skill| output::candidate(skill, None)).collect(),
+        "all" => catalog.all().map(|(skill, standing)| output::candidate(skill, Some(standing))).collect(),
+        "get" => {
+            let key: String = read(input)?;
+            json!(catalog.get(&key).map(|skill| output::candidate(skill, None)))
+        }
+        "embeddedTexts" => {
+            let among: Vec<String> = read(input)?;
+            let skills = among.iter().filter_map(|key| catalog.get(key));
+            skills.map(|skill| Value::from(embedded_text(&skill.entry))).collect()
+        }
+        other => return Err(Failure::argument(format!("there is no such operation: {other}"))),
+    };
+    Ok(value.to_string())
+}
+
+/// Searches a catalog with the index of its words: `{among, asked}` in, hits out.
+pub fn search_catalog(catalog: &Catalog, words: &dyn Selector, input: &str) -> Result<String, Failure> {
+    let among: Among = read(input)?;
+    Ok(among.hits(catalog, || words)?.to_string())
+}
+
+/// What changed between two catalogs.
+pub fn delta_json(delta: &Delta) -> Value {
+    json!({
+        "added": delta.added,
+        "changed": delta.changed,
+        "removed": delta.removed,
+        "newlyBroken": delta.newly_broken,
+    })
+}
+
+/// A search among some of the skills.
+#[derive(Deserialize)]
+struct Among {
+    among: Vec<String>,
+    asked: Asked,
+}
+
+impl Among {
+    fn hits<'w>(self, catalog: &Catalog, words: impl Fn() -> &'w dyn Selector) -> Result<Value, Failure> {
+        let among: Vec<&Entry> =
+            self.among.iter().filter_map(|key| catalog.get(key)).map(|skill| &skill.entry).collect();
+        Ok(output::hits(&search::ranked(self.asked, &among, words)?))
+    }
+}
+
+/// A mark that differs after each change of a text.
+fn stamp(bytes: &[u8]) -> Stamp {
+    let hash = |seed: u64| {
+        bytes.iter().fold(seed, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    };
+    Stamp::new(0, [hash(0xcbf2_9ce4_8422_2325), hash(0x8422_2325_cbf2_9ce4), bytes.len() as u64, 0])
+}

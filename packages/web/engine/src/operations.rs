@@ -1,0 +1,226 @@
+//! The operations without state: reading, checking, fixing, tools and paths.
+
+use prowess_core::path::first_collision;
+use prowess_core::session::scope_tools;
+use prowess_core::{
+    Document, FixMode, Level, Manifest, Origin, Preset, Profile, RelPath, ToolList, check, check_description,
+    check_name, fix, parse,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::failure::{Failure, read};
+use crate::input::{GivenFile, Judge, Place, manifest, rel_path};
+use crate::output::{self, Places};
+use crate::{render, search};
+
+/// Runs an operation: JSON in, JSON out, the bytes of a file beside it.
+pub fn run(operation: &str, input: &str, bytes: &[u8]) -> Result<String, Failure> {
+    let value = match operation {
+        "parse" => parsed(read(input)?, bytes),
+        "load" => loaded(read(input)?, bytes)?,
+        "check" => checked(read(input)?, bytes)?,
+        "fix" => fixed(read(input)?, bytes)?,
+        "findings" => findings(read(input)?, bytes)?,
+        "rules" => rules(),
+        "checkName" => text_problems(read(input)?, check_name)?,
+        "checkDescription" => text_problems(read(input)?, check_description)?,
+        "tools" => output::tools(&tools(read(input)?)),
+        "allows" => allows(read(input)?),
+        "scopeTools" => scoped(read(input)?),
+        "path" => path(read(input)?, bytes)?,
+        "collision" => collision(read(input)?)?,
+        "renderCatalog" => render::catalog(read(input)?)?,
+        "renderActivation" => render::activation(read(input)?)?,
+        "compose" => render::composed(read(input)?),
+        "describe" => render::described(read(input)?)?,
+        "toDict" => render::to_dict(read(input)?, bytes)?,
+        "fromDict" => render::from_dict(read(input)?)?,
+        "tokens" => render::tokens(read(input)?),
+        "search" => search::over_skills(read(input)?)?,
+        "embeddedTexts" => search::embedded_texts(read(input)?)?,
+        other => return Err(Failure::argument(format!("there is no such operation: {other}"))),
+    };
+    Ok(value.to_string())
+}
+
+fn parsed(place: Place, bytes: &[u8]) -> Value {
+    let (document, at) = (parse(bytes), place.origin());
+    let mut value = document_json(&document, &at);
+    if let Some(members) = value.as_object_mut() {
+        members.insert("loads".to_owned(), document.skill(&at).is_some().into());
+    }
+    value
+}
+
+/// A skill with its text.
+pub(crate) fn document_json(document: &Document, at: &Origin) -> Value {
+    let mut value = output::entry(&document.entry(at));
+    if let Some(members) = value.as_object_mut() {
+        members.insert("body".to_owned(), document.body().into());
+        members.insert("bodyOffset".to_owned(), document.body_offset().into());
+        members.insert("rawBody".to_owned(), document.body_raw().into());
+        members.insert("frontmatter".to_owned(), document.frontmatter().into());
+        members.insert("data".to_owned(), document.frontmatter_json().into());
+    }
+    value
+}
+
+/// A text to judge.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct Judged {
+    place: Place,
+    judge: Judge,
+    files: Option<Vec<GivenFile>>,
+    /// For fixes: also those that rename or remove something.
+    all: bool,
+}
+
+impl Judged {
+    fn parts(self, usual: Preset) -> Result<(Origin, Option<Manifest>, Profile), Failure> {
+        let files = self.files.map(manifest).transpose()?;
+        Ok((self.place.origin(), files, self.judge.profile(usual)?))
+    }
+}
+
+fn loaded(asked: Judged, bytes: &[u8]) -> Result<Value, Failure> {
+    let (at, files, profile) = asked.parts(Preset::Lenient)?;
+    let document = parse(bytes);
+    match document.load(&at, files.as_ref(), &profile) {
+        Ok(_) => Ok(document_json(&document, &at)),
+        Err(error) => {
+            let problems = Places::of(&document).problems(&error.problems);
+            Err(Failure { problems: Some(problems), ..Failure::new("load", error.to_string()) })
+        }
+    }
+}
+
+fn checked(asked: Judged, bytes: &[u8]) -> Result<Value, Failure> {
+    let (at, files, profile) = asked.parts(Preset::Spec)?;
+    let document = parse(bytes);
+    Ok(Places::of(&document).problems(&profile.check(&document, files.as_ref(), &at)))
+}
+
+fn fixed(asked: Judged, bytes: &[u8]) -> Result<Value, Failure> {
+    let mode = if asked.all { FixMode::All } else { FixMode::Safe };
+    let (at, files, profile) = asked.parts(Preset::Spec)?;
+    let document = parse(bytes);
+    let fixed = fix(&document, files.as_ref(), &at, &profile, mode);
+    let left = profile.check(&fixed.document, files.as_ref(), &at);
+    let places = Places::of(&document);
+    Ok(json!({
+        "text": fixed.document.text(),
+        // Later rounds find problems in a text that was fixed before, so only the words count here.
+        "applied": fixed.applied.iter().map(|problem| places.problem(problem)).collect::<Value>(),
+        "problems": Places::of(&fixed.document).problems(&left),
+    }))
+}
+
+/// Everything that the rules find, whatever a profile makes of it.
+fn findings(asked: Judged, bytes: &[u8]) -> Result<Value, Failure> {
+    let (at, files, _) = asked.parts(Preset::Spec)?;
+    let document = parse(bytes);
+    let findings = check(&document, files.as_ref(), &at);
+    let text = document.text();
+    let finding = |finding: &prowess_core::Finding| {
+        let shown = finding.span.and_then(|span| span.slice(text));
+        json!({"code": finding.code(), "field": finding.field, "message": finding.message, "text": shown})
+    };
+    Ok(findings.iter().map(finding).collect())
+}
+
+fn rules() -> Value {
+    let level = |level: Level| json!(level);
+    let rule = |rule: &'static prowess_core::Rule| {
+        let levels: Map<String, Value> = Preset::ALL
+            .into_iter()
+            .map(|preset| (preset.name().to_owned(), level(rule.level(preset))))
+            .collect();
+        json!({"code": rule.code, "summary": rule.summary, "explanation": rule.explanation, "levels": levels})
+    };
+    prowess_core::check::rules().map(rule).collect()
+}
+
+/// One field to judge.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    text: String,
+    #[serde(default)]
+    judge: Judge,
+}
+
+fn text_problems(asked: Text, check: fn(&str) -> Vec<prowess_core::Finding>) -> Result<Value, Failure> {
+    let profile = asked.judge.profile(Preset::Spec)?;
+    let document = parse(asked.text.as_bytes());
+    Ok(Places::of(&document).problems(&profile.judge(check(&asked.text))))
+}
+
+/// The value of `allowed-tools`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Tools {
+    Text(String),
+    Items(Vec<String>),
+}
+
+fn tools(tools: Tools) -> ToolList {
+    match tools {
+        Tools::Text(text) => ToolList::parse(&text),
+        Tools::Items(items) => ToolList::from_items(items.iter().map(String::as_str)),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Allows {
+    tools: Tools,
+    tool: String,
+    argument: Option<String>,
+}
+
+fn allows(asked: Allows) -> Value {
+    tools(asked.tools).allows(&asked.tool, asked.argument.as_deref()).into()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scoped {
+    tools: Vec<String>,
+    lists: Vec<Option<Tools>>,
+}
+
+fn scoped(asked: Scoped) -> Value {
+    let lists: Vec<Option<ToolList>> = asked.lists.into_iter().map(|list| list.map(tools)).collect();
+    let names: Vec<&str> = asked.tools.iter().map(String::as_str).collect();
+    json!(scope_tools(&names, lists.iter().map(Option::as_ref)))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Path {
+    path: Option<String>,
+    /// `strict` for a stored path, `request` for one of a model or a user, `name` for a single name, `bytes`.
+    reading: String,
+}
+
+fn path(asked: Path, bytes: &[u8]) -> Result<Value, Failure> {
+    let path = asked.path.unwrap_or_default();
+    let read = match asked.reading.as_str() {
+        "strict" => RelPath::parse(&path),
+        "request" => RelPath::from_request(&path),
+        "name" => RelPath::from_name(&path),
+        "bytes" => RelPath::from_bytes(bytes),
+        other => return Err(Failure::argument(format!("a path has no such reading: {other}"))),
+    };
+    Ok(match read {
+        Ok(path) => json!({"path": path}),
+        Err(error) => json!({"rule": error.rule().code(), "message": error.to_string()}),
+    })
+}
+
+fn collision(paths: Vec<String>) -> Result<Value, Failure> {
+    let paths: Vec<RelPath> = paths.iter().map(|path| rel_path(path)).collect::<Result<_, _>>()?;
+    Ok(json!(first_collision(&paths).map(|(one, other)| [one.as_str(), other.as_str()])))
+}

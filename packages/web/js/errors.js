@@ -1,0 +1,77 @@
+// The errors of Prowess: each has a stable `code`, a message that says what to do, and sometimes `problems` or a `cause`.
+
+/** The class of every error that Prowess throws. */
+export class ProwessError extends Error {
+  constructor(message, { code = 'failed', problems = [], cause } = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = new.target.name;
+    this.code = code;
+    this.problems = problems;
+  }
+}
+
+/** An argument of the wrong type, an unknown option, or a text that cannot be used. */
+export class InvalidArgumentError extends ProwessError {
+  constructor(message, options = {}) {
+    super(message, { code: 'invalid', ...options });
+  }
+}
+
+/** A skill does not load; `problems` has every reason. */
+export class LoadError extends ProwessError {}
+
+/** A source could not list its skills, or a file of a skill could not be read. */
+export class SourceError extends ProwessError {}
+
+/** A selector or an embedder failed. */
+export class SelectError extends ProwessError {}
+
+/** Two skills have one key, and duplicates are errors. */
+export class DuplicateSkillError extends ProwessError {}
+
+/** A stored state cannot be restored. */
+export class RestoreError extends ProwessError {}
+
+/** The configuration or the approvals of the user cannot be read. */
+export class ConfigError extends ProwessError {}
+
+/** The folders cannot be watched. */
+export class WatchError extends ProwessError {}
+
+/** The skills or the chat were closed before. */
+export class ClosedError extends ProwessError {}
+
+const CLASSES = {
+  'invalid': InvalidArgumentError,
+  load: LoadError,
+  source: SourceError,
+  'not-found': SourceError,
+  missing: SourceError,
+  outside: SourceError,
+  'not-a-file': SourceError,
+  'too-large': SourceError,
+  broken: SourceError,
+  'not-as-listed': SourceError,
+  config: ConfigError,
+  watch: WatchError,
+  select: SelectError,
+  'duplicate': DuplicateSkillError,
+  restore: RestoreError,
+  closed: ClosedError,
+};
+
+/** The error of what the engine threw. */
+export function fromEngine(thrown) {
+  if (thrown instanceof ProwessError) return thrown;
+  const text = typeof thrown === 'string' ? thrown : thrown?.message;
+  try {
+    const { code, message, problems } = JSON.parse(text);
+    if (typeof code === 'string' && typeof message === 'string') {
+      const Class = CLASSES[code] ?? ProwessError;
+      return new Class(message, { code, problems: problems ?? [] });
+    }
+  } catch {
+    // Not a failure of the engine: it is passed on below.
+  }
+  return new ProwessError(`the engine failed: ${text}`, { code: 'failed', cause: thrown });
+}

@@ -1,0 +1,85 @@
+// Where the skills of a `Skills` are: sources in JavaScript, read into a library of the engine.
+
+import { engine, guarded } from './binding.js';
+import { SourceError } from './errors.js';
+import { digestOf, filesFrom, layerOf, listed, readFrom, textsOf, withOwnLabels } from './sources.js';
+import { toJson } from './values.js';
+
+/** The options of `Skills.open` that are about which skills there are. */
+export const SHELF_OPTIONS = ['profile', 'levels', 'duplicates'];
+
+/** The sources, and what was read from them last. */
+export class Shelf {
+  #layers;
+  #options;
+  #origins = new Map();
+  snapshot;
+  problems = [];
+
+  constructor(sources, options) {
+    this.#layers = withOwnLabels((Array.isArray(sources) ? sources : [sources]).map(layerOf));
+    this.#options = options;
+  }
+
+  /** Reads every source again: what changed. After an error the old skills stay. */
+  async refresh(signal) {
+    const { profile, levels, duplicates } = this.#options;
+    const { Library } = engine();
+    const library = guarded(() => new Library(toJson({ judge: { profile, levels }, duplicates })));
+    const origins = new Map();
+    const problems = [];
+    for (const layer of this.#layers) {
+      const { trusted = true, ...appearance } = layer.options;
+      const entries = await listed(layer, signal);
+      const texts = await textsOf(layer, entries, signal, problems);
+      entries.forEach(({ id, location }, at) => {
+        if (texts[at] === undefined) return;
+        const input = { source: layer.label, id, location, ...appearance, untrusted: !trusted };
+        const skill = guarded(() => JSON.parse(library.add(toJson(input), texts[at])));
+        origins.set(skill.location, { layer, id });
+      });
+    }
+    guarded(() => library.seal());
+    const before = this.snapshot;
+    const delta = before && guarded(() => JSON.parse(library.since(before)));
+    this.snapshot = library;
+    this.#origins = origins;
+    this.problems = problems;
+    return delta;
+  }
+
+  /** The source of a skill and its id there. */
+  #origin({ key, location }) {
+    const origin = this.#origins.get(location);
+    if (origin === undefined) throw new SourceError(`${key} is no longer at ${location}`, { code: 'missing' });
+    return origin;
+  }
+
+  async files(skill, signal) {
+    const { layer, id } = this.#origin(skill);
+    return filesFrom(layer, id, signal);
+  }
+
+  /** A part of a file; with `expectDigest`, the digest over all files when it was read. */
+  async read(skill, path, { offset = 0, limit = Number.POSITIVE_INFINITY, expectDigest } = {}, signal) {
+    const { layer, id } = this.#origin(skill);
+    const whole = expectDigest === undefined ? undefined : await digestOf(layer, id, signal);
+    const bytes = whole?.contents.get(path) ?? (await readFrom(layer, id, path, signal));
+    return { bytes: bytes.subarray(offset, offset + limit), size: bytes.byteLength, digest: whole?.digest };
+  }
+
+  /** A digest over all files of a skill. */
+  async digest(skill, signal) {
+    const { layer, id } = this.#origin(skill);
+    return (await digestOf(layer, id, signal)).digest;
+  }
+
+  /** Ranks some of the skills. */
+  async search(among, asked) {
+    return guarded(() => JSON.parse(this.snapshot.run('search', toJson({ among, asked }))));
+  }
+
+  close() {
+    this.#origins = new Map();
+  }
+}

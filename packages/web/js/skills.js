@@ -1,0 +1,282 @@
+// The skills of some sources, ready for any number of chats.
+
+import { asked, embedded } from './api.js';
+import { guarded } from './binding.js';
+import { asError, Chat, checkedHits, Session } from './chat.js';
+import { ClosedError, InvalidArgumentError, SelectError, SourceError } from './errors.js';
+import { Shelf, SHELF_OPTIONS } from './shelf.js';
+import { aborted } from './sources.js';
+import { needFunction, needOptions, needString, toJson, toText, typeOf } from './values.js';
+
+const OPTIONS = [
+  ...SHELF_OPTIONS, 'policy', 'options', 'prompt', 'selector', 'embed', 'approve', 'run', 'onError', 'signal',
+];
+const SELECTORS = ['bm25', 'keyword', 'tags', 'all', 'embedding', 'fused'];
+
+/** The skills of some sources. */
+export class Skills {
+  #shelf;
+  #options;
+  #closed = false;
+  #vectors = new Map();
+  #host;
+
+  /** Use `Skills.open`, which reads the sources. */
+  constructor(token, shelf, options) {
+    if (token !== OPENING) throw new InvalidArgumentError('Skills is not constructed; await Skills.open(sources)');
+    this.#shelf = shelf;
+    this.#options = options;
+    this.#host = {
+      library: () => this.#open(),
+      perform: (effect, signal) => this.#perform(effect, signal),
+      search: (query, among, limit, signal) => this.#search(query, among, { topK: limit }, signal),
+      report: (error, effect) => this.#report(error, effect),
+    };
+  }
+
+  /** Reads the sources. The first of two skills with one key is offered, unless `duplicates` says otherwise. */
+  static async open(sources, options) {
+    const given = needOptions(options);
+    const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name));
+    if (unknown !== undefined) {
+      throw new InvalidArgumentError(`there is no such option: ${unknown}; the options are ${OPTIONS.join(', ')}`);
+    }
+    for (const name of ['embed', 'approve', 'run', 'onError']) {
+      if (given[name] !== undefined) needFunction(given[name], name);
+    }
+    checkSelector(given);
+    const shelf = new Shelf(sources, given);
+    const skills = new Skills(OPENING, shelf, { ...given, prompt: needOptions(given.prompt, 'prompt') });
+    await shelf.refresh(given.signal);
+    return skills;
+  }
+
+  #open() {
+    if (this.#closed) throw new ClosedError('these skills are closed', { code: 'closed' });
+    return this.#shelf.snapshot;
+  }
+
+  #list(operation, input) {
+    const library = this.#open();
+    return guarded(() => JSON.parse(library.run(operation, toJson(input))));
+  }
+
+  /** Reads every source again: what changed. After an error the old skills stay. */
+  async refresh(options) {
+    const { signal } = needOptions(options);
+    this.#open();
+    const delta = await this.#shelf.refresh(signal);
+    return delta ?? { added: this.keys(), changed: [], removed: [], newlyBroken: [] };
+  }
+
+  /** The changes of the sources as they happen: each is read before it is returned. */
+  async *watch(options) {
+    const { signal } = needOptions(options);
+    this.#open();
+    if (this.#shelf.watch === undefined) {
+      throw new InvalidArgumentError('these sources cannot be watched; call refresh()');
+    }
+    yield* this.#shelf.watch({ signal });
+  }
+
+  /** What could not be read at the last refresh. */
+  get problems() {
+    return [...this.#shelf.problems];
+  }
+
+  /** The skills that are offered, sorted by key. */
+  list() {
+    return this.#list('list');
+  }
+
+  /** Every skill that was found, with `offered` and `whyNot`. */
+  all() {
+    return this.#list('all');
+  }
+
+  /** The keys of the skills that are offered. */
+  keys() {
+    return this.list().map((skill) => skill.key);
+  }
+
+  /** The skill with this key, or undefined. */
+  get(key) {
+    return this.#list('get', needString(key, 'the key')) ?? undefined;
+  }
+
+  /** Whether a skill with this key is offered. */
+  has(key) {
+    return this.get(key) !== undefined;
+  }
+
+  /** How many skills are offered. */
+  get size() {
+    return this.list().length;
+  }
+
+  [Symbol.iterator]() {
+    return this.list()[Symbol.iterator]();
+  }
+
+  /** The files of a skill. */
+  async files(key, options) {
+    return this.#shelf.files(this.#need(key), needOptions(options).signal);
+  }
+
+  /** The bytes of a file of a skill. */
+  async read(key, path = 'SKILL.md', options) {
+    const { signal, ...slice } = needOptions(options);
+    return (await this.#shelf.read(this.#need(key), needString(path, 'the path'), slice, signal)).bytes;
+  }
+
+  /** The text of a file of a skill. */
+  async readText(key, path = 'SKILL.md', options) {
+    return toText(await this.read(key, path, options));
+  }
+
+  #need(key) {
+    const skill = this.get(key);
+    if (skill === undefined) throw new SourceError(`there is no skill ${key}`, { code: 'not-found' });
+    return skill;
+  }
+
+  /** The skills that fit a task, the best first, among those that a model may see. */
+  async search(query, options) {
+    const { signal, ...others } = needOptions(options);
+    const chat = this.chat('search');
+    const among = chat.visible().map((skill) => skill.key);
+    chat.close();
+    const { narrowing, tags = [], ...rest } = asked(query, others);
+    return this.#search({ query, tags, ...rest }, among, narrowing, signal);
+  }
+
+  async #search({ query, tags }, among, narrowing, signal) {
+    const { selector = this.#options.embed === undefined ? 'bm25' : 'fused', embed } = this.#options;
+    const limit = narrowing.topK === undefined ? 5 : (narrowing.topK ?? among.length);
+    if (typeof selector !== 'string') {
+      const known = new Set(among);
+      const skills = this.list().filter(({ key }) => known.has(key));
+      let hits;
+      try {
+        const select = typeof selector === 'function' ? selector : selector.select.bind(selector);
+        hits = await aborted(select(query, skills, { limit, tags, signal }), signal);
+      } catch (cause) {
+        if (signal?.aborted) throw signal.reason;
+        throw new SelectError(`the selector failed: ${cause?.message ?? cause}`, { code: 'select', cause });
+      }
+      const { minScore = Number.NEGATIVE_INFINITY } = narrowing;
+      return checkedHits(hits).filter((hit) => known.has(hit.key) && hit.score >= minScore).slice(0, limit);
+    }
+    const wanted = { query, tags, selector, narrowing: { ...narrowing, topK: limit } };
+    if (query.trim() !== '' && (selector === 'embedding' || selector === 'fused')) {
+      const texts = [...this.#list('embeddedTexts', among), query];
+      wanted.vectors = await aborted(embedded(texts, embed, this.#vectors), signal);
+    } else if (selector === 'embedding' || selector === 'fused') {
+      return [];
+    }
+    this.#open();
+    return aborted(this.#shelf.search(among, wanted), signal);
+  }
+
+  /** Starts a chat. The id distinguishes it from other chats. */
+  chat(id = 'chat', settings) {
+    const { prompt, wire } = this.#settings(settings);
+    const library = this.#open();
+    const handle = guarded(() => library.session(needString(id, 'the id'), wire));
+    return new Chat(this, new Session(handle), this.#host, { prompt });
+  }
+
+  /** Restores a chat from its state. Skills that no longer exist are no longer active. */
+  restore(state, settings) {
+    const { prompt, wire } = this.#settings(settings);
+    const library = this.#open();
+    const text = typeof state === 'string' ? state : toJson(needOptions(state, 'the state'));
+    const handle = guarded(() => library.restore(text, wire));
+    return new Chat(this, new Session(handle), this.#host, { prompt });
+  }
+
+  #settings(given) {
+    const { policy, options, prompt, ...others } = needOptions(given, 'the settings of a chat');
+    const unknown = Object.keys(others)[0];
+    if (unknown !== undefined) {
+      throw new InvalidArgumentError(`a chat has no such setting: ${unknown}; the settings are policy, options and prompt`);
+    }
+    const { policy: usualPolicy, options: usualOptions, prompt: usualPrompt } = this.#options;
+    return {
+      prompt: { ...usualPrompt, ...prompt },
+      wire: toJson({ policy: joined(usualPolicy, policy), options: joined(usualOptions, options) }),
+    };
+  }
+
+  /** Ends the use of these skills. What is under way fails with a `ClosedError`. */
+  close() {
+    this.#closed = true;
+    this.#shelf.close();
+  }
+
+  #report(error, effect) {
+    this.#options.onError?.(error, effect);
+  }
+
+  /** The skill that an effect is about, if it is still where the session saw it. */
+  #at({ key, location }) {
+    const skill = this.get(key);
+    if (skill?.location === location) return skill;
+    throw new SourceError(`${key} is no longer at ${location}`, { code: 'missing' });
+  }
+
+  async #perform(effect, signal) {
+    switch (effect.kind) {
+      case 'files':
+        return { files: await this.#shelf.files(this.#at(effect), signal) };
+      case 'read':
+        return { read: await this.#shelf.read(this.#at(effect), effect.path, effect, signal) };
+      case 'search': {
+        const { text, tags } = effect.query;
+        return { hits: await this.#search({ query: text, tags }, effect.among, { topK: effect.limit }, signal) };
+      }
+      case 'approve': {
+        const skill = this.#at(effect);
+        const { approve } = this.#options;
+        if (approve === undefined) return 'declined';
+        // The digest comes first, so that what is approved is what was there when the user was asked.
+        const digest = await this.#shelf.digest(skill, signal);
+        return (await approve(skill, digest)) === true ? { approved: digest } : 'declined';
+      }
+      case 'run': {
+        const skill = this.#at(effect);
+        const { run } = this.#options;
+        if (run === undefined) throw asError('the host runs no scripts', 'the script');
+        const { path, args, expectDigest } = effect;
+        const { code = null, output = '' } = needOptions(
+          await run(skill, path, args, { signal, expectDigest }),
+          'the result of run',
+        );
+        return { ran: { code, output: needString(output, 'the output of a script') } };
+      }
+      default:
+        throw asError(`this host does not know ${effect.kind}`, 'an effect');
+    }
+  }
+}
+
+/** Settings over the usual ones; undefined when there are neither, so that those of the library count. */
+function joined(usual, given) {
+  return usual === undefined && given === undefined ? undefined : { ...usual, ...needOptions(given) };
+}
+
+const OPENING = Symbol('opening');
+
+function checkSelector({ selector, embed }) {
+  if (selector === undefined) return;
+  if (typeof selector === 'string') {
+    if (!SELECTORS.includes(selector)) {
+      throw new InvalidArgumentError(`there is no such selector: ${selector}; the selectors are ${SELECTORS.join(', ')}`);
+    }
+    if ((selector === 'embedding' || selector === 'fused') && embed === undefined) {
+      throw new InvalidArgumentError(`the selector ${selector} needs the option embed`);
+    }
+  } else if (typeof selector !== 'function' && typeof selector?.select !== 'function') {
+    throw new InvalidArgumentError(`a selector must be a name, a function or an object with select, not ${typeOf(selector)}`);
+  }
+}

@@ -1,0 +1,66 @@
+// Values on their way into the engine: texts become bytes, and objects become JSON.
+
+import { InvalidArgumentError } from './errors.js';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+export const NO_BYTES = new Uint8Array(0);
+
+/** The name of the type of a value, for messages. */
+export function typeOf(value) {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  return { object: 'an object', undefined: 'undefined', function: 'a function' }[typeof value] ?? `a ${typeof value}`;
+}
+
+/** Whether a string has no half of a surrogate pair. */
+function isWellFormed(text) {
+  return typeof text.isWellFormed === 'function' ? text.isWellFormed() : !/\p{Surrogate}/u.test(text);
+}
+
+/** A string that must be one. */
+export function needString(value, what) {
+  if (typeof value !== 'string') throw new InvalidArgumentError(`${what} must be a string, not ${typeOf(value)}`);
+  if (!isWellFormed(value)) {
+    throw new InvalidArgumentError(`${what} has half of a surrogate pair, which is no character; call toWellFormed() on it`);
+  }
+  return value;
+}
+
+/** An object of options, which may be absent. */
+export function needOptions(value, what = 'options') {
+  if (value === undefined || value === null) return {};
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    throw new InvalidArgumentError(`${what} must be an object, not ${typeOf(value)}`);
+  }
+  return value;
+}
+
+/** A function that must be one. */
+export function needFunction(value, what) {
+  if (typeof value !== 'function') throw new InvalidArgumentError(`${what} must be a function, not ${typeOf(value)}`);
+  return value;
+}
+
+/** The bytes of a text or of bytes. */
+export function toBytes(value, what = 'the text') {
+  if (value instanceof Uint8Array) return value;
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  if (typeof value === 'string') return encoder.encode(needString(value, what));
+  throw new InvalidArgumentError(`${what} must be a string or a Uint8Array, not ${typeOf(value)}`);
+}
+
+/** The text of bytes or of a text. */
+export function toText(value) {
+  return typeof value === 'string' ? value : decoder.decode(value);
+}
+
+/** The JSON of an input. */
+export function toJson(value) {
+  try {
+    return JSON.stringify(value ?? null);
+  } catch (cause) {
+    throw new InvalidArgumentError(`this value has no JSON form: ${cause.message}`, { cause });
+  }
+}

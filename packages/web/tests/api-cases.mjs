@@ -1,0 +1,255 @@
+// What holds of every JavaScript package: texts, sources in JavaScript, sessions, and input that is wrong.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+/** Defines the tests over a package. */
+export function defineApiTests(prowess) {
+  const {
+    applyFix, check, ClosedError, DuplicateSkillError, fix, InvalidArgumentError, load, LoadError, memorySource, parse,
+    ProwessError, renderCatalog, RestoreError, search, searchByMeaning, SelectError, Skills, SourceError,
+  } = prowess;
+
+  const skill = (name, description = `About ${name}.`, body = `Body of ${name}.`) =>
+    `---\nname: ${name}\ndescription: ${description}\n---\n${body}\n`;
+  const REVIEW = { 'SKILL.md': skill('review', 'Reviews code changes.'), 'references/style.md': 'Be kind.\n' };
+  const shelf = () => memorySource({ review: REVIEW, tax: skill('tax', 'Files taxes.') });
+
+  test('a problem has its place in the units of JavaScript, and its fix applies there', () => {
+    const text = '---\nname: demo\ndescription: 😀 Tidies up when asked.\nallowed-tools: Read, Grep\n---\n';
+    const [commas] = check(text, { folder: 'demo' });
+    assert.deepEqual([commas.code, commas.severity, commas.span.line], ['tools-commas', 'warning', 4]);
+    assert.equal(text.slice(commas.span.start, commas.span.end), 'Read, Grep');
+    assert.match(applyFix(text, commas.fix), /\nallowed-tools: Read Grep\n---/);
+    const fixed = fix(text.replace('up when asked', 'up: when asked'), { folder: 'demo' });
+    assert.match(fixed.text, /description: '😀 Tidies up: when asked\.'\nallowed-tools: Read Grep/);
+    assert.equal(fixed.problems.filter((problem) => problem.severity === 'error').length, 0);
+  });
+
+  test('a skill that does not load throws with every problem', () => {
+    assert.throws(() => load('no frontmatter'), (error) => {
+      assert.ok(error instanceof LoadError && error instanceof ProwessError && error instanceof Error);
+      assert.equal(error.code, 'load');
+      assert.equal(error.problems[0].severity, 'error');
+      return true;
+    });
+    assert.equal(load(skill('a')).body, 'Body of a.');
+  });
+
+  test('what a check returned can be rendered and searched again', () => {
+    const skills = [load(skill('review', 'Reviews code.')), load(skill('tax', 'Files taxes.'))];
+    assert.match(renderCatalog(skills, { style: { shape: 'compact' } }).text, /- review: Reviews code\./);
+    assert.equal(search(skills, 'tax files')[0].key, 'tax');
+    const { included, omitted, within } = renderCatalog(skills, { budget: { tokens: 30 } });
+    assert.ok(within && included + omitted.length === 2);
+  });
+
+  test('sources, a selector and an embedder in JavaScript serve a session', async () => {
+    const asked = [];
+    const source = {
+      label: 'mine',
+      async *list() {
+        yield 'review';
+        yield { id: 'tax', text: skill('tax', 'Files taxes.') };
+      },
+      files: async () => ['SKILL.md', { path: 'references/style.md', size: 9 }],
+      read: async (id, path, { signal }) => {
+        asked.push([id, path, signal]);
+        return path === 'SKILL.md' ? REVIEW['SKILL.md'] : new TextEncoder().encode(REVIEW[path]);
+      },
+    };
+    const selector = { select: async (query, skills) => skills.map(({ key }) => ({ key, score: key === 'tax' ? 2 : 1 })) };
+    const skills = await Skills.open(source, { selector });
+    assert.deepEqual([skills.size, skills.keys(), skills.has('tax')], [2, ['review', 'tax'], true]);
+    assert.deepEqual((await skills.search('anything')).map(({ key }) => key), ['tax', 'review']);
+
+    const chat = skills.chat('chat-1');
+    assert.match(await chat.prompt(), /- review: Reviews code changes\./);
+    assert.match(await chat.promptFor('anything', { narrowing: { topK: 1 } }), /- tax/);
+    const use = { type: 'tool_use', id: 't1', name: 'load_skill', input: { name: 'review' } };
+    const answer = await chat.answer('anthropic', use);
+    assert.equal(answer.is_error, false);
+    assert.match(answer.content, /Body of review\./);
+    assert.deepEqual(chat.active, ['review']);
+    const file = await chat.call('read_skill_resource', { name: 'review', path: 'references/style.md' });
+    assert.match(file.text, /Be kind\./);
+    assert.equal(await chat.answer('anthropic', { type: 'text', text: 'hello' }), null);
+    assert.equal((await chat.answerAll('anthropic', { content: [use, use] })).length, 2);
+    assert.ok(asked.length > 0);
+
+    const letters = (texts) => texts.map((text) => ['a', 'e', 'x'].map((letter) => text.split(letter).length));
+    const meant = await Skills.open(shelf(), { embed: letters, selector: 'embedding' });
+    assert.equal((await meant.search('review review')).length, 2);
+    const hits = await searchByMeaning([{ name: 'a', description: 'aaa' }, { name: 'x', description: 'xxx' }], 'xx', letters);
+    assert.equal(hits[0].key, 'x');
+  });
+
+  test('a chat is stored and restored, and follows a refresh', async () => {
+    const files = { a: skill('a'), b: skill('b') };
+    const source = { label: 'mine', list: () => Object.keys(files), read: (id) => files[id] };
+    const skills = await Skills.open([{ source, prefix: 'team' }]);
+    const chat = skills.chat('one');
+    await chat.activate('team:a');
+    const again = skills.restore(JSON.parse(JSON.stringify(chat.state)));
+    assert.deepEqual(again.active, ['team:a']);
+    delete files.a;
+    files.c = skill('c');
+    assert.deepEqual(await skills.refresh(), { added: ['team:c'], changed: [], removed: ['team:a'], newlyBroken: [] });
+    assert.deepEqual(chat.active, []);
+    assert.throws(() => skills.restore('{}'), (error) => error instanceof RestoreError && error.code === 'restore');
+  });
+
+  test('an approval is bound to what was approved', async () => {
+    const files = { 'SKILL.md': skill('a'), 'x.md': 'one' };
+    const asked = [];
+    const source = {
+      list: () => ['a'], files: () => Object.keys(files), read: (_, path) => files[path],
+    };
+    const policy = { scopes: { explicit: { approve: true } } };
+    const skills = await Skills.open(source, { policy, approve: (one, digest) => asked.push([one.key, digest]) > 0 });
+    const chat = skills.chat();
+    assert.equal((await chat.call('load_skill', { name: 'a' })).ok, true);
+    assert.match(asked[0][1], /^sha256:[0-9a-f]{64}$/);
+    files['x.md'] = 'two';
+    assert.equal((await chat.call('read_skill_resource', { name: 'a', path: 'x.md' })).reason, 'changed');
+    const declined = (await Skills.open(source, { policy })).chat();
+    assert.equal((await declined.call('load_skill', { name: 'a' })).reason, 'not-approved');
+  });
+
+  test('wrong arguments are errors of one class that say what is wrong', async () => {
+    const wrong = [
+      [() => parse(7), /a string or a Uint8Array, not a number/],
+      [() => parse(null), /not null/],
+      [() => parse('x\ud800'), /surrogate/],
+      [() => check('', 'spec'), /options must be an object, not a string/],
+      [() => check('', { profil: 'spec' }), /unknown field `profil`/],
+      [() => check('', { profile: 'none' }), /unknown variant `none`/],
+      [() => check('', { levels: { 'name-to-long': 'off' } }), /did you mean name-too-long/],
+      [() => check('', { files: ['../x'] }), /\.\.\/x/],
+      [() => renderCatalog('skills'), /must be a list/],
+      [() => renderCatalog([{ name: 'a' }]), /description/],
+      [() => renderCatalog([{ name: 'a', description: 'b\udc00' }]), /surrogate/],
+      [() => prowess.parsePath(1), /the path must be a string/],
+      [() => search([], 3), /the query must be a string/],
+      [() => prowess.fromDict([]), /must be an object, not a list/],
+      [() => new Skills(), /await Skills\.open/],
+    ];
+    for (const [work, message] of wrong) {
+      assert.throws(work, (error) => {
+        assert.ok(error instanceof InvalidArgumentError, `${work}: ${error.stack}`);
+        assert.equal(error.code, 'invalid');
+        assert.match(error.message, message);
+        return true;
+      });
+    }
+    const cycle = {};
+    cycle.self = cycle;
+    assert.throws(() => renderCatalog([{ name: 'a', description: 'b', cycle }]), InvalidArgumentError);
+    for (const given of [null, 7, {}, { list() {} }, { source: {} }, { list() {}, read: 1 }]) {
+      await assert.rejects(Skills.open(given), InvalidArgumentError);
+    }
+    await assert.rejects(Skills.open(shelf(), { colour: 1 }), /no such option: colour/);
+    await assert.rejects(Skills.open(shelf(), { selector: 'best' }), /no such selector: best/);
+    await assert.rejects(Skills.open(shelf(), { selector: 'embedding' }), /needs the option embed/);
+    await assert.rejects(Skills.open({ source: shelf(), colour: 1 }), /no such option: colour/);
+  });
+
+  test('a text with NUL and any bytes are read', () => {
+    assert.equal(parse('---\nname: a\0b\ndescription: d\n---\n').loads, true);
+    assert.equal(parse(Uint8Array.of(0xff, 0xfe, 0)).loads, false);
+    assert.equal(parse(new Uint8Array(0)).loads, false);
+  });
+
+  test('callbacks that throw or return nonsense become errors or refusals, and are reported', async () => {
+    const boom = new Error('boom');
+    await assert.rejects(Skills.open({ list: () => { throw boom; }, read: () => '' }), (error) => {
+      assert.ok(error instanceof SourceError);
+      assert.equal(error.cause, boom);
+      return true;
+    });
+    for (const list of [() => 7, () => null, () => [null], () => [{}], () => ['x\ud800']]) {
+      await assert.rejects(Skills.open({ list, read: () => '' }), (error) => error instanceof ProwessError);
+    }
+    // One file that cannot be read hides no other skill.
+    const flaky = {
+      list: () => ['a', 'b'],
+      read: (id, path) => {
+        if (id === 'b' || path !== 'SKILL.md') throw boom;
+        return skill('a');
+      },
+    };
+    const seen = [];
+    const skills = await Skills.open(flaky, { onError: (error, effect) => seen.push([error, effect.kind]) });
+    assert.deepEqual([skills.keys(), skills.problems.length, skills.problems[0].cause], [['a'], 1, boom]);
+    const result = await skills.chat().call('read_skill_resource', { name: 'a', path: 'x.md' });
+    assert.equal(result.reason, 'read-failed');
+    assert.deepEqual(seen, [[boom, 'read']]);
+
+    for (const selector of [() => { throw boom; }, () => 7, () => [{ key: 1 }], () => [{ key: 'a', score: NaN }]]) {
+      const searching = await Skills.open(flaky, { selector, onError: () => {} });
+      await assert.rejects(searching.search('a'), SelectError);
+      assert.equal((await searching.chat().call('search_skills', { query: 'a' })).reason, 'search-failed');
+      assert.equal((await searching.chat().promptWith({ query: 'a' })).notNarrowed, 'failed');
+      await assert.rejects(searching.chat().promptWith({ query: 'a', narrowing: { onError: 'fail' } }), SelectError);
+    }
+    for (const embed of [() => { throw boom; }, () => [], () => ['x', 'y', 'z'], () => [[1], [2, 3]], () => [[NaN], [1]]]) {
+      const searching = await Skills.open(flaky, { embed, selector: 'embedding' });
+      await assert.rejects(searching.search('a'), SelectError);
+    }
+  });
+
+  test('a callback that never settles ends with its signal, and the chat goes on', async (context) => {
+    // The timers of signals do not keep Node running.
+    const running = setInterval(() => {}, 1000);
+    context.after(() => clearInterval(running));
+    const never = new Promise(() => {});
+    await assert.rejects(Skills.open({ list: () => never, read: () => '' }, { signal: AbortSignal.timeout(5) }), {
+      name: 'TimeoutError',
+    });
+    let stuck = false;
+    const source = { list: () => ['a'], read: () => (stuck ? never : skill('a')) };
+    const chat = (await Skills.open(source)).chat();
+    stuck = true;
+    await assert.rejects(chat.call('load_skill', { name: 'a' }, { signal: AbortSignal.timeout(5) }), { name: 'TimeoutError' });
+    assert.deepEqual(chat.session.pending(), []);
+    stuck = false;
+    assert.equal((await chat.call('load_skill', { name: 'a' })).ok, true);
+    await assert.rejects(chat.call('load_skill', { name: 'a' }, { signal: AbortSignal.abort() }), { name: 'AbortError' });
+  });
+
+  test('what is closed while in use fails as closed', async () => {
+    let release;
+    const gate = new Promise((resolve) => { release = resolve; });
+    let slow = false;
+    const source = { list: () => ['a'], read: async () => (slow && (await gate), skill('a')) };
+    const skills = await Skills.open(source);
+    const chat = skills.chat();
+    slow = true;
+    const pending = chat.call('load_skill', { name: 'a' });
+    chat.close();
+    release();
+    await assert.rejects(pending, ClosedError);
+    skills.close();
+    assert.throws(() => skills.list(), ClosedError);
+    assert.throws(() => skills.chat(), ClosedError);
+  });
+
+  test('duplicates are shadowed, or errors if the host says so', async () => {
+    const two = [memorySource({ a: skill('a', 'One.') }), memorySource({ a: skill('a', 'Two.') })];
+    const skills = await Skills.open(two);
+    assert.equal(skills.get('a').description, 'One.');
+    assert.deepEqual(skills.all().map(({ offered }) => offered), [true, false]);
+    assert.equal((await Skills.open(two, { duplicates: 'last' })).get('a').description, 'Two.');
+    await assert.rejects(Skills.open(two, { duplicates: 'error' }), DuplicateSkillError);
+  });
+
+  test('many libraries and chats leave no memory behind', async () => {
+    for (let round = 0; round < 200; round += 1) {
+      const skills = await Skills.open(shelf());
+      const chat = skills.chat(`chat-${round}`);
+      await chat.call('load_skill', { name: 'review' });
+      chat.close();
+      skills.close();
+    }
+  });
+}

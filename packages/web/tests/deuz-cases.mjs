@@ -1,0 +1,152 @@
+// Every name of the vocabulary of deuz, with its arguments and defaults, in every JavaScript package.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+/** Defines the tests over the vocabulary of a package. */
+export function defineDeuzTests(deuz, { Skills }) {
+  const RAW = [
+    '---', 'name: pdf', 'description: Fills in PDF forms.', 'license: MIT', 'allowed-tools: Read Bash(git:*)', 'metadata:',
+    '  team: docs', 'model: fast', '---', '# PDF', '', 'Read the form.', '',
+  ].join('\n');
+  const OTHER = '---\nname: mail\ndescription: Sends mail to people.\n---\nSend.\n';
+
+  test('parseSkill returns the manifest and its issues, and never throws about contents', () => {
+    const { manifest, issues } = deuz.parseSkill(RAW);
+    assert.deepEqual(issues, []);
+    assert.deepEqual(
+      [manifest.name, manifest.description, manifest.license, manifest.allowedTools, manifest.body, manifest.raw],
+      ['pdf', 'Fills in PDF forms.', 'MIT', ['Read', 'Bash(git:*)'], '# PDF\n\nRead the form.', RAW],
+    );
+    assert.deepEqual(manifest.metadata, {
+      name: 'pdf', description: 'Fills in PDF forms.', license: 'MIT', allowedTools: ['Read', 'Bash(git:*)'],
+      metadata: { team: 'docs' }, model: 'fast',
+    });
+    const empty = deuz.parseSkill('no frontmatter');
+    assert.deepEqual(empty.issues.map(({ field }) => field), ['name', 'description']);
+    assert.deepEqual([empty.manifest.name, empty.manifest.body, 'license' in empty.manifest], ['', 'no frontmatter', false]);
+    assert.deepEqual(deuz.parseSkill('x', { validate: false }).issues, []);
+    assert.equal(deuz.parseSkill(RAW, { parseYaml: () => assert.fail('one reader of YAML') }).manifest.name, 'pdf');
+  });
+
+  test('splitFrontmatter splits at the fences only', () => {
+    assert.deepEqual(deuz.splitFrontmatter('---\na: 1\n---\nx\n---\n'), { frontmatter: 'a: 1\n', body: 'x\n---\n' });
+    assert.deepEqual(deuz.splitFrontmatter('\uFEFFplain'), { frontmatter: null, body: 'plain' });
+  });
+
+  test('validateSkillName and validateSkillDescription say what is wrong', () => {
+    for (const name of ['pdf', 'a--b', '-a', '7', 'a'.repeat(64)]) assert.deepEqual(deuz.validateSkillName(name), [], name);
+    for (const name of ['', 'Pdf', 'a_b', 'my-claude', 'anthropic', 'a<b', 'é', 'a'.repeat(65)]) {
+      assert.ok(deuz.validateSkillName(name).length > 0, name);
+    }
+    assert.deepEqual(deuz.validateSkillDescription('Does it.'), []);
+    assert.deepEqual(deuz.validateSkillDescription('é'.repeat(1024)), []);
+    for (const text of ['', '  ', 'a <b>', 'x'.repeat(1025)]) {
+      const [issue] = deuz.validateSkillDescription(text);
+      assert.equal(issue.field, 'description');
+      assert.ok(issue.message.length > 0);
+    }
+  });
+
+  const held = () =>
+    deuz.staticSkillSource({ pdf: { raw: RAW, resources: { 'references/a.md': 'A', 'b.bin': Uint8Array.of(1) } }, mail: { raw: OTHER } });
+
+  test('staticSkillSource and createSkillRegistry disclose a skill in three levels', async () => {
+    const registry = deuz.createSkillRegistry({ source: held() });
+    assert.deepEqual(await registry.catalog(), [
+      { id: 'pdf', name: 'pdf', description: 'Fills in PDF forms.' },
+      { id: 'mail', name: 'mail', description: 'Sends mail to people.' },
+    ]);
+    assert.equal((await registry.trigger('pdf')).body, '# PDF\n\nRead the form.');
+    assert.equal(await registry.resource('pdf', './references\\a.md'), 'A');
+    assert.deepEqual(await registry.resource('pdf', 'b.bin'), Uint8Array.of(1));
+    assert.deepEqual(await registry.match('sends mail'), [{ id: 'mail', score: 1 }]);
+    for (const work of [
+      registry.trigger('none'), registry.resource('pdf', '../x'), registry.resource('pdf', 'toString'),
+      deuz.createSkillRegistry({ source: { list: async () => [], read: async () => '' } }).resource('pdf', 'a'),
+    ]) {
+      await assert.rejects(work, (error) => error instanceof deuz.InvalidRequestError && error.code === 'invalid_request' && error.status === 400);
+    }
+  });
+
+  test('fetchSkillSource reads an index and the files below it, and no id leads out', async () => {
+    const asked = [];
+    const pages = { 'index.json': { skills: [{ id: 'pdf', name: 'pdf', description: 'd' }] }, 'pdf/SKILL.md': RAW, 'pdf/a.md': 'A' };
+    const fetch = async (url) => {
+      asked.push(url);
+      const page = pages[url.slice('https://host/skills/'.length)];
+      if (page === undefined) return new Response('', { status: 404 });
+      return new Response(typeof page === 'string' ? page : JSON.stringify(page));
+    };
+    const source = deuz.fetchSkillSource('https://host/skills//', fetch);
+    assert.deepEqual((await source.list()).map(({ id }) => id), ['pdf']);
+    assert.equal(await source.read('pdf'), RAW);
+    assert.deepEqual(await source.readResource('pdf', 'a.md'), new TextEncoder().encode('A'));
+    const before = asked.length;
+    for (const work of [source.read('../x'), source.readResource('pdf', '../x'), source.readResource('..', 'x')]) {
+      await assert.rejects(work, deuz.InvalidRequestError);
+    }
+    assert.equal(asked.length, before);
+    await assert.rejects(source.read('none'), /404/);
+    pages['index.json'] = [{ id: 'x', name: 'x', description: 'd' }];
+    assert.deepEqual((await source.list()).map(({ id }) => id), ['x']);
+  });
+
+  test('mergeSkillSources lists and reads the same skill, the first or the last', async () => {
+    const changed = deuz.staticSkillSource({ pdf: { raw: OTHER } });
+    const plain = deuz.mergeSkillSources([{ source: held() }, { source: changed }, { source: changed, prefix: 'team' }]);
+    assert.deepEqual((await plain.list()).map(({ id }) => id), ['pdf', 'mail', 'team:pdf']);
+    assert.equal(await plain.read('pdf'), RAW);
+    assert.equal(await plain.read('team:pdf'), OTHER);
+    const last = deuz.mergeSkillSources([{ source: held() }, { source: changed }], { override: true });
+    assert.equal((await last.list()).find(({ id }) => id === 'pdf').description, 'Sends mail to people.');
+    assert.equal(await last.read('pdf'), OTHER);
+    assert.equal(await plain.readResource('pdf', 'references/a.md'), 'A');
+    await assert.rejects(plain.read('none'), deuz.InvalidRequestError);
+  });
+
+  test('lexicalMatcher and embeddingMatcher rank with topK and threshold', async () => {
+    const candidates = [
+      { id: '1', name: 'pdf', description: 'Fill in a form' }, { id: '2', name: 'mail', description: 'Send a form' },
+      { id: '3', name: 'none', description: '' },
+    ];
+    assert.deepEqual(deuz.lexicalMatcher.match('the PDF form', candidates), [{ id: '1', score: 1 }, { id: '2', score: 0.5 }]);
+    assert.equal(deuz.lexicalMatcher.match('pdf form', candidates, { topK: 1 }).length, 1);
+    assert.equal(deuz.lexicalMatcher.match('pdf form', candidates, { threshold: 0.5 }).length, 1);
+    assert.deepEqual(deuz.lexicalMatcher.match('', candidates), []);
+    const embed = async (texts) => texts.map((text) => [text.includes('mail') ? 1 : -1, 0.5]);
+    const found = await deuz.embeddingMatcher(embed).match('mail', candidates);
+    assert.deepEqual([found[0].id, found.length], ['2', 3]);
+    assert.equal((await deuz.embeddingMatcher(embed).match('mail', candidates, { topK: 2, threshold: 0.9 })).length, 1);
+    assert.deepEqual(await deuz.embeddingMatcher(embed).match('mail', []), []);
+  });
+
+  test('scopeToolsToSkill keeps the tools of a list by base name, and all without one', () => {
+    const tools = { Read: 1, Bash: 2, Write: 3 };
+    assert.deepEqual(deuz.scopeToolsToSkill(tools, ['Read', 'Bash(git:*)']), { Read: 1, Bash: 2 });
+    assert.deepEqual(deuz.scopeToolsToSkill(tools, undefined), tools);
+    assert.deepEqual(deuz.scopeToolsToSkill(tools, []), {});
+  });
+
+  test('normalizeResourcePath refuses what leads out', () => {
+    assert.equal(deuz.normalizeResourcePath('./a\\b.md'), 'a/b.md');
+    for (const path of ['../a', 'a/../../b', '/etc/passwd', 'a\\..\\..\\b', 'a\0']) {
+      assert.throws(() => deuz.normalizeResourcePath(path), deuz.InvalidRequestError, path);
+    }
+  });
+
+  test('renderSkillCatalog lists what a model may choose, escaped', () => {
+    assert.equal(deuz.renderSkillCatalog([]), '');
+    assert.equal(
+      deuz.renderSkillCatalog([{ id: 'team:pdf', name: 'pdf', description: 'Fills <forms>.' }]),
+      '<available_skills>\n- pdf (team:pdf): Fills &lt;forms&gt;.\n</available_skills>',
+    );
+  });
+
+  test('a source of this vocabulary serves a session', async () => {
+    const skills = await Skills.open(deuz.asSource(held()), { options: { naming: 'deuz' } });
+    const chat = skills.chat();
+    assert.match((await chat.call('load_skill', { id: 'pdf' })).text, /Read the form\./);
+    assert.match((await chat.call('read_skill_resource', { id: 'pdf', path: 'references/a.md' })).text, /A/);
+  });
+}
