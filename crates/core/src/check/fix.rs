@@ -6,7 +6,7 @@ use crate::check::fixes::is_writable;
 use crate::check::profile::Profile;
 use crate::document::{Document, parse, repair};
 use crate::files::manifest::Manifest;
-use crate::finding::{Edit, Problem};
+use crate::finding::{Edit, Fix, Problem, Severity};
 use crate::skill::location::Origin;
 
 /// Which fixes to apply.
@@ -57,29 +57,66 @@ pub fn fix(
     if !is_writable(document) {
         return fixed;
     }
+    let mut problems = profile.check(document, files, at);
     for _ in 0..MAX_ROUNDS {
-        let (edits, applied) = choose(&profile.check(&fixed.document, files, at), mode);
-        if edits.is_empty() {
-            break;
-        }
-        let next = parse(repair::apply(fixed.document.text(), &edits).as_bytes());
+        // Each fix was tried alone. If all together lead to a new error, the first goes alone.
+        let round = [usize::MAX, 1].into_iter().find_map(|most| {
+            let edits = choose(&problems, mode, most);
+            if edits.is_empty() {
+                return None;
+            }
+            let next = parse(repair::apply(fixed.document.text(), &edits).as_bytes());
+            let left = profile.check(&next, files, at);
+            (most == 1 || !has_new_error(&problems, &left)).then_some((next, left))
+        });
+        let Some((next, left)) = round else { break };
         if mode == FixMode::Safe && !same_identity(&fixed.document, &next, at) {
             break;
         }
         fixed.document = next;
-        fixed.applied.extend(applied);
+        fixed.applied.extend(resolved(&problems, &left, mode));
+        problems = left;
     }
     fixed
 }
 
-/// The edits of as many fixes as fit together, the first problem first.
-fn choose(problems: &[Problem], mode: FixMode) -> (Vec<Edit>, Vec<Problem>) {
+/// Whether there is an error of a rule that was not broken before.
+fn has_new_error(before: &[Problem], after: &[Problem]) -> bool {
+    let errors = after.iter().filter(|problem| problem.severity == Severity::Error);
+    errors.into_iter().any(|error| before.iter().all(|problem| problem.code != error.code))
+}
+
+/// The problems with a fix that are gone: one fix may resolve several.
+fn resolved(before: &[Problem], after: &[Problem], mode: FixMode) -> Vec<Problem> {
+    fn about(problem: &Problem) -> (&'static str, Option<String>) {
+        (problem.code, problem.field.as_ref().map(ToString::to_string))
+    }
+    let mut left: BTreeMap<_, usize> = BTreeMap::new();
+    for problem in after {
+        *left.entry(about(problem)).or_default() += 1;
+    }
+    let is_gone = |problem: &&Problem| match left.get_mut(&about(problem)) {
+        Some(number) if *number > 0 => {
+            *number -= 1;
+            false
+        }
+        _ => fix_of(problem, mode).is_some(),
+    };
+    before.iter().rev().filter(is_gone).cloned().collect::<Vec<_>>().into_iter().rev().collect()
+}
+
+fn fix_of(problem: &Problem, mode: FixMode) -> Option<&Fix> {
+    problem.fix.as_ref().filter(|fix| fix.safe || mode == FixMode::All)
+}
+
+/// The edits of as many fixes as fit together, the first problem first, and at most this many.
+fn choose(problems: &[Problem], mode: FixMode, most: usize) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
-    let mut applied = Vec::new();
+    let mut chosen = 0;
     // The starts and ends of the chosen edits. They are disjoint, so only the last one before a place can touch it.
     let mut taken: BTreeMap<usize, usize> = BTreeMap::new();
     for problem in problems {
-        let Some(fix) = problem.fix.as_ref().filter(|fix| fix.safe || mode == FixMode::All) else { continue };
+        let Some(fix) = fix_of(problem, mode).filter(|_| chosen < most) else { continue };
         // Two insertions at one place would depend on their order, so the second waits for the next round.
         let touches_taken = |new: &Edit| {
             let before = taken.range(..=new.span.end).next_back();
@@ -88,11 +125,11 @@ fn choose(problems: &[Problem], mode: FixMode) -> (Vec<Edit>, Vec<Problem>) {
         if !fix.edits.iter().any(touches_taken) {
             taken.extend(fix.edits.iter().map(|edit| (edit.span.start, edit.span.end)));
             edits.extend(fix.edits.iter().cloned());
-            applied.push(problem.clone());
+            chosen += 1;
         }
     }
     edits.sort_by_key(|edit| edit.span);
-    (edits, applied)
+    edits
 }
 
 /// Whether both have the same name and description; a description may come to be where there was none.
@@ -137,6 +174,43 @@ mod tests {
         assert_eq!(
             fixed("---\nname: demo\ndescription: a\u{200b}b\n---\n", FixMode::All, Preset::Spec),
             "---\nname: demo\ndescription: ab\n---\n"
+        );
+    }
+
+    #[test]
+    fn no_fix_leads_to_an_error_of_another_kind() {
+        let errors = |document: &Document, at: &Origin| -> Vec<&'static str> {
+            let problems = Profile::spec().check(document, None, at);
+            problems.iter().filter(|p| p.severity == Severity::Error).map(|p| p.code).collect()
+        };
+        let long = format!("compatability: {}", "x".repeat(600));
+        for (folder, fields) in [
+            ("ok_one", "name: ok_one"),
+            ("Bad", "name: Bad"),
+            ("Bad", ""),
+            ("Big-Name", "name: Big Name"),
+            ("demo", "name: demo\nlicence: [MIT]"),
+            ("demo", "name: demo\nlicence: MIT\nlicens: MIT"),
+            ("demo", "name: demo\nmetadta: text"),
+            ("demo", &*format!("name: demo\n{long}")),
+            ("demo", "name: Demo One\nlicence: MIT"),
+        ] {
+            let at = Origin::at(format!("x/{folder}/SKILL.md"));
+            let document = parse(format!("---\n{fields}\ndescription: d\n---\n").as_bytes());
+            let before = errors(&document, &at);
+            for mode in [FixMode::Safe, FixMode::All] {
+                let promised = Profile::spec().check(&document, None, &at);
+                let promised = promised.iter().filter(|problem| fix_of(problem, mode).is_some()).count();
+                let fixed = fix(&document, None, &at, &Profile::spec(), mode);
+                let after = errors(&fixed.document, &at);
+                assert!(after.iter().all(|code| before.contains(code)), "{fields}: {after:?}");
+                assert_eq!(fixed.applied.len(), promised, "{fields}: {:?}", fixed.document.text());
+            }
+        }
+        // What can be fixed is.
+        assert!(
+            fixed("---\nname: Demo\ndescription: d\n---\n", FixMode::All, Preset::Spec)
+                .contains("name: demo")
         );
     }
 

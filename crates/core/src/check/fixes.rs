@@ -1,10 +1,14 @@
 //! The edits that fix findings: which are safe, and which only the author can decide.
 //!
 //! A fix is safe when it writes what the lenient reader reads anyway. A fix that changes the identity, the meaning or the
-//! text of the skill is not safe.
+//! text of the skill is not safe. Each fix of a field is tried: one that does not resolve its finding, or that leads to an
+//! error of another kind, is not offered.
+
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::profile::Profile;
 use super::rules::description::DESCRIPTION_TYPED;
 use super::rules::fields::{
     self, COMPATIBILITY_EMPTY, FIELD_MISSPELT, INVOCATION_NOT_BOOLEAN, LICENSE_EMPTY, METADATA_NOT_TEXT,
@@ -17,10 +21,11 @@ use super::rules::name::{
     NAME_UPPERCASE, suggest_name,
 };
 use super::rules::tools::{TOOLS_COMMAS, TOOLS_EMPTY, TOOLS_LIST};
+use crate::check;
 use crate::document::edit::scalar;
 use crate::document::rules::{FENCE_LEADING_TEXT, FILE_TOO_LARGE, YAML_ANCHOR, YAML_FLOW_STYLE};
-use crate::document::{Document, Style};
-use crate::finding::rule::Rule;
+use crate::document::{Document, Style, parse, repair};
+use crate::finding::rule::{Level, Rule};
 use crate::finding::{Edit, Finding, Fix};
 use crate::skill::location::Origin;
 use crate::skill::{normalize, tool_list};
@@ -37,8 +42,8 @@ pub(crate) fn is_writable(document: &Document) -> bool {
         && document.findings().iter().all(|finding| finding.rule != &FILE_TOO_LARGE)
 }
 
-/// Adds a fix to the findings that have one, the first [`MAX_FIXES`] of them.
-pub(crate) fn attach(document: &Document, at: &Origin, findings: &mut [Finding]) {
+/// Adds a fix to the findings that have one, the first [`MAX_FIXES`] of them. The profile says what an error is.
+pub(crate) fn attach(document: &Document, at: &Origin, profile: Option<&Profile>, findings: &mut [Finding]) {
     if !is_writable(document) {
         for finding in findings {
             finding.fix = None;
@@ -50,6 +55,7 @@ pub(crate) fn attach(document: &Document, at: &Origin, findings: &mut [Finding])
     // The value of an alias is elsewhere, so an edit there could change another field.
     let disturbs = |finding: &Finding| finding.rule.refuses() || finding.rule == &YAML_ANCHOR;
     let sound = !document.repaired() && !document.findings().iter().any(disturbs);
+    let mut trial = None;
     for finding in findings.iter_mut().filter(|finding| finding.fix.is_none()) {
         if left == 0 {
             break;
@@ -68,6 +74,48 @@ pub(crate) fn attach(document: &Document, at: &Origin, findings: &mut [Finding])
             None
         };
         left -= usize::from(finding.fix.is_some());
+        if sound && let Some(profile) = profile {
+            let trial = trial.get_or_insert_with(|| Trial::of(document, at, profile));
+            finding.fix = finding.fix.take().filter(|fix| trial.passes(fix, finding.rule));
+        }
+    }
+}
+
+/// How often each rule about the frontmatter is broken, before and after a fix.
+struct Trial<'t> {
+    document: &'t Document,
+    at: &'t Origin,
+    profile: &'t Profile,
+    before: BTreeMap<&'static str, usize>,
+}
+
+impl<'t> Trial<'t> {
+    fn of(document: &'t Document, at: &'t Origin, profile: &'t Profile) -> Self {
+        let before = Self::counts(document, at, profile);
+        Self { document, at, profile, before }
+    }
+
+    fn counts(document: &Document, at: &Origin, profile: &Profile) -> BTreeMap<&'static str, usize> {
+        let mut counts = BTreeMap::new();
+        for finding in check::frontmatter(document, at, profile, None) {
+            *counts.entry(finding.rule.code).or_default() += 1;
+        }
+        counts
+    }
+
+    /// Whether a fix resolves a finding of this rule, and leads to no error of another rule.
+    fn passes(&self, fix: &Fix, rule: &Rule) -> bool {
+        let head = self.document.text().get(..self.document.body_offset()).unwrap_or_default();
+        if fix.edits.iter().any(|edit| edit.span.end > head.len()) {
+            return true;
+        }
+        let after = Self::counts(&parse(repair::apply(head, &fix.edits).as_bytes()), self.at, self.profile);
+        let number = |counts: &BTreeMap<&'static str, usize>, code| counts.get(code).copied().unwrap_or(0);
+        let is_error =
+            |code: &str| check::rule(code).is_ok_and(|rule| self.profile.level(rule) == Level::Error);
+        let resolves =
+            hidden::RULES.contains(&rule) || number(&after, rule.code) < number(&self.before, rule.code);
+        resolves && after.keys().all(|code| self.before.contains_key(code) || !is_error(code))
     }
 }
 

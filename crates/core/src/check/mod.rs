@@ -53,6 +53,15 @@ pub fn rule(code: &str) -> Result<&'static Rule, UnknownRule> {
     rules().find(|rule| rule.code == code).ok_or_else(|| {
         let nearest = rules().map(|rule| (distance(code, rule.code), rule.code)).min();
         let nearest = nearest.filter(|(distance, _)| *distance <= 3).map(|(_, code)| code);
+        // Or the beginning of a longer one.
+        let begins = || {
+            let is_begin = |rule: &&Rule| {
+                let begin = rule.code.get(..code.len().min(rule.code.len())).unwrap_or_default();
+                code.len() > 4 && distance(code, begin) <= 2
+            };
+            rules().find(|rule| is_begin(rule)).map(|rule| rule.code)
+        };
+        let nearest = nearest.or_else(begins);
         UnknownRule { code: code.to_owned(), nearest }
     })
 }
@@ -62,7 +71,7 @@ pub fn rule(code: &str) -> Result<&'static Rule, UnknownRule> {
 /// `files` are the files of its folder; without them, links and sizes are not checked.
 pub fn check(document: &Document, files: Option<&Manifest>, at: &Origin) -> Vec<Finding> {
     let mut findings = findings(document, files, at, None);
-    fixes::attach(document, at, &mut findings);
+    fixes::attach(document, at, None, &mut findings);
     findings
 }
 

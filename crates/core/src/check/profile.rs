@@ -170,7 +170,7 @@ impl Profile {
     pub fn check(&self, document: &Document, files: Option<&Manifest>, at: &Origin) -> Vec<Problem> {
         // A fix costs a second reading, so only findings that are reported get one.
         let mut findings = check::findings(document, files, at, Some(self));
-        check::fixes::attach(document, at, &mut findings);
+        check::fixes::attach(document, at, Some(self), &mut findings);
         self.judge(in_order(findings))
     }
 

@@ -1,5 +1,7 @@
 //! [`Glob`]: a pattern over paths, for configurations and for filters.
 
+use std::fmt;
+
 use crate::limits::MAX_GLOB_BYTES;
 
 /// A pattern over paths with `/` between their segments.
@@ -19,7 +21,15 @@ use crate::limits::MAX_GLOB_BYTES;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob {
+    text: Box<str>,
     segments: Vec<Segment>,
+}
+
+impl fmt::Display for Glob {
+    /// Writes it as it was read.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +89,7 @@ impl Glob {
                 _ => segments.push(Segment::One(signs(segment)?)),
             }
         }
-        Ok(Self { segments })
+        Ok(Self { text: text.into(), segments })
     }
 
     /// Whether it matches a path or a folder above it.

@@ -103,7 +103,7 @@ impl Activation {
             let instructions = body.to_owned();
             return Self { opening: None, instructions, folder: None, files: String::new(), hint: None };
         }
-        let mut opening = format!("<skill_content name=\"{}\"", xml(&entry.key));
+        let mut opening = format!("<skill_content name=\"{}\"", attribute(&entry.key));
         // Instructions from other machines must be recognizable.
         if let Some(sender) = entry.origin.sender() {
             let _ = write!(opening, " origin=\"{}\"", xml(&sender));
@@ -199,6 +199,11 @@ impl Activation {
 /// The text before and after the path of a skill's folder.
 pub(crate) const FOLDER: &str = "\n\nSkill directory: ";
 pub(crate) const BELOW_FOLDER: &str = "\nRelative paths in this skill are relative to the skill directory.";
+
+/// A text as the value of an attribute, on one line.
+fn attribute(text: &str) -> String {
+    xml(text).replace('\n', "&#xA;").replace('\t', "&#x9;")
+}
 
 /// The files of a skill as elements, those in `inlined` with their contents.
 fn listed(files: &Manifest, inlined: &[Inlined<'_>], style: &ActivationStyle) -> String {

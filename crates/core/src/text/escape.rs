@@ -72,15 +72,27 @@ fn push_escaped(out: &mut String, character: char) {
 
 /// Text on one line: every run of white space becomes one space, and both ends are trimmed.
 pub fn collapse(text: &str) -> Cow<'_, str> {
-    let tidy = !text.starts_with(char::is_whitespace)
-        && !text.ends_with(char::is_whitespace)
-        && !text.contains(|c: char| c.is_whitespace() && c != ' ')
-        && !text.contains("  ");
-    if tidy {
+    if is_collapsed(text) {
         return Cow::Borrowed(text);
     }
     let words: Vec<&str> = text.split_whitespace().collect();
     Cow::Owned(words.join(" "))
+}
+
+/// Whether the only white space of a text is single spaces between words.
+fn is_collapsed(text: &str) -> bool {
+    // As if a space preceded the text, so that one at its beginning is the second.
+    let mut after_space = true;
+    for byte in text.bytes() {
+        let is_space = byte == b' ';
+        if is_space && after_space || matches!(byte, b'\t'..=b'\r') {
+            return false;
+        }
+        after_space = is_space;
+    }
+    // Most texts are ASCII, or have no other white space.
+    (text.is_empty() || !after_space)
+        && (text.is_ascii() || !text.contains(|c: char| !c.is_ascii() && c.is_whitespace()))
 }
 
 /// Text of at most so many characters. A cut text ends with `…`, which counts.
@@ -331,7 +343,23 @@ mod tests {
         assert_eq!(cut("héllo", Some(5)), "héllo");
         assert_eq!(cut("héllo", Some(4)), "hél…");
         assert_eq!(cut("héllo", Some(0)), "");
-        assert_eq!(collapse(" a\n\tb  c "), "a b c");
         assert_eq!(visible("a\u{1b}[0m\u{202e}"), "a\\u{1b}[0m\\u{202e}");
+    }
+
+    #[test]
+    fn white_space_of_every_kind_is_collapsed_and_tidy_text_is_borrowed() {
+        for (text, on_one_line) in [
+            (" a\n\tb  c ", "a b c"),
+            (" a", "a"),
+            ("a ", "a"),
+            ("a\u{a0}b", "a b"),
+            ("\u{3000}é", "é"),
+            (" ", ""),
+        ] {
+            assert_eq!(collapse(text), on_one_line, "{text:?}");
+        }
+        for tidy in ["", "a", "a b c", "é ü", "日本 語"] {
+            assert!(matches!(collapse(tidy), Cow::Borrowed(same) if same == tidy), "{tidy:?}");
+        }
     }
 }
