@@ -117,6 +117,9 @@ impl Reloading {
                     let (registry, options) = *new;
                     let show_folders = options.show_folders && local;
                     shared.library.replace(registry, &options.with_show_folders(show_folders))?;
+                    if !local {
+                        scripts::warn(&shared.live.current());
+                    }
                     Ok::<_, String>(false)
                 }
             });

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
@@ -17,7 +17,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::sessions::Sessions;
-use crate::http::tokens::{NamedToken, Tokens};
+use crate::http::tokens::{NamedToken, Stamp, Tokens};
 use crate::server::{Server, Shared};
 
 /// How long subscriptions have to send their result before all streams are closed.
@@ -64,6 +64,8 @@ pub(crate) struct Callers {
     max_body: usize,
     next: AtomicU64,
     current: Mutex<Arc<Vec<Arc<Caller>>>>,
+    /// Which file the current tokens were read from.
+    identity: Mutex<Option<u64>>,
     /// Held while the tokens are replaced.
     replacing: tokio::sync::Mutex<()>,
 }
@@ -84,6 +86,7 @@ impl Callers {
             max_body,
             next: AtomicU64::new(1),
             current: Mutex::default(),
+            identity: Mutex::new(tokens.and_then(Tokens::identity)),
             replacing: tokio::sync::Mutex::default(),
         };
         let list =
@@ -149,7 +152,11 @@ impl Callers {
         let _one_at_a_time = self.replacing.lock().await;
         let (own, file) = (Arc::clone(self), file.to_owned());
         let read = tokio::task::spawn_blocking(move || {
-            let tokens = Tokens::read(&file)?;
+            let before: Vec<NamedToken> =
+                locked(&own.current).iter().filter_map(|caller| caller.token.clone()).collect();
+            let identity = *locked(&own.identity);
+            let tokens = Tokens::read_after(&file, &before, identity)?;
+            *locked(&own.identity) = tokens.identity();
             // Views of the library are built before a request needs one.
             own.publication().set_filters(filters(tokens.list()));
             Ok::<_, crate::http::tokens::TokensError>(tokens)
@@ -224,21 +231,6 @@ impl Callers {
 
 fn filters<'t>(tokens: impl IntoIterator<Item = &'t NamedToken>) -> impl Iterator<Item = Filter> {
     tokens.into_iter().map(|token| token.filter.clone())
-}
-
-/// What changes when a file is written or replaced; nothing, if it cannot be found.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp(Option<(SystemTime, u64, u64)>);
-
-impl Stamp {
-    fn of(file: &Path) -> Self {
-        #[cfg(unix)]
-        let inode = |found: &std::fs::Metadata| std::os::unix::fs::MetadataExt::ino(found);
-        #[cfg(not(unix))]
-        let inode = |_: &std::fs::Metadata| 0;
-        let found = std::fs::metadata(file).ok();
-        Self(found.and_then(|found| Some((found.modified().ok()?, found.len(), inode(&found)))))
-    }
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {

@@ -6,12 +6,16 @@
 //! [[token]]
 //! name = "laptop"
 //! token = "0123456789abcdef"
-//! filter = "billing"   # optional: the skills that this client sees
+//! filter = "billing"   # the skills that this client sees; "**" for all
 //! metrics = true       # optional: whether it may read /metrics
 //! ```
+//!
+//! A file that is cut off never gives more than the whole one: a table without a filter is refused, and a file that was
+//! written in place ends with a line break.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use prowess::session::Filter;
 use prowess::text::inline;
@@ -50,6 +54,10 @@ pub struct NamedToken {
 pub struct Tokens {
     list: Vec<NamedToken>,
     file: Option<PathBuf>,
+    /// Whether the file ends with a line break.
+    ended: bool,
+    /// Which file it was: another one, if it was replaced as a whole.
+    identity: Option<u64>,
 }
 
 /// Why a token file cannot be used. No message repeats a part of the file.
@@ -72,16 +80,39 @@ pub enum TokensError {
 impl From<BearerToken> for Tokens {
     fn from(token: BearerToken) -> Self {
         let only = NamedToken { name: UNNAMED.to_owned(), token, filter: Filter::all(), metrics: true };
-        Self { list: vec![only], file: None }
+        Self { list: vec![only], file: None, ended: true, identity: None }
     }
 }
 
 impl Tokens {
     /// Reads a token file. A server that has these tokens reads the file again when it changes.
     pub fn read(file: &Path) -> Result<Self, TokensError> {
+        let identity = Stamp::of(file).identity();
         let bytes = fs::read::read_small(file, MAX_FILE)?;
         let list = parse(&bytes).map_err(|reason| TokensError::Content { file: file.to_owned(), reason })?;
-        Ok(Self { list, file: Some(file.to_owned()) })
+        let ended = bytes.last() == Some(&b'\n');
+        Ok(Self { list, file: Some(file.to_owned()), ended, identity })
+    }
+
+    /// Reads the file again. A change that was written in place counts only once the file ends with a line break: it may
+    /// be cut off, and a part of a token would become one.
+    pub(crate) fn read_after(
+        file: &Path,
+        before: &[NamedToken],
+        identity: Option<u64>,
+    ) -> Result<Self, TokensError> {
+        let new = Self::read(file)?;
+        let replaced = new.identity.is_some() && new.identity != identity;
+        if new.list != before && !new.ended && !replaced {
+            let reason = "it does not end with a line break, so it may be cut off".to_owned();
+            return Err(TokensError::Content { file: file.to_owned(), reason });
+        }
+        Ok(new)
+    }
+
+    /// Which file they were read from; another one, if the file is replaced as a whole.
+    pub(crate) fn identity(&self) -> Option<u64> {
+        self.identity
     }
 
     /// The tokens, in the order of the file.
@@ -141,6 +172,27 @@ fn parse(bytes: &[u8]) -> Result<Vec<NamedToken>, String> {
     Ok(list)
 }
 
+/// What changes when a file is written or replaced; nothing, if it cannot be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp(Option<(SystemTime, u64, u64)>);
+
+impl Stamp {
+    /// The state of a file.
+    pub(crate) fn of(file: &Path) -> Self {
+        #[cfg(unix)]
+        let inode = |found: &std::fs::Metadata| std::os::unix::fs::MetadataExt::ino(found);
+        #[cfg(not(unix))]
+        let inode = |_: &std::fs::Metadata| 0;
+        let found = std::fs::metadata(file).ok();
+        Self(found.and_then(|found| Some((found.modified().ok()?, found.len(), inode(&found)))))
+    }
+
+    /// Which file it is, as far as the system tells.
+    fn identity(self) -> Option<u64> {
+        self.0.map(|(_, _, inode)| inode)
+    }
+}
+
 fn one(table: &DeValue<'_>, number: usize) -> Result<NamedToken, String> {
     let table = table.as_table().ok_or_else(|| format!("token {number} is not a table"))?;
     if let Some(other) = table.keys().find(|key| !KEYS.contains(&key.get_ref().as_ref())) {
@@ -163,13 +215,11 @@ fn one(table: &DeValue<'_>, number: usize) -> Result<NamedToken, String> {
     let token = text("token")?.ok_or_else(|| format!("{name} has no token"))?;
     let token = BearerToken::new(token)
         .ok_or_else(|| format!("the token of {name} is not at least 16 visible characters without spaces"))?;
-    let filter: Filter = match text("filter")? {
-        Some(filter) => filter.parse().map_err(|error| format!("{name}: {error}"))?,
-        None => Filter::all(),
-    };
+    // A file that is cut off before this line would let the client see everything.
+    let filter = text("filter")?.ok_or_else(|| format!("{name} has no filter; \"**\" is every skill"))?;
+    let filter: Filter = filter.parse().map_err(|error| format!("{name}: {error}"))?;
     let metrics = match value("metrics") {
-        // The page names skills that a filter hides.
-        None => filter == Filter::all(),
+        None => false,
         Some(DeValue::Boolean(metrics)) => *metrics,
         Some(_) => return Err(format!("metrics of {name} is neither true nor false")),
     };
@@ -183,7 +233,7 @@ mod tests {
     const SECRET: &str = "0123456789abcdef";
 
     fn table(rest: &str) -> String {
-        format!("[[token]]\nname = \"a\"\ntoken = \"{SECRET}\"\n{rest}")
+        format!("[[token]]\nname = \"a\"\ntoken = \"{SECRET}\"\nfilter = \"**\"\n{rest}")
     }
 
     #[test]
@@ -194,28 +244,64 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_takes_the_metrics_away_unless_they_are_granted() {
-        for (rest, metrics) in [
-            ("", true),
-            ("filter = \"\"", true),
-            ("filter = \"billing\"", false),
-            ("filter = \"none\"\nmetrics = true", true),
-            ("metrics = false", false),
-        ] {
+    fn metrics_are_granted_by_name() {
+        for (rest, metrics) in [("", false), ("metrics = true", true), ("metrics = false", false)] {
             assert_eq!(parse(table(rest).as_bytes()).unwrap()[0].metrics, metrics, "{rest}");
         }
     }
 
     #[test]
+    fn a_file_that_is_cut_off_anywhere_gives_no_client_more() {
+        let other =
+            "[[token]]\nname = \"b\"\ntoken = \"fedcba9876543210\"\nfilter = \"billing\"\nmetrics = false\n";
+        let text = table("metrics = true\n") + other;
+        let whole = parse(text.as_bytes()).unwrap();
+        for end in 0..text.len() {
+            for token in parse(&text.as_bytes()[..end]).unwrap_or_default() {
+                let same =
+                    whole.iter().find(|own| own.token == token.token && own.name == token.name).unwrap();
+                assert_eq!(same.filter, token.filter, "{}", text.get(..end).unwrap());
+                assert!(same.metrics || !token.metrics, "{}", text.get(..end).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_token_is_not_taken_for_one_when_the_file_was_written_in_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("token");
+        let long = format!("{SECRET}{SECRET}");
+        std::fs::write(&file, &long).unwrap();
+        let before = Tokens::read(&file).unwrap();
+        let again = || Tokens::read_after(&file, before.list(), before.identity());
+        assert_eq!(again().unwrap(), before);
+        std::fs::write(&file, SECRET).unwrap();
+        assert!(again().unwrap_err().to_string().contains("it may be cut off"));
+        std::fs::write(&file, format!("{SECRET}\n")).unwrap();
+        assert_eq!(again().unwrap().list()[0].token, BearerToken::new(SECRET).unwrap());
+        // A file that takes its place is whole.
+        let new = file.with_extension("new");
+        std::fs::write(&new, SECRET).unwrap();
+        std::fs::rename(&new, &file).unwrap();
+        assert_eq!(again().is_ok(), cfg!(unix));
+    }
+
+    #[test]
     fn what_is_wrong_is_said_without_a_token() {
-        let second = |name: &str, token: &str| format!("[[token]]\nname = \"{name}\"\ntoken = \"{token}\"\n");
+        let second = |name: &str, token: &str| {
+            table("").replace("\"a\"", &format!("\"{name}\"")).replace(SECRET, token)
+        };
         for (text, said) in [
             (String::new(), "it is empty"),
             (" \n".to_owned(), "it is empty"),
             ("short".to_owned(), "at least 16"),
             (format!("{SECRET} {SECRET}"), "line 1 is not valid TOML"),
             (format!("{SECRET}\n{SECRET}x\n"), "line 1 is not valid TOML"),
-            (table("filter = \"un"), "line 4 is not valid TOML"),
+            (table("metrics = tr"), "line 5 is not valid TOML"),
+            (
+                format!("[[token]]\nname = \"a\"\ntoken = \"{SECRET}\"\n"),
+                "a has no filter; \"**\" is every skill",
+            ),
             (format!("[[token]]\nname = \"a\"\ntoken = \"{SECRET}"), "line 3 is not valid TOML"),
             ("[[token]]\nname = \"a\"\n".to_owned(), "a has no token"),
             (format!("[[token]]\ntoken = \"{SECRET}\"\n"), "token 1 has no name"),
@@ -225,7 +311,7 @@ mod tests {
             (format!("token = \"{SECRET}\" "), "it has no table [[token]]"),
             ("# nothing yet\n".to_owned(), "it has no table [[token]]"),
             (table("filters = \"x\""), "unknown key: filters; there are name, token, filter, metrics"),
-            (table("filter = \"[\""), "the filter is not a glob"),
+            (table("").replace("**", "["), "the filter is not a glob"),
             (table("metrics = 1"), "metrics of a is neither true nor false"),
             (table("") + &second("a", "fedcba9876543210"), "two tokens have this name: a"),
             (table("") + &second("b", SECRET), "two tokens are the same: a and b"),

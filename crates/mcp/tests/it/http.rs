@@ -161,7 +161,7 @@ async fn folders_are_shown_to_local_clients_and_not_with_a_token() {
 
 #[tokio::test]
 async fn sessions_have_a_limit_and_expire() {
-    let http = HttpOptions::default().with_max_sessions(2).with_session_time(Duration::from_millis(300));
+    let http = HttpOptions::default().with_max_sessions(2).with_session_time(Duration::from_secs(2));
     let web = HttpTestServer::with(http).await;
     let first = web.session().await;
     let id = first.header("mcp-session-id").unwrap().to_owned();
@@ -239,7 +239,7 @@ async fn shutdown_ends_subscriptions_with_their_result() {
 
 #[tokio::test]
 async fn slow_clients_do_not_delay_others() {
-    let short = Duration::from_millis(200);
+    let short = Duration::from_secs(1);
     let http = HttpOptions::default().with_body_time(short).with_header_time(short).with_stall_time(short);
     let web = HttpTestServer::with(http).await;
     // A body and a head that do not arrive.

@@ -20,7 +20,7 @@ async fn session_times(web: &HttpTestServer, times: usize) {
 
 #[tokio::test]
 async fn idle_streams_keep_their_sessions_alive() {
-    let http = HttpOptions::default().with_max_sessions(3).with_session_time(Duration::from_millis(100));
+    let http = HttpOptions::default().with_max_sessions(3).with_session_time(Duration::from_secs(1));
     let web = HttpTestServer::with(http).await;
     // The first read of the library is not a change.
     assert_eq!(web.request("skills/list", json!({})).await.0, 200);
@@ -29,7 +29,7 @@ async fn idle_streams_keep_their_sessions_alive() {
     let mut resumed = web.stream_of(&second, "last-event-id: 0\r\n").await;
     plain.until("HTTP/1.1 200").await;
     resumed.until("HTTP/1.1 200").await;
-    session_times(&web, 5).await;
+    session_times(&web, 2).await;
     skill(web.root.path(), "gamma", "");
     plain.until("notifications/resources/list_changed").await;
     resumed.until("notifications/resources/list_changed").await;

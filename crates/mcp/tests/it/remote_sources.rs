@@ -124,6 +124,8 @@ async fn a_blocked_remote_source_takes_no_permit_of_local_skills() {
     let _unblock = Unblock(Arc::clone(&remote));
     let mut client =
         PipeClient::initialized(served(both(root.path(), &remote), ServeOptions::default()), false).await;
+    let there = |response: &Value| response.to_string().contains("skill://remote");
+    client.until("skills/list", json!({}), there).await;
     assert!(
         client.result("skills/get", json!({"uri": "skill://remote/SKILL.md"})).await["skill"].is_object()
     );

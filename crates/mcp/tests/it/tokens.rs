@@ -12,7 +12,8 @@ const ALL: &str = "all-0123456789abcdef";
 const SOME: &str = "some-0123456789abcdef";
 
 fn table(name: &str, token: &str, rest: &str) -> String {
-    format!("[[token]]\nname = \"{name}\"\ntoken = \"{token}\"\n{rest}\n")
+    let filter = if rest.contains("filter") { "" } else { "filter = \"**\"\n" };
+    format!("[[token]]\nname = \"{name}\"\ntoken = \"{token}\"\n{filter}{rest}\n")
 }
 
 /// Replaces a file as a whole.
@@ -118,7 +119,8 @@ async fn a_filter_that_passes_nothing_is_a_client_without_skills() {
 #[tokio::test]
 async fn metrics_need_a_token_that_may_see_them() {
     for (rest, status) in [
-        ("", 200),
+        ("", 403),
+        ("metrics = true", 200),
         ("filter = \"alpha\"", 403),
         ("filter = \"none\"\nmetrics = true", 200),
         ("metrics = false", 403),
