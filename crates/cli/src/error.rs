@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use prowess::env::RelativePath;
-use prowess::internal::{ConnectionError, WriteError, plain_cause};
+use prowess::internal::{ConfigSetError, ConnectionError, UnknownKey, WriteError, plain_cause};
 use prowess::{ConfigError, LookupError, SourceError};
 use serde_json::{Value, json};
 
@@ -113,6 +113,18 @@ impl From<&ConnectionError> for Failure {
             _ => "",
         };
         Self::of(error, path.to_owned(), &error.hint())
+    }
+}
+
+impl From<&ConfigSetError> for Failure {
+    fn from(error: &ConfigSetError) -> Self {
+        Self::of(error, String::new(), &error.hint())
+    }
+}
+
+impl From<UnknownKey> for CommandError {
+    fn from(error: UnknownKey) -> Self {
+        Self::Failed(Failure::new(error.to_string(), error.hint()))
     }
 }
 

@@ -129,6 +129,7 @@ fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Command::Completions(_) | Command::Man(_) if args.json => Err(no_json()),
         Command::Connect(connect) => commands::connect::run(connect, args.json, ui),
         Command::Disconnect(disconnect) => commands::connect::disconnect(disconnect, args.json, ui),
+        Command::Config(config) => commands::config::run(config, args.json, ui),
         Command::Completions(completions) => commands::completions::run(completions, ui),
         Command::Man(man) => commands::man::run(man, ui),
     }

@@ -8,12 +8,21 @@ pub use prowess_core::with_methods;
 
 pub use crate::error::{escape_control, plain_cause};
 pub use crate::fs::atomic::{WriteError, abandoned, make_folder, replace_where, sweep};
+#[cfg(feature = "install")]
+pub use crate::install::preview::preview_of_found;
+pub use crate::library::builtin::builtin_names;
 pub use crate::library::caches::{StaleCache, Staleness, stale_caches};
-pub use crate::library::config::keys::{CONFIG_TABLES, ConfigKey, ConfigTable};
+#[cfg(feature = "install")]
+pub use crate::library::config::edit::{ConfigEditor, ConfigSet, ConfigSetError};
+pub use crate::library::config::in_force::{
+    ConfigFile, ConfigOrigin, ConfigSetting, InForce, OptionValue, WhyUnused, config_of_user, value_in_toml,
+};
+pub use crate::library::config::key_path::{KeyPath, UnknownKey, config_keys};
+pub use crate::library::config::keys::{CONFIG_TABLES, ConfigKey, ConfigKind, ConfigTable, InProject};
 pub use crate::library::config_edit::{
     ConfigChange, ConfigEditError, ConfigFormat, EntryPath, MAX_EDITED_BYTES,
 };
-pub use crate::library::connections::{Connection, ConnectionError, PlannedConnection};
+pub use crate::library::connections::{Connection, ConnectionError, PlannedConnection, unread_connections};
 pub use crate::library::scaffold::{ScaffoldPart, scaffold};
 #[cfg(feature = "http")]
 pub use crate::net::address::{is_fetchable, is_local, is_protected};

@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::builder::NonEmptyStringValueParser;
 use prowess::install::{Edits, InstallLimits, InstallOptions, InstallScope, LinkMode};
 
+use super::places::client;
+
 /// Install skills from a folder or a git repository
 ///
 /// The files go to .agents/skills of the project, or of your own folder with --user. skills.toml says what is wanted,
@@ -47,6 +49,9 @@ pub(crate) struct Remove {
     /// The names of the skills, or references such as @org/name
     #[arg(value_name = "NAME", required = true)]
     pub(crate) names: Vec<String>,
+    /// Do not ask before --overwrite deletes edits
+    #[arg(long, short)]
+    pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) existing: Existing,
     #[command(flatten)]
@@ -128,7 +133,7 @@ impl Installing {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Clients {
     /// Also link the skills where this client looks, now and later
-    #[arg(long = "client", value_name = "CLIENT", value_delimiter = ',')]
+    #[arg(long = "client", value_name = "CLIENT", value_delimiter = ',', value_parser = client)]
     pub(crate) clients: Vec<String>,
     /// Copy for clients instead of linking: auto, symlink or copy
     #[arg(long, value_name = "MODE", value_parser = link_mode)]

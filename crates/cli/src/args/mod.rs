@@ -8,7 +8,7 @@ pub(crate) mod help;
 mod install;
 mod places;
 mod serve;
-mod shell;
+mod setup;
 mod using;
 mod values;
 
@@ -21,7 +21,7 @@ pub(crate) use doctor::Doctor;
 pub(crate) use install::{Add, Common, Remove, Sync, Verify};
 pub(crate) use places::{Places, Scan};
 pub(crate) use serve::{HttpAddress, Log, Serve};
-pub(crate) use shell::{Completions, Man};
+pub(crate) use setup::{Completions, Config, ConfigAction, ConfigGet, ConfigOptions, ConfigPath, Man, Whose};
 pub(crate) use using::{
     Activate, Cat, List, Prompt, Replay, Search, Selection, Sort, Tools, Trust, Watch, Why,
 };
@@ -84,6 +84,7 @@ pub(crate) enum Command {
     Serve(Serve),
     Connect(Connect),
     Disconnect(Disconnect),
+    Config(Config),
     Completions(Completions),
     Man(Man),
 }

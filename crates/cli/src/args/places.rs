@@ -23,7 +23,7 @@ pub(crate) struct Places {
     pub(crate) ca_file: Option<PathBuf>,
     /// Use the folders of this client, such as codex or claude-code; list, prompt, search and why show exactly what it
     /// lists. list and why take several, and installed for those on this machine
-    #[arg(long = "client", value_name = "CLIENT", value_delimiter = ',', conflicts_with = "sources")]
+    #[arg(long = "client", value_name = "CLIENT", value_delimiter = ',', value_parser = client, conflicts_with = "sources")]
     pub(crate) clients: Vec<String>,
     /// Read every skill again instead of using the cache
     #[arg(long)]
@@ -107,6 +107,14 @@ impl Scan {
             .with_depth(self.depth)
             .with_nested(self.no_nested.then_some(false))
             .with_skip(self.skip.iter().filter(|prefix| !prefix.is_empty()).cloned().collect())
+    }
+}
+
+/// Parses one of several names of clients.
+pub(super) fn client(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("name a client, such as codex".to_owned()),
+        name => Ok(name.to_owned()),
     }
 }
 

@@ -126,7 +126,11 @@ fn address(text: &str) -> Result<HttpAddress, &'static str> {
     {
         return Ok(HttpAddress::At(SocketAddr::from(([127, 0, 0, 1], port))));
     }
-    text.parse()
+    let numeric = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    numeric
+        .as_deref()
+        .unwrap_or(text)
+        .parse()
         .map(HttpAddress::At)
         .map_err(|_| "give an address such as 127.0.0.1:7878, a port, or systemd")
 }
@@ -148,4 +152,20 @@ fn host(text: &str) -> Result<String, &'static str> {
 
 fn origin(text: &str) -> Result<String, &'static str> {
     is_origin(text).then(|| text.to_owned()).ok_or("give a scheme and a host, such as https://app.example")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_port_or_has_one() {
+        let local = HttpAddress::At(SocketAddr::from(([127, 0, 0, 1], 7878)));
+        for text in ["7878", ":7878", "localhost:7878", "127.0.0.1:7878"] {
+            assert_eq!(address(text).unwrap(), local, "{text}");
+        }
+        for text in ["localhost", "localhost:x", "box:7878", ""] {
+            assert!(address(text).is_err(), "{text}");
+        }
+    }
 }

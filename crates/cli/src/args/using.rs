@@ -24,7 +24,10 @@ pub(crate) struct List {
     #[arg(long)]
     pub(crate) all: bool,
     /// List what skills.lock names, here and for the user, and whether it is as installed
-    #[arg(long, conflicts_with_all = ["all", "cost"])]
+    #[arg(long, conflicts_with_all = [
+        "all", "cost", "clients", "sources", "only", "except", "strict", "folder", "filter", "tools", "depth", "skip",
+        "no_nested", "duplicates",
+    ])]
     pub(crate) installed: bool,
     /// Show about how many tokens each skill costs in every prompt
     #[arg(long)]
@@ -79,10 +82,10 @@ pub(crate) struct Why {
 /// A folder is trusted by its path, with everything that is in it now or later. A single skill is trusted with its
 /// current files: any change of them ends the trust. A skill of an MCP server is named by its whole key, such as
 /// team:refunds, or by its location, such as mcp:team:skill://refunds/SKILL.md. Without an argument, the current folder
-/// is trusted.
+/// is trusted. What is about to be trusted is shown first: names, files, scripts, tools, hooks and settings.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Trust {
-    /// The name of a skill, or a folder
+    /// The name of a skill, the path of its SKILL.md, or a folder
     #[arg(value_name = "NAME|FOLDER")]
     pub(crate) what: Option<String>,
     /// Revoke trust
@@ -91,6 +94,12 @@ pub(crate) struct Trust {
     /// List what is trusted
     #[arg(long)]
     pub(crate) list: bool,
+    /// Do not ask
+    #[arg(long, short, conflicts_with = "list")]
+    pub(crate) yes: bool,
+    /// Only show what would be trusted
+    #[arg(long, conflicts_with_all = ["list", "revoke", "yes"])]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) places: Places,
 }

@@ -6,7 +6,7 @@ use prowess::session::{Act, Actor, Arguments, Hidden, Reason, Session, ToolResul
 use serde_json::json;
 
 use super::hints::command_for;
-use super::unread::{ended, say_problems};
+use super::unread::{answered, say_beside};
 use super::{Purpose, filter_place, opened_for, session_defaults, usable};
 use crate::Outcome;
 use crate::args::Activate;
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, C
     let first = usable(&args.name, &registry, &args.places, ui)?;
     let also: Result<Vec<_>, _> =
         args.also.iter().map(|name| usable(name, &registry, &args.places, ui)).collect();
-    say_problems(&registry, ui);
+    say_beside(&registry, ui);
     let said = session_defaults(said, None, None);
     let mut options = said.options();
     options.activation.plain |= args.plain;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, C
     } else {
         ui.raw(format!("{text}\n").as_bytes())?;
     }
-    Ok(ended(Outcome::Fine, &registry))
+    Ok(answered(&registry))
 }
 
 /// Starts one skill for a user.

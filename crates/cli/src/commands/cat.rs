@@ -7,7 +7,7 @@ use prowess::source::Slice;
 use prowess::{Candidate, Obstacle, Registry, SourceError, SourceErrorKind};
 use serde_json::json;
 
-use super::unread::{ended, say_problems};
+use super::unread::{answered, say_beside};
 use super::{Purpose, named, opened_for};
 use crate::Outcome;
 use crate::args::Cat;
@@ -27,7 +27,7 @@ const MAX_IN_JSON: usize = MAX_SKILL_BYTES as usize;
 pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let (registry, _) = opened_for(&args.places, Purpose::Use)?;
     let skill = named(&args.name, &registry, &args.places, ui)?;
-    say_problems(&registry, ui);
+    say_beside(&registry, ui);
     let file = File { registry: &registry, skill: &skill, path: requested(args)? };
     if let Some(Obstacle::Untrusted) = skill.obstacle {
         ui.note(&format!(
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     } else {
         file.stream(ui)?;
     }
-    Ok(ended(Outcome::Fine, &registry))
+    Ok(answered(&registry))
 }
 
 /// The requested file, as the user wrote it.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use prowess::client::{CatalogLimit, Cuts, Fact};
 use prowess::library::clients::Client;
 use prowess::library::config::SessionConfig;
-use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, estimate_tokens, render_within};
+use prowess::render::{
+    Budget, BudgetReport, CatalogStyle, Shape, estimate_tokens, render_catalog, render_within,
+};
 use prowess::session::{Placement, PromptOptions, Session};
 use prowess::{Candidate, Catalog, Entry, Registry};
 use serde_json::{Value, json};
@@ -22,6 +24,8 @@ pub(super) struct ClientPrompt {
     pub(super) catalog: Arc<Catalog>,
     /// The keys of skills that the client may offer, but that Prowess does not read.
     not_read: Vec<String>,
+    /// Whether a budget was asked for.
+    given: bool,
     /// What the client's own budget does, unless another was asked for.
     pub(super) fitted: Option<BudgetReport>,
 }
@@ -53,6 +57,7 @@ impl ClientPrompt {
             cuts,
             catalog: Arc::new(Catalog::apart(offered)),
             not_read: not_read.iter().map(|skill| skill.entry.key.clone()).collect(),
+            given: size.given().is_some(),
             fitted,
         })
     }
@@ -61,6 +66,20 @@ impl ClientPrompt {
     pub(super) fn style(&self, style: CatalogStyle) -> CatalogStyle {
         let by_budget = self.fitted.as_ref().and_then(|report| report.max_description);
         style.with_max_description(by_budget.or(self.cuts.description))
+    }
+
+    /// The style of the list that the client writes.
+    pub(super) fn listing(&self) -> CatalogStyle {
+        self.style(listing(self.cuts))
+    }
+
+    /// About how many tokens the list has that the client writes.
+    pub(super) fn tokens(&self) -> usize {
+        match &self.fitted {
+            _ if self.catalog.is_empty() => 0,
+            Some(report) => report.used,
+            None => estimate_tokens(&render_catalog(&self.catalog.list(), &self.listing())),
+        }
     }
 
     /// The budget that was asked for; the client's own is accounted for already.
@@ -87,7 +106,11 @@ impl ClientPrompt {
 
     /// What is said beside the catalog.
     pub(super) fn notes(&self) -> Vec<String> {
-        let mut notes = vec![format!("{}: {}", self.client.name, self.cuts.words())];
+        let mut notes = Vec::new();
+        // A budget that was asked for replaces the client's own.
+        if !self.given {
+            notes.push(format!("{}: {}", self.client.name, self.cuts.words()));
+        }
         if let (Some(most), cut @ 1..) = (self.cuts.description, self.too_long()) {
             notes.push(format!("{} cut after {most} characters", count(cut, "description")));
         }

@@ -4,10 +4,11 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use clap::Command;
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap::{Arg, Command};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _};
 use clap_complete::env::{CompleteEnv, Shells};
 use prowess::check;
+use prowess::internal::config_keys;
 use prowess::library::clients::CLIENTS;
 
 use super::{Purpose, install, unread_registry};
@@ -47,26 +48,50 @@ fn command() -> Command {
     help::command().mut_subcommands(|command| {
         let installed = matches!(command.get_name(), "remove" | "verify");
         let makes = command.get_name() == "new";
-        command.mut_args(|arg| {
-            let kind = arg.get_value_names().and_then(<[_]>::first).map(ToString::to_string);
-            match kind.as_deref() {
-                Some("NAME") if installed => arg.add(ArgValueCompleter::new(installed_names)),
-                // `new` makes a new name, and options such as `--only` take patterns.
-                Some("NAME") if makes || arg.get_long().is_some() => arg,
-                Some("NAME" | "PATH|NAME" | "NAME|FOLDER") => arg.add(ArgValueCompleter::new(skill_names)),
-                // The grammar has the clients that it takes.
-                Some("CLIENT") if !arg.get_possible_values().is_empty() => arg,
-                Some("CLIENT") => arg.add(ArgValueCompleter::new(clients)),
-                Some("CODE") => arg.add(ArgValueCompleter::new(rules)),
-                _ => arg,
-            }
-        })
+        let lists = matches!(command.get_name(), "why" | "trust");
+        let names_command = command.get_name() == "man";
+        command
+            .mut_args(|arg| {
+                let kind = arg.get_value_names().and_then(<[_]>::first).map(ToString::to_string);
+                match kind.as_deref() {
+                    Some("NAME") if installed => arg.add(ArgValueCompleter::new(installed_names)),
+                    // `new` makes a new name, and options such as `--only` take patterns.
+                    Some("NAME") if makes || arg.get_long().is_some() => arg,
+                    // These are about what agents list, which does not have the built-in skills.
+                    Some("NAME" | "NAME|FOLDER") if lists => arg.add(ArgValueCompleter::new(listed_names)),
+                    Some("NAME" | "PATH|NAME" | "NAME|FOLDER") => {
+                        arg.add(ArgValueCompleter::new(skill_names))
+                    }
+                    Some("SOURCE" | "SPEC") => arg.add(ArgValueCompleter::new(sources)),
+                    Some("COMMAND") if names_command => arg.add(ArgValueCompleter::new(commands)),
+                    // The grammar has the clients that it takes.
+                    Some("CLIENT") if !arg.get_possible_values().is_empty() => arg,
+                    Some("CLIENT") => arg.add(ArgValueCompleter::new(clients)),
+                    Some("CODE") => arg.add(ArgValueCompleter::new(rules)),
+                    _ => arg,
+                }
+            })
+            .mut_subcommands(|command| command.mut_args(key_of_configuration))
     })
 }
 
-/// The skills that `list` shows, without those of remote sources: a completion must not wait for a network.
+/// The argument of `config get` and others that takes a key.
+fn key_of_configuration(arg: Arg) -> Arg {
+    let kind = arg.get_value_names().and_then(<[_]>::first).map(ToString::to_string);
+    if kind.as_deref() == Some("KEY") { arg.add(ArgValueCompleter::new(keys)) } else { arg }
+}
+
 fn skill_names(typed: &OsStr) -> Vec<CompletionCandidate> {
-    let Ok((registry, _)) = unread_registry(&Places::default(), Purpose::Use, None) else {
+    names_for(Purpose::Use, typed)
+}
+
+fn listed_names(typed: &OsStr) -> Vec<CompletionCandidate> {
+    names_for(Purpose::Look, typed)
+}
+
+/// The skills that a command finds, without those of remote sources: a completion must not wait for a network.
+fn names_for(purpose: Purpose, typed: &OsStr) -> Vec<CompletionCandidate> {
+    let Ok((registry, _)) = unread_registry(&Places::default(), purpose, None) else {
         return Vec::new();
     };
     if registry.refresh_local().is_err() {
@@ -84,9 +109,32 @@ fn installed_names(typed: &OsStr) -> Vec<CompletionCandidate> {
     candidates(typed, installed.iter().map(|skill| (skill.name.as_str(), "")))
 }
 
+/// The sources of installed skills, and folders.
+fn sources(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let installed = install::here().and_then(|installer| Ok(installer.list()?)).unwrap_or_default();
+    let known = installed.iter().filter_map(|skill| skill.locked.source.strip_prefix("git+"));
+    let mut found = candidates(typed, known.map(|source| (source, "")));
+    found.extend(PathCompleter::dir().complete(typed));
+    found
+}
+
+fn commands(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let whole = help::command();
+    let about = |command: &Command| command.get_about().map(ToString::to_string).unwrap_or_default();
+    let all: Vec<(String, String)> =
+        whole.get_subcommands().map(|command| (command.get_name().to_owned(), about(command))).collect();
+    candidates(typed, all.iter().map(|(name, about)| (name.as_str(), about.as_str())))
+}
+
 fn clients(typed: &OsStr) -> Vec<CompletionCandidate> {
     let all = ("installed", "the clients on this machine");
     candidates(typed, CLIENTS.iter().map(|client| (client.id, client.name)).chain([all]))
+}
+
+fn keys(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let keys: Vec<(String, &str)> =
+        config_keys().map(|(table, key)| (format!("{}.{}", table.name, key.name), key.meaning)).collect();
+    candidates(typed, keys.iter().map(|(key, meaning)| (key.as_str(), *meaning)))
 }
 
 fn rules(typed: &OsStr) -> Vec<CompletionCandidate> {

@@ -9,15 +9,15 @@ use prowess::library::{clients, library};
 use prowess_mcp::{ConfigOwner, SERVER_NAME, ServerTransport};
 use serde_json::json;
 
-use super::hints::command_for;
-use super::serve::in_config;
+use super::hints::{command_for, value_of};
+use super::serve::{check_exist, in_config};
 use super::{Purpose, library_options, no_library};
 use crate::Outcome;
 use crate::args::{Connect, ConnectTo, Disconnect, Places};
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::report::patch;
-use crate::ui::{COME, GONE, Ui, clean, count};
+use crate::ui::{Ui, clean, count};
 
 /// The maximum number of skills that are named.
 const MAX_NAMED: usize = 8;
@@ -28,12 +28,13 @@ pub(crate) fn run(args: &Connect, json: bool, ui: &mut Ui) -> Result<Outcome, Co
     let client = args.to.client;
     let transport = transport(args, &target);
     let entry = client.entry(&transport);
-    let plan = target.connection().connect(&entry, args.to.overwrite, args.to.write, &target.environment);
-    let plan = plan.map_err(|error| Failure::from(&error))?;
+    // What fails comes before anything is written.
     let served = match transport {
         ServerTransport::Stdio(_) => Some(served(args)?),
         ServerTransport::Http { .. } => None,
     };
+    let plan = target.connection().connect(&entry, args.to.overwrite, args.to.write, &target.environment);
+    let plan = plan.map_err(|error| Failure::from(&error))?;
     let command = client.command(&transport, target.owner);
     if json {
         let mut value = target.json(&plan, args.to.write);
@@ -54,12 +55,22 @@ pub(crate) fn run(args: &Connect, json: bool, ui: &mut Ui) -> Result<Outcome, Co
         ui.print(&format!("{} is connected already: {}\n", client.title, target.shown()))?;
     }
     if let Some(names) = served {
-        ui.note(&serves(&names, client.title, args.all));
+        ui.note(&serves(&names, reader(args).map(|_| client.title)));
+        if target.environment.program("prowess").is_none() {
+            ui.note(&format!(
+                "warning: prowess is in no folder of PATH, so {} cannot start it; put the program into \
+                 one of them",
+                client.title
+            ));
+        }
     }
     if client.wants_token(&transport) {
         ui.note("put the token in the place of TOKEN: this client does not read it from a variable");
     }
-    target.note(&args.to, &plan, "connect", ui);
+    if args.token && args.url.as_deref().is_some_and(is_exposed) {
+        ui.note("warning: the token goes to another machine without encryption; use an https address");
+    }
+    target.note(&args.to, &plan, &("connect", options(args)), ui);
     if let Some(command) = command.filter(|_| plan.is_change() && !args.to.write) {
         ui.note(&format!("or with its own command: {command}"));
     }
@@ -85,7 +96,7 @@ pub(crate) fn disconnect(args: &Disconnect, json: bool, ui: &mut Ui) -> Result<O
     if args.to.write {
         ui.print(&format!("disconnected {}: {}{gone}\n", client.title, target.shown()))?;
     }
-    target.note(&args.to, &plan, "disconnect", ui);
+    target.note(&args.to, &plan, &("disconnect", String::new()), ui);
     Ok(Outcome::Fine)
 }
 
@@ -136,17 +147,7 @@ impl Target {
 
     /// The change as a diff, with colours.
     fn diff(&self, plan: &PlannedConnection) -> String {
-        let mut text = String::new();
-        for line in self.plain_diff(plan).lines() {
-            let line = clean(line.strip_suffix('\r').unwrap_or(line)).replace("\\t", "    ");
-            let style = match line.as_bytes().first() {
-                Some(b'+') => COME,
-                Some(b'-') => GONE,
-                _ => anstyle::Style::new(),
-            };
-            let _ = writeln!(text, "{style}{line}{style:#}");
-        }
-        text
+        patch::coloured(&self.plain_diff(plan))
     }
 
     fn plain_diff(&self, plan: &PlannedConnection) -> String {
@@ -168,8 +169,8 @@ impl Target {
         })
     }
 
-    /// What else there is to know: where a link leads, and how the change is written.
-    fn note(&self, to: &ConnectTo, plan: &PlannedConnection, verb: &str, ui: &mut Ui) {
+    /// What else there is to know: where a link leads, and how the change is written by a verb with options.
+    fn note(&self, to: &ConnectTo, plan: &PlannedConnection, (verb, options): &(&str, String), ui: &mut Ui) {
         let is_link = self.file.symlink_metadata().is_ok_and(|file| file.is_symlink());
         if let Some(target) = self.file.canonicalize().ok().filter(|_| is_link) {
             ui.note(&format!(
@@ -180,19 +181,45 @@ impl Target {
         if to.client.name == "claude-code"
             && self.owner == ConfigOwner::Project
             && plan.is_change()
-            && verb == "connect"
+            && *verb == "connect"
         {
             ui.note("Claude Code asks each user once before it starts a server of a project");
         }
         if plan.is_change() && !to.write {
             let project = if to.project { " --project" } else { "" };
             let overwrite = if to.overwrite { " --overwrite" } else { "" };
-            let again = command_for(verb, to.client.name, &format!("{project}{overwrite} --write"));
-            ui.note(&format!(
-                "nothing is written yet; write it with the same options and --write, such as: {again}"
-            ));
+            let again = command_for(verb, to.client.name, &format!("{options}{project}{overwrite} --write"));
+            ui.note(&format!("nothing is written yet; write it with: {again}"));
         }
     }
+}
+
+/// The client whose own skills are left out, if its reading is known. A source that was named is served as a whole.
+fn reader(args: &Connect) -> Option<&'static clients::Client> {
+    args.to.client.reader().filter(|_| !args.all && args.sources.is_empty())
+}
+
+/// The options that say what is connected, as text after a command.
+fn options(args: &Connect) -> String {
+    let mut options: String =
+        args.sources.iter().map(|source| format!(" --in{}", value_of(&source.to_string()))).collect();
+    options.push_str(if args.all { " --all" } else { "" });
+    options.extend(args.url.iter().map(|url| format!(" --url{}", value_of(url))));
+    options.push_str(if args.token { " --token" } else { "" });
+    options
+}
+
+/// Whether what is sent to an address can be read on the way: it is not encrypted, and leaves this machine.
+fn is_exposed(url: &str) -> bool {
+    let Some(rest) = url.strip_prefix("http://") else { return false };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let name = match host.strip_prefix('[') {
+        Some(six) => six.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let is_loopback = name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    !is_loopback && name != "localhost"
 }
 
 /// How the client reaches the server.
@@ -207,7 +234,7 @@ fn transport(args: &Connect, target: &Target) -> ServerTransport {
     for source in &args.sources {
         words.extend(["--in".to_owned(), in_config(is_elsewhere, &source.to_string())]);
     }
-    let reader = args.to.client.reader().filter(|_| !args.all);
+    let reader = reader(args);
     words.extend(reader.into_iter().flat_map(|client| ["--not-read-by".to_owned(), client.id.to_owned()]));
     ServerTransport::Stdio(words)
 }
@@ -215,7 +242,9 @@ fn transport(args: &Connect, target: &Target) -> ServerTransport {
 /// The skills that the server has for this client here, without those of other machines.
 fn served(args: &Connect) -> Result<Vec<String>, CommandError> {
     let places = Places { sources: args.sources.clone(), ..Places::default() };
-    let reader = args.to.client.reader().filter(|_| !args.all);
+    // The server would end at once.
+    check_exist(&places)?;
+    let reader = reader(args);
     let options =
         library_options(&places, Purpose::Use).with_not_read_by(reader).with_builtins(reader.is_none());
     let registry =
@@ -227,8 +256,9 @@ fn served(args: &Connect) -> Result<Vec<String>, CommandError> {
     Ok(catalog.iter().filter(|skill| skill.is_usable()).map(|skill| skill.entry.key.clone()).collect())
 }
 
-fn serves(names: &[String], client: &str, all: bool) -> String {
-    let lacks = if all { String::new() } else { format!(" that {client} does not read by itself") };
+/// What is served, and to which client if that leaves out what the client reads by itself.
+fn serves(names: &[String], client: Option<&str>) -> String {
+    let lacks = client.map(|client| format!(" that {client} does not read by itself")).unwrap_or_default();
     if names.is_empty() {
         return format!(
             "in this folder, there are no skills{lacks}; the server serves them once there are some"
@@ -239,4 +269,30 @@ fn serves(names: &[String], client: &str, all: bool) -> String {
         let _ = write!(shown, ", and {} more", names.len() - MAX_NAMED);
     }
     format!("in this folder, it serves {}{lacks}: {shown}", count(names.len(), "skill"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_exposed_unless_it_is_encrypted_or_on_this_machine() {
+        for url in [
+            "http://example.com/mcp",
+            "http://10.0.0.1:7878/mcp",
+            "http://a@example.com",
+            "http://[fe80::1]/",
+        ] {
+            assert!(is_exposed(url), "{url}");
+        }
+        for url in [
+            "https://example.com/mcp",
+            "http://localhost:7878/mcp",
+            "http://127.0.0.2/mcp",
+            "http://[::1]:1/mcp",
+            "http://a:b@127.0.0.1/",
+        ] {
+            assert!(!is_exposed(url), "{url}");
+        }
+    }
 }

@@ -1,8 +1,9 @@
 //! Whether a shadowed skill is a copy of the one that is offered, and how much the two differ.
 
+use std::collections::BTreeMap;
+
 use prowess::{Candidate, Catalog, Location, Registry};
 use serde::Serialize;
-use similar::{ChangeTag, TextDiff};
 
 use crate::ui::count;
 
@@ -81,15 +82,23 @@ impl Copy {
     }
 }
 
-/// How many lines only one of two texts has: a line that was changed counts once.
+/// How many lines only one of two texts has: a line that was changed counts once, and one that moved does not count. The
+/// texts are of others, so that this takes no longer than reading them.
 fn lines(one: &[u8], other: &[u8]) -> Option<usize> {
     if one.len().max(other.len()) > MAX_COMPARED {
         return None;
     }
-    let (one, other) = (String::from_utf8_lossy(one), String::from_utf8_lossy(other));
-    let diff = TextDiff::from_lines(&*one, &*other);
-    let changed = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
-    Some(changed(ChangeTag::Delete).max(changed(ChangeTag::Insert)))
+    let mut numbers: BTreeMap<&[u8], (usize, usize)> = BTreeMap::new();
+    for line in one.split_inclusive(|byte| *byte == b'\n') {
+        numbers.entry(line).or_default().0 += 1;
+    }
+    for line in other.split_inclusive(|byte| *byte == b'\n') {
+        numbers.entry(line).or_default().1 += 1;
+    }
+    let gone: usize = numbers.values().map(|(one, other)| one.saturating_sub(*other)).sum();
+    let come: usize = numbers.values().map(|(one, other)| other.saturating_sub(*one)).sum();
+    // The same lines in another order differ, too.
+    Some(gone.max(come).max(usize::from(one != other)))
 }
 
 #[cfg(test)]
@@ -100,7 +109,16 @@ mod tests {
     fn a_changed_line_counts_once() {
         assert_eq!(lines(b"a\nb\nc\n", b"a\nB\nc\n"), Some(1));
         assert_eq!(lines(b"a\n", b"a\nb\nc\n"), Some(2));
+        assert_eq!(lines(b"a\nb\n", b"b\na\n"), Some(1));
         assert_eq!(lines(&vec![b'a'; MAX_COMPARED + 1], b""), None);
+    }
+
+    #[test]
+    fn texts_without_a_common_line_are_compared_in_linear_time() {
+        // An edit script of these would take the product of their lines.
+        let text = |begin: u32| (begin..begin + 30_000).map(|line| format!("{line}\n")).collect::<String>();
+        let (one, other) = (text(100_000), text(200_000));
+        assert_eq!(lines(one.as_bytes(), other.as_bytes()), Some(30_000));
     }
 
     #[test]

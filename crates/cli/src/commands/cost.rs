@@ -1,14 +1,16 @@
 //! What a skill costs in tokens, for `prowess list --cost`.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use prowess::library::config::SessionConfig;
 use prowess::render::{Budget, CatalogStyle, Shape, estimate_tokens, render_catalog};
 use prowess::select::{All, Query, SelectOptions};
 use prowess::session::{PromptOptions, Session, Untrusted};
-use prowess::{Candidate, Catalog, Entry, Registry, Standing};
+use prowess::{Candidate, Entry, Location, Registry, Standing};
 use serde::Serialize;
+
+use super::client_prompt::ClientPrompt;
+use crate::args::CatalogSize;
 
 /// About how many tokens a skill costs at each level. Prompts are estimated as `prompt` does it, files at four bytes per
 /// token.
@@ -32,7 +34,7 @@ impl Cost {
         let files = registry.files_of(candidate).unwrap_or_default();
         let own = entry.origin.file.as_deref().unwrap_or("SKILL.md");
         let names = [own, "SKILL.md"];
-        let catalog = if *standing == Standing::Listed { prompts.tokens_more(entry) } else { 0 };
+        let catalog = if *standing == Standing::Listed { prompts.tokens_more(candidate) } else { 0 };
         if files.files.iter().any(|file| file.unmeasured) {
             return Self { catalog, instructions: None, resources: None };
         }
@@ -46,40 +48,67 @@ impl Cost {
     }
 }
 
-/// The prompts of sessions, as the configurations set them up.
+/// The prompts of a client, or of sessions as the configurations set them up.
 pub(super) struct Prompts {
-    /// The keys of the skills that are in them, or would be if they were trusted.
-    shown: BTreeSet<String>,
+    /// The skills that are in them, or would be if they were trusted, as they are written there.
+    shown: BTreeMap<Location, Entry>,
     style: CatalogStyle,
+    client: Option<ClientPrompt>,
+}
+
+/// About how many tokens the skills of a list have in a prompt.
+#[derive(Clone, Copy)]
+pub(super) struct PromptTokens {
+    /// The whole catalog.
+    pub(super) all: usize,
+    /// The skills in it, without the text around them.
+    pub(super) skills: u64,
+    /// The skills that are not in it because they are not trusted.
+    pub(super) untrusted: u64,
 }
 
 impl Prompts {
-    pub(super) fn new(catalog: Arc<Catalog>, said: &SessionConfig) -> Self {
+    pub(super) fn new(registry: &Registry, said: &SessionConfig) -> Self {
+        let by_place = |skill: &Candidate| (skill.entry.origin.location.clone(), skill.entry.clone());
+        if let Some(client) = ClientPrompt::of(registry, &CatalogSize::default()) {
+            let (shown, style) = (client.catalog.iter().map(by_place).collect(), client.listing());
+            return Self { shown, style, client: Some(client) };
+        }
         let mut style = CatalogStyle::new(Shape::Xml);
         style.location |= said.location.unwrap_or_default();
+        let catalog = registry.catalog();
         let policy = said.policy().with_untrusted(Untrusted::Ask);
-        let mut session = Session::new("list", catalog, policy, said.options());
+        let mut session = Session::new("list", registry.catalog(), policy, said.options());
         let available_tools = said.tools.clone().unwrap_or_default();
         let select = SelectOptions::default().with_available_tools(available_tools);
         let every = Query::default();
         let options = PromptOptions::new(&style, Budget::Unlimited).with_query(&every, &All, &select);
         // An empty query asks no selector, so there is no error.
-        let shown = session.prompt(&options).map(|prompt| prompt.skills.into_iter().collect());
-        Self { shown: shown.unwrap_or_default(), style }
+        let keys = session.prompt(&options).map(|prompt| prompt.skills).unwrap_or_default();
+        let shown = keys.iter().filter_map(|key| catalog.get(key)).map(by_place).collect();
+        Self { shown, style, client: None }
     }
 
-    /// About how many tokens the skills that may be used have in a prompt, as `prompt` writes and counts them.
-    pub(super) fn tokens(&self, skills: &[&Candidate]) -> usize {
-        let entries = skills.iter().filter(|skill| skill.is_usable()).map(|skill| &skill.entry);
-        self.count(&entries.filter(|entry| self.shown.contains(&entry.key)).collect::<Vec<_>>())
+    /// About how many tokens some skills have in a prompt, as `prompt` writes and counts them.
+    pub(super) fn tokens(&self, skills: &[&Candidate]) -> PromptTokens {
+        // Trust is a matter of Prowess: a client offers the others too.
+        let (read, untrusted): (Vec<&Candidate>, Vec<&Candidate>) =
+            skills.iter().copied().partition(|skill| self.client.is_some() || skill.is_usable());
+        let sum = |skills: &[&Candidate]| skills.iter().map(|skill| self.tokens_more(skill)).sum::<u64>();
+        let entries: Vec<&Entry> =
+            read.iter().filter_map(|skill| self.shown.get(&skill.entry.origin.location)).collect();
+        let all = match &self.client {
+            Some(client) if entries.len() == self.shown.len() => client.tokens(),
+            Some(_) if entries.is_empty() => 0,
+            _ => self.count(&entries),
+        };
+        PromptTokens { all, skills: sum(&read), untrusted: sum(&untrusted) }
     }
 
     /// How many more tokens a prompt has with a skill than without it.
-    fn tokens_more(&self, skill: &Entry) -> u64 {
-        if !self.shown.contains(&skill.key) {
-            return 0;
-        }
-        (self.count(&[skill, skill]) - self.count(&[skill])) as u64
+    fn tokens_more(&self, skill: &Candidate) -> u64 {
+        let Some(entry) = self.shown.get(&skill.entry.origin.location) else { return 0 };
+        (self.count(&[entry, entry]) - self.count(&[entry])) as u64
     }
 
     fn count(&self, skills: &[&Entry]) -> usize {

@@ -2,6 +2,7 @@
 
 use prowess::client::{Climb, Fact};
 use prowess::env::{self, Environment};
+use prowess::install::{InstallScope, Origins};
 use prowess::library::clients::{self, Client, Root};
 use prowess::library::library;
 use prowess::library::views::Reach;
@@ -9,6 +10,7 @@ use prowess::{Location, Scope, Standing};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
+use super::install::scope_option;
 use super::{Purpose, clients_named, library_options, unread_registry};
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
@@ -31,6 +33,9 @@ pub(super) struct Elsewhere {
     /// A folder of the user in which the client follows a link.
     #[serde(skip)]
     link_in: Option<PathBuf>,
+    /// Whose skill it is, if it was installed and the client can get it.
+    #[serde(skip)]
+    installed: Option<InstallScope>,
     #[serde(skip)]
     client: Option<&'static Client>,
 }
@@ -47,7 +52,7 @@ struct Place {
 
 impl Elsewhere {
     /// Looks in every folder of every client for a skill that is not in the given places. No server is asked.
-    pub(super) fn of(name: &str, places: &Places) -> Result<Self, CommandError> {
+    pub(super) fn of(name: &str, places: &Places, origins: &Origins) -> Result<Self, CommandError> {
         let client = clients_named::one(places)?;
         if client.is_none() && places.sources.is_empty() {
             return Ok(Self::default());
@@ -82,12 +87,18 @@ impl Elsewhere {
             skills.insert(0, Place { path, readers: Vec::new(), reason });
         }
         let follows = client.is_some_and(|client| !client.reads().refuses.has(Fact::LinkedFolder));
-        let of_user = roots.iter().find(|root| root.scope == Scope::User && follows);
+        // A folder of the system is not the user's to change.
+        let home = Environment::current().home();
+        let is_own = |root: &&Root| home.as_ref().is_some_and(|home| root.path.starts_with(home));
+        let of_user = roots.iter().filter(|root| root.scope == Scope::User && follows).find(is_own);
+        let installed =
+            origins.named(name).next().filter(|_| !client.is_some_and(|client| client.user.is_empty()));
         Ok(Self {
             skills,
             link_in: of_user.map(|root| root.path.clone()),
             looks_in: roots.into_iter().map(|root| root.path).collect(),
             start_in: above.map(|above| above.folder),
+            installed: installed.map(|origin| origin.scope),
             client,
         })
     }
@@ -119,6 +130,14 @@ impl Elsewhere {
 
     /// What to do so that a client reads the skill.
     fn hint(&self, client: &Client) -> String {
+        if let Some(scope) = self.installed {
+            return format!(
+                "install it for {} with: prowess sync --client {}{}",
+                client.name,
+                client.id,
+                scope_option(scope)
+            );
+        }
         let text = |path: &PathBuf| clean(&path.to_string_lossy()).into_owned();
         if let Some(folder) = &self.start_in {
             let climbs = |place: &prowess::client::ProjectFolder| {

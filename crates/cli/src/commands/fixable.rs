@@ -34,6 +34,11 @@ impl Fixable {
         fixable
     }
 
+    /// What may be written in a folder whose links are not the user's own: nothing outside it.
+    pub(super) fn within(folder: &Path) -> Self {
+        Self { folders: fs::canonicalize(folder).into_iter().collect(), files: Vec::new() }
+    }
+
     /// Whether a file may be written, by its real path.
     pub(super) fn allows(&self, target: &Path) -> bool {
         let below = |folder: &PathBuf| {

@@ -6,7 +6,7 @@ use prowess::catalog::TurnedOffBy;
 use prowess::install::{InstallErrorKind, InstallScope, Origins};
 use prowess::internal::escape_control;
 use prowess::library::clients;
-use prowess::path::MAX_DEPTH;
+use prowess::path::{Glob, MAX_DEPTH};
 use prowess::source::spec::Place;
 use prowess::{
     Candidate, ConfigError, LookupError, Obstacle, Preset, Registry, SourceError, SourceErrorKind,
@@ -14,7 +14,7 @@ use prowess::{
 };
 
 use super::install::scope_option;
-use crate::args::Places;
+use crate::args::{Places, Scan};
 use crate::ui::count;
 
 /// The maximum number of folders in one line.
@@ -30,12 +30,23 @@ impl Places {
             _ => ("--in", source.to_string()),
         });
         let client = self.clients.iter().map(|client| ("--client", client.clone()));
-        sources.chain(client).map(|(option, value)| format!(" {option}{}", value_of(&value))).collect()
+        let globs = |option, globs: &[Glob]| {
+            let globs: Vec<String> = globs.iter().map(ToString::to_string).collect();
+            (!globs.is_empty()).then(|| (option, globs.join(",")))
+        };
+        let Scan { only, except, strict, .. } = &self.scan;
+        let strict = strict.map(|profile| ("--strict", profile.name().to_owned()));
+        let chosen = globs("--only", only).into_iter().chain(globs("--except", except)).chain(strict);
+        sources
+            .chain(client)
+            .chain(chosen)
+            .map(|(option, value)| format!(" {option}{}", value_of(&value)))
+            .collect()
     }
 }
 
 /// The value of an option, with the separator before it.
-fn value_of(value: &str) -> String {
+pub(super) fn value_of(value: &str) -> String {
     match shell_word(value).strip_prefix("-- ") {
         Some(word) => format!("={word}"),
         None => format!(" {}", shell_word(value)),
@@ -181,12 +192,17 @@ fn accept_or_restore(changed: &[&Candidate], origins: &Origins, places: &Places)
         [skill] => &*skill.entry.key,
         _ => "NAME",
     };
-    let mut scopes: Vec<InstallScope> =
-        changed.iter().filter_map(|skill| origins.of(skill)).map(|origin| origin.scope).collect();
+    let installed: Vec<_> = changed.iter().filter_map(|skill| origins.of(skill)).collect();
+    let mut scopes: Vec<InstallScope> = installed.iter().map(|origin| origin.scope).collect();
     scopes.sort();
     scopes.dedup();
-    let restore = scopes.into_iter().map(|scope| format!("prowess sync --overwrite{}", scope_option(scope)));
     let accept = command_for("trust", name, &places.options());
+    // A lock that names other files than the user accepted restores nothing.
+    if !installed.iter().all(|origin| origins.restores_accepted(origin)) {
+        let show = command_for("show", name, &places.options());
+        return Some(format!("the lock changed too, so look at it with {show}, then {accept}"));
+    }
+    let restore = scopes.into_iter().map(|scope| format!("prowess sync --overwrite{}", scope_option(scope)));
     Some(restore.chain([accept]).collect::<Vec<_>>().join(" or "))
 }
 

@@ -2,6 +2,7 @@
 
 use clap::Command;
 use clap_mangen::Man as Page;
+use prowess::text::similar;
 
 use crate::Outcome;
 use crate::args::{Man, help};
@@ -15,7 +16,12 @@ pub(crate) fn run(args: &Man, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let command = match &args.command {
         None => &whole,
         Some(name) => whole.find_subcommand(name).ok_or_else(|| {
-            let error = format!("there is no such command: {name}");
+            let names = whole.get_subcommands().map(Command::get_name);
+            let meant = match similar(name, names).as_slice() {
+                [] => String::new(),
+                near => format!("; did you mean {}?", near.join(" or ")),
+            };
+            let error = format!("there is no such command: {name}{meant}");
             Failure::new(error, "list the commands with: prowess help")
         })?,
     };
@@ -25,7 +31,12 @@ pub(crate) fn run(args: &Man, ui: &mut Ui) -> Result<Outcome, CommandError> {
 
 fn page(command: &Command) -> Result<String, CommandError> {
     let mut text = Vec::new();
-    let page = Page::new(command.clone());
+    let version = env!("CARGO_PKG_VERSION");
+    let title = match command.get_name() {
+        "prowess" => "prowess".to_owned(),
+        name => format!("prowess-{name}"),
+    };
+    let page = Page::new(command.clone()).title(title).source(format!("prowess {version}"));
     page.render(&mut text).map_err(|error| CommandError::writing(&error))?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }

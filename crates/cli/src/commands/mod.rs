@@ -2,12 +2,14 @@
 
 pub(crate) mod activate;
 mod advice;
+mod by_place;
 pub(crate) mod cat;
 pub(crate) mod check;
 mod client_prompt;
 mod client_verdict;
 mod clients_named;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod connect;
 mod copies;
 mod cost;
@@ -16,6 +18,7 @@ mod elsewhere;
 pub(crate) mod eval;
 mod fixable;
 pub(crate) mod hints;
+mod ignored_settings;
 mod in_client;
 mod in_prompt;
 pub(crate) mod install;

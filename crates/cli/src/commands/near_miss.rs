@@ -9,8 +9,10 @@ use std::sync::Arc;
 use prowess::env::{self, Environment};
 use prowess::fs::read::read_skill;
 use prowess::fs::walk::FILE_NAMES;
+use prowess::internal::builtin_names;
 use prowess::library::clients::{self, CLIENTS};
 use prowess::library::is_builtin;
+use prowess::text::similar;
 use prowess::{Catalog, Registry, SourceError, SourceErrorKind};
 use serde::Serialize;
 
@@ -96,6 +98,11 @@ pub(super) fn built_in(name: &str, places: &Places) -> Option<Failure> {
         )
         .with_cause("the commands try, cat, activate and serve offer it".to_owned())
     })
+}
+
+/// The built-in skills that were probably meant by a name.
+pub(super) fn near_built_in(name: &str, places: &Places) -> Vec<&'static str> {
+    if places.sources.is_empty() { similar(name, builtin_names()) } else { Vec::new() }
 }
 
 impl Link {

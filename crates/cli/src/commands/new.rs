@@ -41,14 +41,15 @@ pub(crate) fn run(args: &New, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         ui.json(&json!({ "version": VERSION, "name": args.name, "path": path, "files": names }))?;
         return Ok(Outcome::Fine);
     }
-    let path = clean(&path);
+    let check = command_for("check", &path, "");
+    let (path, check) = (clean(&path), clean(&check));
     let mut text = String::new();
     for name in names {
         let _ = writeln!(text, "made {path}/{name}");
     }
     let _ = writeln!(
         text,
-        "\n{FAINT}say in SKILL.md what the skill does and when to use it, then: prowess check {path}{FAINT:#}"
+        "\n{FAINT}say in SKILL.md what the skill does and when to use it, then: {check}{FAINT:#}"
     );
     if !is_looked_into(&folder) {
         let add = add_command(&folder);

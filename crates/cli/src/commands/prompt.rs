@@ -16,8 +16,8 @@ use super::hints::trust_hint;
 use super::provenance;
 use super::row::not_for_model;
 use super::search::{failed, options, selector};
-use super::unread::{Unread, ended, say_problems};
-use super::{seen, session_defaults};
+use super::unread::{Unread, answered, ended, say_beside};
+use super::{by_place, seen, session_defaults};
 use crate::Outcome;
 use crate::args::{Places, Prompt};
 use crate::error::CommandError;
@@ -30,13 +30,30 @@ const NAMED: usize = 20;
 /// Runs the command.
 pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let (registry, said) = seen(&args.places, Reach::Clients)?;
-    say_problems(&registry, ui);
-    let outcome = ended(Outcome::Fine, &registry);
+    say_beside(&registry, ui);
     let catalog = registry.catalog();
+    let outcome = if catalog.is_empty() { ended(Outcome::Fine, &registry) } else { answered(&registry) };
     // What a client shows depends on no configuration of Prowess.
     let client = ClientPrompt::of(&registry, &args.size);
+    let query = Query::text(args.query.as_deref().unwrap_or_default());
+    let mut ranking = selector(&args.selection, &args.places, &registry);
     let (shown, said) = match &client {
-        Some(client) => (Arc::clone(&client.catalog), SessionConfig::default()),
+        Some(client) => {
+            let mut shown = Arc::clone(&client.catalog);
+            let all: Vec<&Candidate> = client.catalog.iter().collect();
+            // A client may list two skills under one name, of which only one fits.
+            if !query.is_empty() && by_place::is_repeated(&all) {
+                let how = (&args.selection, &args.places);
+                let hits = by_place::ranked(&registry, &all, &query, how).map_err(|error| failed(&error))?;
+                if !hits.is_empty() {
+                    shown = Arc::new(Catalog::apart(
+                        hits.iter().map(|(skill, _)| Arc::new((*skill).clone())).collect(),
+                    ));
+                }
+                ranking = Box::new(by_place::Known(hits.into_iter().map(|(_, hit)| hit).collect()));
+            }
+            (shown, SessionConfig::default())
+        }
         None => (registry.catalog(), said),
     };
     // The command shows the catalog alone, without the instruction for a model.
@@ -44,12 +61,10 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let bare = said.options().with_instruction(Some(String::new()));
     let mut session = Session::new("prompt", shown, said.policy(), bare);
     let preloaded = preload(&mut session, &Performer::new(&registry, &All));
-    let query = Query::text(args.query.as_deref().unwrap_or_default());
     let mut select = options(&args.selection);
     if args.selection.tools.is_none() {
         select.available_tools = said.tools.clone().unwrap_or_default();
     }
-    let selector = selector(&args.selection, &args.places, &registry);
     let mut style = CatalogStyle::new(args.format);
     style.location |= args.location || said.location.unwrap_or_default();
     let mut budget = args.size.budget();
@@ -57,7 +72,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         (style, budget) = (client.style(style), ClientPrompt::budget(&args.size));
     }
     let asked = PromptOptions::new(&style, budget)
-        .with_query(&query, &*selector, &select)
+        .with_query(&query, &*ranking, &select)
         .with_folder(&args.subset.folder)
         // Text after a JSON list would not be JSON.
         .with_preloaded(!json && args.format != Shape::Json);
@@ -132,6 +147,10 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
             "{} preloaded; its text is in the other formats, and in --json",
             count(active, "skill")
         ));
+    }
+    let (for_users, without_query) = (usable - for_models, args.query.is_none());
+    if for_users > 0 && without_query {
+        ui.note(&format!("{} that only a user may start, and left out", count(for_users, "skill")));
     }
     if untrusted > 0 {
         let origins = provenance::origins(ui);

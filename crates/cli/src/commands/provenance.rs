@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use prowess::Candidate;
 use prowess::env::{self, Environment};
 use prowess::install::{FileChange, InstallFolders, InstalledOrigin, Installer, Origins};
+use prowess::{Candidate, Location};
 use serde::Serialize;
 
 use super::install::{report, verify};
@@ -47,6 +47,12 @@ pub(super) fn origins(ui: &mut Ui) -> Origins {
         ui.note(&format!("it is not known where some skills came from: {}", error.with_cause()));
     }
     origins
+}
+
+/// Whether a skill is a copy that Prowess made of the installed skill which shadows it.
+pub(super) fn is_own_copy(skill: &Candidate, by: &Location, origins: &Origins) -> bool {
+    let here = origins.of_file(&skill.entry.origin.location);
+    here.zip(origins.of_file(by)).is_some_and(|(here, by)| here.path == by.path)
 }
 
 impl<'o> Provenance<'o> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use prowess::Entry;
-use prowess::select::{Bm25, Query, Selector as _};
+use prowess::select::Bm25;
 
 /// How many skills each skill is compared with.
 const COMPARED: usize = 5;
@@ -13,18 +13,21 @@ pub(super) const RIVAL: f32 = 0.5;
 /// Pairs of skills that compete: the description of one finds the other with at least this share of its own score. The
 /// closest pair is the first.
 pub(super) fn rivals(index: &Bm25, among: &[&Entry], least: f32) -> Vec<(String, String, f32)> {
-    let mut pairs: BTreeMap<(String, String), f32> = BTreeMap::new();
+    let mask = index.mask(among);
+    let mut pairs: BTreeMap<(&str, &str), f32> = BTreeMap::new();
     for entry in among {
-        let query = Query::text(entry.description.as_str());
-        let hits = index.select(&query, among, COMPARED + 1).unwrap_or_default();
-        let Some(own) = hits.iter().find(|hit| hit.key == entry.key).map(|hit| hit.score) else { continue };
-        for hit in hits.iter().filter(|hit| hit.key != entry.key && hit.score >= least * own) {
-            let pair = (entry.key.clone().min(hit.key.clone()), entry.key.clone().max(hit.key.clone()));
-            let share = pairs.entry(pair).or_default();
-            *share = share.max(hit.score / own);
+        let ranking = index.ranking(&entry.description, COMPARED + 1, Some(&mask));
+        let key = entry.key.as_str();
+        let Some((_, own)) = ranking.iter().find(|(found, _)| *found == key).copied() else { continue };
+        for (other, score) in
+            ranking.into_iter().filter(|(other, score)| *other != key && *score >= least * own)
+        {
+            let share = pairs.entry((key.min(other), key.max(other))).or_default();
+            *share = share.max(score / own);
         }
     }
-    let mut list: Vec<_> = pairs.into_iter().map(|((one, other), share)| (one, other, share)).collect();
+    let mut list: Vec<_> =
+        pairs.into_iter().map(|((one, other), share)| (one.to_owned(), other.to_owned(), share)).collect();
     list.sort_by(|one, other| {
         other.2.total_cmp(&one.2).then_with(|| (&one.0, &one.1).cmp(&(&other.0, &other.1)))
     });

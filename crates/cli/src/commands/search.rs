@@ -5,16 +5,14 @@ use std::mem::ManuallyDrop;
 
 use anstyle::Style;
 use prowess::library::views::Reach;
-use prowess::select::{
-    Field, Hit, HitReason, Query, SelectError, SelectOptions, Selector, TypedWords, search,
-};
+use prowess::select::{Field, Hit, HitReason, Query, SelectError, SelectOptions, Selector, TypedWords};
 use prowess::text::collapse;
 use prowess::{Candidate, Entry, HostTools, Registry, Standing};
 use serde::Serialize;
 
 use super::row::Row;
-use super::unread::{Unread, ended, say_problems};
-use super::{search_index, seen};
+use super::unread::{Unread, answered, ended, say_beside};
+use super::{by_place, search_index, seen};
 use crate::Outcome;
 use crate::args::{Places, Search, Selection};
 use crate::error::{CommandError, Failure};
@@ -26,21 +24,22 @@ const FIELDS: [Field; 5] = [Field::Name, Field::Description, Field::Body, Field:
 
 /// Runs the command.
 pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    ui.working("searching");
     let (registry, _) = seen(&args.places, Reach::Clients)?;
-    say_problems(&registry, ui);
-    let outcome = ended(Outcome::Fine, &registry);
+    say_beside(&registry, ui);
     let query = Query::text(args.query.join(" "));
     // The process ends after the search, and freeing every skill and term would take as long as finding them.
     let catalog = ManuallyDrop::new(registry.catalog());
-    let among = catalog.list();
+    let among: Vec<&Candidate> = catalog.iter().collect();
     let hits = if query.is_empty() {
         Vec::new()
     } else {
-        let selector = ManuallyDrop::new(selector(&args.selection, &args.places, &registry));
-        search(&**selector, &query, &among, &options(&args.selection)).map_err(|error| failed(&error))?
+        let how = (&args.selection, &args.places);
+        by_place::ranked(&registry, &among, &query, how).map_err(|error| failed(&error))?
     };
-    let found: Vec<(&Candidate, &Hit)> =
-        hits.iter().filter_map(|hit| Some((catalog.get(&hit.key)?, hit))).collect();
+    let nothing = hits.is_empty();
+    let outcome = if nothing { ended(Outcome::Fine, &registry) } else { answered(&registry) };
+    let found: Vec<(&Candidate, &Hit)> = hits.iter().map(|(skill, hit)| (*skill, hit)).collect();
     if json {
         let hits = (1..).zip(&found).map(|(rank, (candidate, hit))| {
             let TypedWords { found, missing, .. } = TypedWords::of(&query.text, &hit.why);
@@ -77,7 +76,9 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     } else if found.is_empty() {
         let _ = writeln!(text, "no skill fits, of {}", count(among.len(), "skill"));
     } else {
-        let _ = writeln!(text, "\n{} of {}", found.len(), count(among.len(), "skill"));
+        let more = args.selection.limit.0 == Some(found.len()) && found.len() < among.len();
+        let more = if more { "; more may fit: --limit all" } else { "" };
+        let _ = writeln!(text, "\n{} of {}{more}", found.len(), count(among.len(), "skill"));
     }
     ui.print(&text)?;
     Ok(outcome)

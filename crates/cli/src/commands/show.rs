@@ -1,10 +1,12 @@
 //! `prowess show`: how one skill is read.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use prowess::catalog::Named;
 use prowess::finding::Preset;
 use prowess::fs::read::{self, Head};
+use prowess::install::upstream_name;
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::{
     Candidate, Document, Entry, FileKind, LineIndex, LookupError, Manifest, Obstacle, Origin, Problem,
@@ -13,8 +15,8 @@ use prowess::{
 use serde_json::{Map, Value, json};
 
 use super::hints::{check_command, command_for};
-use super::near_miss::built_in;
-use super::unread::say_problems;
+use super::near_miss::{built_in, near_built_in};
+use super::unread::{answered, say_beside, say_problems};
 use super::{STDIN, read_skill, registry, shown, skill_file};
 use crate::Outcome;
 use crate::args::{Places, Show};
@@ -68,7 +70,7 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         checkable: origin.location.path().is_some() || !origin.location.is_place(),
         entry: document.entry(&origin),
         loads: document.skill(&origin).is_some(),
-        problems: profile.check(&document, files.as_ref(), &origin),
+        problems: profile.check(&document, files.as_ref(), &as_its_author(&origin)),
         profile: preset.name(),
         strict,
         document,
@@ -83,6 +85,14 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         }
     }
     Ok(if card.loads && strict.is_none() || !complete { fine } else { Outcome::Problems })
+}
+
+/// The origin of a skill that was installed under another name, in the folder that its author gave it.
+fn as_its_author(origin: &Origin) -> Origin {
+    let name = origin.location.path().and_then(|file| upstream_name(Path::new(file)));
+    let mut origin = origin.clone();
+    origin.folder = name.or(origin.folder);
+    origin
 }
 
 /// The bytes that are shown, their origin, and the files beside them.
@@ -156,7 +166,10 @@ fn listed(name: &str, places: &Places, ui: &mut Ui) -> Result<Shown, CommandErro
                     return Err(failure.into());
                 }
                 say_problems(&registry, ui);
-                let meant = match catalog.similar(name).as_slice() {
+                let mut near = catalog.similar(name);
+                near.extend(near_built_in(name, places));
+                near.dedup();
+                let meant = match near.as_slice() {
                     [] => String::new(),
                     similar => format!("; did you mean {}?", similar.join(" or ")),
                 };
@@ -167,7 +180,7 @@ fn listed(name: &str, places: &Places, ui: &mut Ui) -> Result<Shown, CommandErro
             }
         });
     };
-    say_problems(&registry, ui);
+    say_beside(&registry, ui);
     let head = registry.head_of(candidate)?;
     let origin = candidate.entry.origin.clone();
     let path = shown(std::path::Path::new(&*origin.location.text()));
@@ -177,7 +190,7 @@ fn listed(name: &str, places: &Places, ui: &mut Ui) -> Result<Shown, CommandErro
         _ => None,
     };
     let note = note_on(candidate, standing, places);
-    let complete = registry.problems().is_empty();
+    let complete = answered(&registry) == Outcome::Fine;
     Ok(Shown { note, strict, complete, ..Shown::of(head, path, origin, files) })
 }
 

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use prowess::catalog::TurnedOffBy;
 use prowess::client::Fact;
 use prowess::env::Environment;
-use prowess::library::views::{Reach, Views};
+use prowess::library::views::{Reach, Views, file_of};
 use prowess::{Candidate, Location, Obstacle, Standing};
 use serde::Serialize;
 
 use super::client_prompt::is_not_read;
 use super::hints::trust_hint;
+use super::list::{Counts, Wanted};
 use super::row::Row;
 use super::short_path::ShortPaths;
 use super::unread::{Unread, ended, say_problems, say_unverified};
@@ -57,6 +59,12 @@ struct Clients {
 /// Runs the command.
 pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     clients_named::walk_as_they_do(&args.places)?;
+    if args.cost || args.sort.is_some() {
+        let option = if args.cost { "--cost" } else { "--sort" };
+        let error = format!("{option} is for the list of one client, since each has a prompt of its own");
+        return Err(Failure::new(error, format!("leave out {option}, or name one client")).into());
+    }
+    let wanted = Wanted::of(args);
     let clients = clients_named::all(&args.places)?;
     let options = library_options(&args.places, Purpose::Look);
     let reach = if args.all { Reach::Everywhere } else { Reach::Clients };
@@ -67,12 +75,16 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     say_problems(&views, ui);
     let outcome = ended(Outcome::Fine, &views);
     let catalog = registry.catalog();
-    let mut by_skill: BTreeMap<&Location, Clients> = BTreeMap::new();
+    // A skill that several folders link to is one skill.
+    let mut by_skill: BTreeMap<SkillId<'_>, Clients> = BTreeMap::new();
     let mut counts = Vec::new();
     for client in &clients {
         let mut listed = 0;
         for sight in views.of(client, &catalog) {
-            let of_skill = by_skill.entry(&sight.skill.entry.origin.location).or_default();
+            if is_left_out(sight.skill) || !wanted.has(sight.skill) {
+                continue;
+            }
+            let of_skill = by_skill.entry(SkillId::of(sight.skill)).or_default();
             match sight.seen {
                 Ok(seen) => {
                     listed += 1;
@@ -100,9 +112,11 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let (mut skills, mut untrusted, mut left_out) = (Vec::new(), Vec::<&Candidate>::new(), 0);
     for candidate in catalog.iter() {
         // A skill may be found from two folders.
-        let Some(Clients { seen_by, not_seen_by }) = by_skill.remove(&candidate.entry.origin.location) else {
+        let Some(Clients { seen_by, mut not_seen_by }) = by_skill.remove(&SkillId::of(candidate)) else {
             continue;
         };
+        // A client that lists it by one path needs no other.
+        not_seen_by.retain(|other| !seen_by.iter().any(|seen| seen.client == other.client));
         if seen_by.is_empty() && !args.all {
             left_out += 1;
             continue;
@@ -117,12 +131,8 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     }
     mark_repeated(&mut skills);
     if json {
-        let summary = Summary {
-            skills: skills.len(),
-            left_out,
-            left_out_at_least: registry.passed_over(),
-            filtered: 0,
-        };
+        let summary =
+            Counts { skills: skills.len(), left_out, left_out_at_least: registry.passed_over(), filtered: 0 };
         ui.json_of(&Report {
             version: VERSION,
             clients: counts,
@@ -153,6 +163,27 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     ui.print(&text)?;
     say_unverified(clients.iter().copied(), ui);
     Ok(outcome)
+}
+
+/// What makes two paths one skill: their file, or where there is none the place itself.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum SkillId<'c> {
+    File(u64, u64),
+    Place(&'c Location),
+}
+
+impl<'c> SkillId<'c> {
+    fn of(skill: &'c Candidate) -> Self {
+        match file_of(skill) {
+            Some((device, file)) => Self::File(device, file),
+            None => Self::Place(&skill.entry.origin.location),
+        }
+    }
+}
+
+/// Whether an option of the command line leaves a skill out.
+fn is_left_out(skill: &Candidate) -> bool {
+    matches!(skill.obstacle, Some(Obstacle::Disabled { by: TurnedOffBy::Option(_) }))
 }
 
 /// A skill and its clients.
@@ -234,7 +265,7 @@ struct Report<'r> {
     clients: Vec<Count>,
     skills: Vec<Skill<'r>>,
     unread: Vec<Unread>,
-    summary: Summary,
+    summary: Counts,
 }
 
 /// How many skills a client lists.
@@ -245,14 +276,4 @@ struct Count {
     /// Whether its row was compared with the client; if not, only its folders are known.
     verified: bool,
     skills: usize,
-}
-
-#[derive(Serialize)]
-struct Summary {
-    skills: usize,
-    left_out: usize,
-    /// Whether there may be more that no client lists, which only `--all` finds.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    left_out_at_least: bool,
-    filtered: usize,
 }

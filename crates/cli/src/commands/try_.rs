@@ -1,5 +1,6 @@
 //! `prowess try`: one task through the whole pipeline, from the skills on this machine to the last file.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use prowess::select::{Hit, Query, SelectOptions, TypedWords, search};
@@ -35,11 +36,15 @@ const MOST_COLUMNS: usize = 110;
 /// Runs the command.
 pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let task = args.task.join(" ");
+    if task.trim().is_empty() {
+        let hint = "say what you want done, such as: prowess try \"turn these meeting notes into minutes\"";
+        return Err(Failure::new("the task is empty", hint).into());
+    }
     let (registry, said) = opened_for(&args.places, Purpose::Use)?;
     say_problems(&registry, ui);
     let outcome = ended(Outcome::Fine, &registry);
     let catalog = registry.catalog();
-    let prompts = Prompts::new(registry.catalog(), &said);
+    let prompts = Prompts::new(&registry, &said);
     let select = SelectOptions::default()
         .with_available_tools(said.tools.clone().unwrap_or_default())
         .with_top_k(None);
@@ -47,7 +52,7 @@ pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let hits =
         search(&index, &Query::text(&*task), &catalog.list(), &select).map_err(|error| failed(&error))?;
     drop(index);
-    let prompt_tokens = prompts.tokens(&catalog.iter().collect::<Vec<_>>());
+    let prompt_tokens = prompts.tokens(&catalog.iter().collect::<Vec<_>>()).all;
     let all_tokens = instructions(&registry, &catalog, &prompts).map(|tokens| tokens + prompt_tokens as u64);
     let skills = Skills::builder().with_policy(said.policy()).with_options(said.options()).build_on(registry);
     let trial = Trial {
@@ -82,21 +87,28 @@ fn instructions(registry: &Registry, catalog: &Catalog, prompts: &Prompts) -> Op
     )
 }
 
-/// The skills that have words which begin as words of the task do, the nearest first.
+/// The nearest skills: those that have words which begin as words of the task do, then those that share the most pairs of
+/// letters with it.
 fn nearest<'c>(task: &str, catalog: &'c Catalog) -> Vec<&'c Candidate> {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|character: char| !character.is_alphanumeric());
-        words.filter(|word| word.chars().count() > 2).map(str::to_lowercase).collect()
+        // Shorter words say little about a task.
+        words.filter(|word| word.chars().count() > 3).map(str::to_lowercase).collect()
     };
-    let wanted = words(task);
-    let mut near: Vec<(usize, &Candidate)> = catalog
+    let pairs = |text: &str| -> BTreeSet<(char, char)> {
+        let letters: Vec<char> =
+            text.to_lowercase().chars().filter(|letter| letter.is_alphanumeric()).collect();
+        letters.windows(2).filter_map(|two| Some((*two.first()?, *two.last()?))).collect()
+    };
+    let (wanted, wanted_pairs) = (words(task), pairs(task));
+    let mut near: Vec<((usize, usize), &Candidate)> = catalog
         .iter()
         .map(|skill| {
             let own = words(&format!("{} {}", skill.entry.name, skill.entry.description));
             let best = |word: &String| own.iter().map(|other| shared(word, other)).max().unwrap_or(0);
-            (wanted.iter().map(best).filter(|shared| *shared > 2).sum(), skill)
+            let begins = wanted.iter().map(best).filter(|shared| *shared > 2).sum();
+            ((begins, pairs(&skill.entry.name).intersection(&wanted_pairs).count()), skill)
         })
-        .filter(|(score, _)| *score > 0)
         .collect();
     near.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.entry.key.cmp(&b.1.entry.key)));
     near.into_iter().map(|(_, skill)| skill).take(NEAREST).collect()
@@ -124,7 +136,8 @@ impl Loaded {
         let key = best.entry.key.clone();
         let result = skills.chat("try").activate(&key, "");
         if !result.is_ok() {
-            return Err(Failure::new(result.text, "see why with: prowess why NAME").into());
+            let hint = format!("see why with: {}", command_for("why", &key, ""));
+            return Err(Failure::new(result.text, hint).into());
         }
         let skill =
             skills.get(&key).map_err(|error| Failure::new(error.to_string(), "run the command again"))?;
@@ -246,7 +259,10 @@ impl Trial<'_> {
     }
 
     fn chosen(&self, page: &mut Page, key: &str) {
-        page.title(&format!("3. Chosen: {}", clean(key)));
+        // Agents of the user see their own skills, and the built-in ones only through Prowess.
+        let built_in =
+            self.catalog.get(key).is_some_and(is_built_in) && !self.catalog.iter().all(is_built_in);
+        page.title(&format!("3. Chosen: {}{}", clean(key), if built_in { " (built in)" } else { "" }));
         let shown: Vec<(&Hit, &Candidate)> = self
             .hits
             .iter()

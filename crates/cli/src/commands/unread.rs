@@ -10,6 +10,7 @@ use prowess::library::views::Views;
 use prowess::{Registry, SourceError, SourceErrorKind};
 use serde::Serialize;
 
+use super::ignored_settings;
 use crate::Outcome;
 use crate::error::Failure;
 use crate::ui::Ui;
@@ -72,6 +73,7 @@ pub(super) fn say_problems<'r>(read: impl Into<ReadBy<'r>>, ui: &mut Ui) {
     if let Some(client) = read.registry.client() {
         say_unverified([client], ui);
     }
+    ignored_settings::say(&read.registry.catalog(), ui);
 }
 
 /// What could not be read, in words.
@@ -119,6 +121,29 @@ const NOT_FOLLOWED: &str = "Prowess does not, out of a project that is not trust
 /// The outcome of a command that opened the library: what could not be read may be what the user asked for.
 pub(super) fn ended<'r>(outcome: Outcome, read: impl Into<ReadBy<'r>>) -> Outcome {
     if read.into().problems().is_empty() { outcome } else { Outcome::Incomplete }
+}
+
+/// Reports what could not be read, for a command that can answer without it: a link out of a project that is not trusted
+/// is a warning, since nothing behind it could take the place of another skill.
+pub(super) fn say_beside(registry: &Registry, ui: &mut Ui) {
+    let read = ReadBy::from(registry);
+    for problem in read.problems() {
+        match problem.kind {
+            SourceErrorKind::OutsideProject => ui.warning(&failure(&problem, read)),
+            _ => ui.failure(&failure(&problem, read)),
+        }
+    }
+    if let Some(client) = registry.client() {
+        say_unverified([client], ui);
+    }
+    ignored_settings::say(&registry.catalog(), ui);
+}
+
+/// The outcome of a command that answered what it was asked.
+pub(super) fn answered(registry: &Registry) -> Outcome {
+    let problems = ReadBy::from(registry).problems();
+    let matters = |problem: &Arc<SourceError>| !matches!(problem.kind, SourceErrorKind::OutsideProject);
+    if problems.iter().any(matters) { Outcome::Incomplete } else { Outcome::Fine }
 }
 
 /// A file or folder that could not be read.

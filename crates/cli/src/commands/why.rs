@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use prowess::client::{Fact, Reads};
+use prowess::install::Origins;
 use prowess::library::clients::Client;
 use prowess::library::views::{Reach, same_name_fix};
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
@@ -19,8 +20,9 @@ use super::copies::Copy;
 use super::elsewhere::Elsewhere;
 use super::hints::{self, check_command, command_for};
 use super::in_prompt::InPrompt;
-use super::near_miss::{NearMiss, built_in};
-use super::provenance::{self, Provenance};
+use super::install::scope_option;
+use super::near_miss::{NearMiss, built_in, near_built_in};
+use super::provenance::{self, Provenance, is_own_copy};
 use super::ranked::Ranked;
 use super::row::{Row, not_for_model};
 use super::unread::{Unread, ended, say_problems};
@@ -151,6 +153,11 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
             None => prompt.place(&candidate.entry.key, &args.size),
         })
     };
+    // A client that lists a skill may have no room for it in its prompt.
+    let fits = |(candidate, standing): &(&Candidate, &Standing)| {
+        in_client(candidate, standing).is_some_and(|(place, _)| place != Placement::OverBudget)
+    };
+    let offered = offered && (registry.client().is_none() || found.iter().any(fits));
     let in_its_prompt = || found.iter().find_map(|(candidate, standing)| in_client(candidate, standing));
     let outcome = ended(if offered { Outcome::Fine } else { Outcome::Problems }, &registry);
     let near_miss = match found.as_slice() {
@@ -158,7 +165,7 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
         _ => None,
     };
     let elsewhere = match (found.as_slice(), &near_miss) {
-        ([], None) => Elsewhere::of(&args.name, &args.places)?,
+        ([], None) => Elsewhere::of(&args.name, &args.places, &origins)?,
         _ => Elsewhere::default(),
     };
     if json {
@@ -194,12 +201,18 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
         return Ok((outcome, Some(report)));
     }
     if found.is_empty() {
+        if let Some(failure) = missing(&args.name, &origins) {
+            ui.failure(&failure);
+            return Ok((outcome, None));
+        }
         let near_miss = near_miss.map(|near_miss| near_miss.failure(&args.name, &args.places));
         if let Some(failure) = near_miss.or_else(|| elsewhere.failure(&args.name)) {
             ui.failure(&failure);
             return Ok((outcome, None));
         }
-        let similar = catalog.similar(&args.name).join(", ");
+        let mut similar = catalog.similar(&args.name);
+        similar.extend(near_built_in(&args.name, &args.places));
+        let similar = similar.join(", ");
         let here = Path::new(&args.name);
         let is_here = args.places.options().is_empty() && super::skill_file(here).is_some();
         if let Some(failure) = built_in(&args.name, &args.places).filter(|_| !is_here) {
@@ -221,15 +234,22 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
     for (candidate, standing) in found {
         let place = place_of(&candidate.entry.key).filter(|_| *standing == Standing::Listed);
         let copy = copy_of(candidate, standing);
-        page(&mut text, candidate, standing, &registry, place, copy, &args.places);
+        let in_its = in_client(candidate, standing).map(|(place, _)| InPrompt(place));
+        page(&mut text, candidate, standing, &registry, place.or(in_its), copy, (&args.places, &origins));
         for line in rank_of(candidate, standing).iter().flat_map(|ranked| ranked.lines()) {
             let _ = writeln!(text, "  {}", clean(&line));
         }
         if let Some(words) = place.and_then(|place| place.sentence(&said)) {
             let _ = writeln!(text, "  {words}");
         }
-        if let Some((_, Some(words))) = in_client(candidate, standing) {
-            let _ = writeln!(text, "  {words}");
+        match in_client(candidate, standing) {
+            Some((_, Some(words))) => {
+                let _ = writeln!(text, "  {words}");
+            }
+            Some((Placement::Whole, None)) if args.query.is_some() => {
+                text.push_str("  in its prompt: yes, whatever the query\n");
+            }
+            _ => {}
         }
         if let Some(reason) = withheld(&registry, candidate, standing) {
             let _ = writeln!(text, "  not published over MCP: {}", clean(&reason));
@@ -244,6 +264,17 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
     }
     ui.print(&text)?;
     Ok((outcome, None))
+}
+
+/// The error for a skill that the lock names and whose folder is gone.
+fn missing(name: &str, origins: &Origins) -> Option<Failure> {
+    let origin = origins.named(name).find(|origin| origin.path.symlink_metadata().is_err())?;
+    let error = format!(
+        "this skill is installed, and its folder is missing: {}",
+        clean(&origin.path.to_string_lossy())
+    );
+    let sync = format!("prowess sync{}", scope_option(origin.scope));
+    Some(Failure::new(error, format!("restore it with: {sync}")))
 }
 
 /// Why `prowess serve` does not publish an offered skill over the extension; its tools still offer it.
@@ -288,11 +319,15 @@ fn page(
     registry: &Registry,
     place: Option<InPrompt>,
     copy: Option<Copy>,
-    places: &Places,
+    (places, origins): (&Places, &Origins),
 ) {
     let entry = &candidate.entry;
     let row = Row::new(candidate, standing, registry);
-    let of_client = registry.client().map(|client| said_of_client(client, candidate, standing, registry));
+    let of_client = registry.client().map(|client| {
+        let said = said_of_client(client, candidate, standing, registry);
+        let cut = place.is_some_and(|InPrompt(place)| place == Placement::OverBudget);
+        if cut { format!("{said}, but has no room for it in its prompt") } else { said }
+    });
     let verdict = match row.state {
         _ if of_client.is_some() => of_client.as_deref().unwrap_or_default(),
         "active" => place.map_or("offered", InPrompt::verdict),
@@ -311,8 +346,9 @@ fn page(
         let _ = writeln!(text, "  also at: {}", clean(&place.text()));
     }
     let _ = writeln!(text, "  path for filters: {}", clean(&candidate.virtual_path));
-    if !candidate.readers.is_empty() {
-        let _ = writeln!(text, "  read by: {}", candidate.readers.join(", "));
+    // A client that looks there need not list it.
+    if !candidate.readers.is_empty() && registry.client().is_none() {
+        let _ = writeln!(text, "  clients that look there: {}", candidate.readers.join(", "));
     }
     // What a client lists may be broken here.
     let standing = &match (standing, &candidate.obstacle) {
@@ -343,6 +379,9 @@ fn page(
                 let _ = writeln!(text, "  compared with it: {}", copy.words());
             }
             let hint = match copy {
+                _ if is_own_copy(candidate, by, origins) => {
+                    "nothing is wrong: prowess made this copy for clients"
+                }
                 Some(copy) if copy.identical => "remove one of the two",
                 _ => same_name_fix(&registry.client().map_or(Reads::UNKNOWN, Client::reads)),
             };

@@ -92,7 +92,7 @@ fn blocks<'a>(problems: &[&'a Problem]) -> Vec<Vec<&'a Problem>> {
     for problem in problems {
         let same = |block: &&mut Vec<&Problem>| {
             block.first().is_some_and(|first| {
-                first.field.is_some() && first.field == problem.field && first.span == problem.span
+                first.field.is_some() && first.field == problem.field && touch(first.span, problem.span)
             })
         };
         match blocks.iter_mut().find(same) {
@@ -104,6 +104,15 @@ fn blocks<'a>(problems: &[&'a Problem]) -> Vec<Vec<&'a Problem>> {
         block.sort_by_key(|problem| std::cmp::Reverse(problem.severity));
     }
     blocks
+}
+
+/// Whether two places are about the same text: one is in the other.
+fn touch(one: Option<Span>, other: Option<Span>) -> bool {
+    let is_in = |one: Span, other: Span| one.start >= other.start && one.end <= other.end;
+    match (one, other) {
+        (Some(one), Some(other)) => is_in(one, other) || is_in(other, one),
+        (one, other) => one == other,
+    }
 }
 
 /// The notes of a file in one line: each code with the fields that it is about, or how often it occurs.

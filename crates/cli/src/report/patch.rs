@@ -6,7 +6,7 @@ use std::path::Path;
 use prowess::{Edit, Fix, LineIndex};
 use similar::TextDiff;
 
-use crate::ui::{COME, GONE, HINT, clean};
+use crate::ui::{COME, GONE, HINT, clean, clean_lines};
 
 /// The maximum number of lines shown of each side of a small patch.
 const MAX_LINES: usize = 8;
@@ -31,7 +31,7 @@ pub(crate) fn small(text: &str, lines: &LineIndex<'_>, fix: &Fix) -> Option<Stri
     let mut patch = format!("{HINT}help{HINT:#}: {}{unsafely}\n{:width$} |", clean(&fix.title), "");
     for (sign, style, side) in [('-', GONE, old), ('+', COME, new)] {
         for (at, line) in side.iter().take(MAX_LINES).enumerate() {
-            let line = clean(line.strip_suffix('\r').unwrap_or(line)).replace("\\t", "    ");
+            let line = clean_lines(line.strip_suffix('\r').unwrap_or(line));
             let shown: String = line.chars().take(MAX_LINE).collect();
             let more = if shown.len() < line.len() { "…" } else { "" };
             let line = format!("{sign} {shown}{more}");
@@ -62,6 +62,21 @@ pub(crate) fn unified(path: &Path, old: &str, new: &str) -> String {
     let path = header(path);
     let diff = TextDiff::from_lines(old, new);
     diff.unified_diff().context_radius(3).header(&path, &path).to_string()
+}
+
+/// A diff for a screen: each line in visible form, and what comes and goes in colours.
+pub(crate) fn coloured(diff: &str) -> String {
+    let mut text = String::new();
+    for line in diff.lines() {
+        let line = clean_lines(line.strip_suffix('\r').unwrap_or(line));
+        let style = match line.as_bytes().first() {
+            Some(b'+') => COME,
+            Some(b'-') => GONE,
+            _ => anstyle::Style::new(),
+        };
+        let _ = writeln!(text, "{style}{line}{style:#}");
+    }
+    text
 }
 
 /// A path in the header of a diff, written as git does: a tab ends a name with spaces, and a name that is not plain text
@@ -98,6 +113,18 @@ mod tests {
         let patch = small(text, &LineIndex::new(text), &fix).unwrap();
         let plain = anstream::adapter::strip_str(&patch).to_string();
         assert_eq!(plain, "help: do (unsafe; --unsafe-fixes applies it)\n  |\n2 - b\n2 + B\n3 + b2");
+    }
+
+    #[test]
+    fn a_tab_becomes_spaces_and_a_backslash_stays() {
+        let shown = coloured("+a\tb\n-c:\\temp\r\n \u{1b}[2J\n");
+        assert!(shown.contains(&format!("{COME}+a    b{COME:#}\n")), "{shown:?}");
+        assert!(shown.contains(&format!("{GONE}-c:\\temp{GONE:#}\n")), "{shown:?}");
+        assert!(shown.contains(" \\u{1b}[2J\n"), "{shown:?}");
+        let text = "a: c:\\temp\n";
+        let edits = vec![Edit { span: Span::new(0, 1), replacement: "b".to_owned() }];
+        let fix = Fix { title: "do".to_owned(), edits, safe: true };
+        assert!(small(text, &LineIndex::new(text), &fix).unwrap().contains("b: c:\\temp"));
     }
 
     #[test]

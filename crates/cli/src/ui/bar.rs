@@ -7,15 +7,17 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use prowess::internal::locked;
-use prowess::text::cut;
 
+use super::cells::fit;
 use super::clean;
 
-/// How often the line is drawn. Work that is done sooner shows none.
+/// How often the line is drawn.
 const REDRAW: Duration = Duration::from_millis(200);
+/// When it is first drawn. Work that is done sooner shows none.
+const FIRST: Duration = Duration::from_millis(500);
 /// How many characters the bar itself has.
 const WIDTH: usize = 20;
-/// The most characters of what is worked on.
+/// The most cells of what is worked on.
 const MAX_ITEM: usize = 40;
 /// Goes back to the start of the line and empties it.
 const EMPTY: &str = "\r\u{1b}[2K";
@@ -60,7 +62,7 @@ impl Bar {
     pub(crate) fn next(&self, item: &str) {
         if let Some((shared, _)) = &self.running {
             let mut state = shared.lock();
-            state.item = cut(&clean(item), Some(MAX_ITEM)).into_owned();
+            state.item = fit(&clean(item), MAX_ITEM);
             state.done = (state.done + 1).min(state.of);
         }
     }
@@ -95,8 +97,11 @@ impl Shared {
         while !state.is_over {
             let waited = self.over.wait_timeout(state, REDRAW).unwrap_or_else(PoisonError::into_inner);
             state = waited.0;
-            if waited.1.timed_out() && !state.is_over {
-                show(&format!("{EMPTY}{}", state.line(state.started.elapsed())));
+            let time = state.started.elapsed();
+            if waited.1.timed_out() && !state.is_over && time >= FIRST {
+                let columns =
+                    terminal_size::terminal_size_of(io::stderr()).map(|(width, _)| usize::from(width.0));
+                show(&format!("{EMPTY}{}", state.fitted(time, columns)));
                 state.is_drawn = true;
             }
         }
@@ -109,6 +114,13 @@ impl State {
         if std::mem::take(&mut self.is_drawn) {
             show(EMPTY);
         }
+    }
+
+    /// The line in at most this many columns: one that is broken into two could not be emptied. The last column stays
+    /// free, because some terminals go on in the next line after it.
+    fn fitted(&self, time: Duration, columns: Option<usize>) -> String {
+        let line = self.line(time);
+        columns.map_or(line.clone(), |columns| fit(&line, columns.saturating_sub(1)))
     }
 
     /// Such as `fetching pdf  [##########··········] 3/6  4 s`. The one that is worked on is not done yet.
@@ -136,7 +148,19 @@ fn show(text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cells::width;
     use super::*;
+
+    #[test]
+    fn a_line_is_never_wider_than_the_terminal() {
+        let (started, item) = (Instant::now(), "\u{8b70}".repeat(15));
+        let state =
+            State { doing: "fetching", item, done: 3, of: 4, started, is_drawn: false, is_over: false };
+        for columns in 1..100 {
+            assert!(width(&state.fitted(Duration::from_secs(4), Some(columns))) < columns.max(2));
+        }
+        assert_eq!(state.fitted(Duration::ZERO, None), state.line(Duration::ZERO));
+    }
 
     fn line(item: &str, done: usize, of: usize) -> String {
         let (started, item) = (Instant::now(), item.to_owned());
@@ -160,7 +184,9 @@ mod tests {
         let (shared, _) = bar.running.as_ref().unwrap();
         assert!(!shared.lock().item.contains('\u{1b}'));
         bar.next(&"long".repeat(100));
-        assert!(shared.lock().item.chars().count() <= MAX_ITEM);
+        assert!(width(&shared.lock().item) <= MAX_ITEM);
+        bar.next(&"\u{8b70}".repeat(100));
+        assert!(width(&shared.lock().item) <= MAX_ITEM);
         assert_eq!(shared.lock().done, 2);
     }
 }

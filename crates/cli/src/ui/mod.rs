@@ -2,13 +2,14 @@
 
 mod bar;
 pub(crate) mod cells;
+mod input;
 mod table;
+mod usage;
+mod words;
 
-use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
-use std::process::ExitCode;
+use std::io::{self, IsTerminal as _, Write as _};
 
 use anstream::AutoStream;
 use anstream::adapter::strip_str;
@@ -21,7 +22,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub(crate) use self::bar::Bar;
+pub(crate) use self::input::{read_input, read_line};
 pub(crate) use self::table::{Cell, Column, Table};
+pub(crate) use self::usage::usage;
+pub(crate) use self::words::{clean, clean_lines, count, size, wrap};
 use crate::error::{CommandError, Failure};
 
 /// Words that matter most.
@@ -52,6 +56,8 @@ pub(crate) struct Ui {
     outlives_reader: bool,
     /// The error of results that were written before a note.
     unwritten: Option<CommandError>,
+    /// What is going on, until something is written.
+    work: Option<Bar>,
 }
 
 impl Ui {
@@ -63,6 +69,19 @@ impl Ui {
             results_to_stderr: false,
             outlives_reader: false,
             unwritten: None,
+            work: None,
+        }
+    }
+
+    /// Says what is going on, as [`Self::bar`] does, until something is written.
+    pub(crate) fn working(&mut self, doing: &'static str) {
+        self.work = Some(self.bar(doing, 0));
+    }
+
+    /// Says what the work is at.
+    pub(crate) fn at(&self, item: &str) {
+        if let Some(bar) = &self.work {
+            bar.next(item);
         }
     }
 
@@ -111,17 +130,27 @@ impl Ui {
         io::stdout().is_terminal()
     }
 
-    /// The columns that results are laid out for: those of the terminal, or what the variable COLUMNS says. `None` means
-    /// that they go to a file or a program, which gets plain lines.
+    /// The columns that results are laid out for: those of the terminal, or what the variable COLUMNS says there. `None`
+    /// means that they go to a file or a program, which gets plain lines. The variable `PROWESS_COLUMNS` asks for a layout
+    /// wherever they go.
     pub(crate) fn columns(&self) -> Option<usize> {
         let environment = Environment::current();
         let said =
-            environment.get("COLUMNS").and_then(OsStr::to_str).and_then(|text| text.trim().parse().ok());
-        let columns = said.or_else(|| {
-            let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
-            self.is_terminal().then(|| usize::from(width.0))
+            |name| environment.get(name).and_then(OsStr::to_str).and_then(|text| text.trim().parse().ok());
+        let columns = said("PROWESS_COLUMNS").or_else(|| {
+            let terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
+            self.is_terminal().then(|| said("COLUMNS").or_else(terminal))?
         });
         columns.filter(|columns| *columns > 0).map(|columns: usize| columns.max(MIN_COLUMNS))
+    }
+
+    /// Writes a diff: verbatim for programs such as patch, and with colours on a terminal or where they are asked for.
+    pub(crate) fn diff(&mut self, diff: &str) -> Result<(), CommandError> {
+        if self.is_terminal() || self.color == anstream::ColorChoice::Always {
+            self.print(&crate::report::patch::coloured(diff))
+        } else {
+            self.bytes(diff.as_bytes())
+        }
     }
 
     /// Writes bytes of a file: verbatim, unless a terminal would interpret them.
@@ -187,9 +216,18 @@ impl Ui {
 
     /// Writes what could not be done.
     pub(crate) fn failure(&mut self, failure: &Failure) {
+        self.explain(failure, ("error", ERROR));
+    }
+
+    /// Writes what could not be done beside what was asked for.
+    pub(crate) fn warning(&mut self, failure: &Failure) {
+        self.explain(failure, ("warning", HINT));
+    }
+
+    fn explain(&mut self, failure: &Failure, (word, style): (&str, Style)) {
         // Earlier results should appear first; if stdout is closed, the failure is still written.
         self.flush_first();
-        let mut text = format!("{ERROR}error{ERROR:#}: {}\n", clean(&failure.error));
+        let mut text = format!("{style}{word}{style:#}: {}\n", clean(&failure.error));
         for cause in &failure.causes {
             let _ = writeln!(text, "  {STRONG}cause{STRONG:#}: {}", clean(cause));
         }
@@ -213,6 +251,7 @@ impl Ui {
     }
 
     fn flush(&mut self) -> Result<(), CommandError> {
+        self.work = None;
         let text = std::mem::take(&mut self.pending);
         if self.results_to_stderr {
             // As with failures, a closed stderr is ignored.
@@ -236,11 +275,27 @@ fn write_to(
         chosen => chosen,
     };
     if color == anstream::ColorChoice::Never {
-        let plain = strip_str(text).to_string();
+        let plain = without_styles(text);
         return stream.write_all(plain.as_bytes()).and_then(|()| stream.flush());
     }
     let mut stream = AutoStream::new(stream, color);
     stream.write_all(text.as_bytes()).and_then(|()| stream.flush())
+}
+
+/// Text without its colours. Text from skills has no escape character, so every one begins a style of ours; that is
+/// several times faster than reading all control sequences there are.
+fn without_styles(text: &str) -> String {
+    let is_style = |numbers: &str| numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b';');
+    let mut pieces = text.split('\x1b');
+    let mut plain = String::with_capacity(text.len());
+    plain.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        match piece.strip_prefix('[').and_then(|style| style.split_once('m')) {
+            Some((numbers, rest)) if is_style(numbers) => plain.push_str(rest),
+            _ => return strip_str(text).to_string(),
+        }
+    }
+    plain
 }
 
 /// Whether a user sees stderr.
@@ -267,160 +322,17 @@ fn choice(color: ColorChoice) -> anstream::ColorChoice {
     }
 }
 
-/// Shows help, the version, or what is wrong with the command line.
-pub(crate) fn usage(error: &clap::Error, color: ColorChoice, json: bool) -> ExitCode {
-    if error.use_stderr() {
-        // An argument may be a file name that the shell expanded.
-        let text = plain_numbers(&clean_lines(&error.render().to_string()));
-        let _ = io::stderr().lock().write_all(text.as_bytes());
-        if json {
-            let said = text.split("\n\n").next().unwrap_or(&text);
-            let said: Vec<&str> = said.trim_start_matches("error: ").split_whitespace().collect();
-            let failure =
-                Failure::new(said.join(" "), "list the commands and their options with: prowess help");
-            let _ = Ui::new(color).json(&failure.json());
-        }
-        return ExitCode::from(2);
-    }
-    let text = error.render().ansi().to_string();
-    let mut out = AutoStream::new(io::stdout().lock(), choice(color));
-    match out
-        .write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| CommandError::writing(&error))
-    {
-        Err(CommandError::Failed(failure)) => {
-            Ui::new(color).failure(&failure);
-            ExitCode::from(2)
-        }
-        _ => ExitCode::SUCCESS,
-    }
-}
-
-/// A message of the parser with the errors of numbers in plain words.
-fn plain_numbers(text: &str) -> String {
-    [
-        ("invalid digit found in string", "a whole number is wanted"),
-        ("cannot parse integer from empty string", "a whole number is wanted"),
-        ("number would be zero for non-zero type", "a number from 1 is wanted"),
-        ("number too large to fit in target type", "the number is too large"),
-        ("invalid float literal", "a number is wanted"),
-    ]
-    .iter()
-    .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
-}
-
-/// Reads standard input, at most one byte more than `limit`.
-pub(crate) fn read_input(limit: usize) -> Result<Vec<u8>, CommandError> {
-    let mut bytes = Vec::new();
-    let read = io::stdin().lock().take(limit as u64 + 1).read_to_end(&mut bytes);
-    read.map(|_| bytes).map_err(|error| CommandError::reading_input(&error))
-}
-
-/// One line of standard input, without its end; `None` at the end of the input. Of a line longer than `limit`, only one
-/// byte more than the limit is kept, so that the caller sees that it was cut.
-pub(crate) fn read_line(limit: usize) -> Result<Option<Vec<u8>>, CommandError> {
-    let mut input = io::stdin().lock();
-    let mut line = Vec::new();
-    let mut seen = false;
-    loop {
-        let buffer = input.fill_buf().map_err(|error| CommandError::reading_input(&error))?;
-        if buffer.is_empty() {
-            return Ok(seen.then_some(line));
-        }
-        seen = true;
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let part = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or(buffer);
-        let room = (limit + 1).saturating_sub(line.len()).min(part.len());
-        line.extend_from_slice(part.get(..room).unwrap_or(part));
-        let used = part.len() + usize::from(end.is_some());
-        input.consume(used);
-        if end.is_some() {
-            return Ok(Some(line));
-        }
-    }
-}
-
-/// Text from a skill on one line, with every control or hidden character escaped.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    text::inline(text)
-}
-
-/// The same for text of several lines: line ends stay, and tabs become spaces.
-pub(crate) fn clean_lines(text: &str) -> String {
-    let mut cleaned = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
-        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
-        let line = if end.is_empty() { line } else { line.strip_suffix('\r').unwrap_or(line) };
-        for (at, part) in line.split('\t').enumerate() {
-            cleaned.push_str(if at == 0 { "" } else { "    " });
-            cleaned.push_str(&clean(part));
-        }
-        cleaned.push_str(end);
-    }
-    cleaned
-}
-
-/// Breaks text at spaces into lines of at most `width` cells, as long as words allow.
-pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> String {
-    let mut lines = String::new();
-    let mut column = 0;
-    for word in text.split_whitespace() {
-        let length = cells::width(word);
-        if column > 0 && column + 1 + length > width {
-            lines.push('\n');
-            column = 0;
-        }
-        if column == 0 {
-            lines.push_str(indent);
-        } else {
-            lines.push(' ');
-            column += 1;
-        }
-        lines.push_str(word);
-        column += length;
-    }
-    lines.push('\n');
-    lines
-}
-
-/// A number and its noun: `1 file`, `2 files`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
-
-/// A size with its unit.
-pub(crate) fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{}.{} KB", bytes / 1_000, bytes % 1_000 / 100),
-        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_control_and_invisible_character_becomes_visible() {
-        for code in 0..=0x10_FFFF_u32 {
-            let Some(character) = char::from_u32(code) else { continue };
-            let cleaned = clean(&character.to_string()).into_owned();
-            assert!(!cleaned.chars().any(|c| c.is_control() || text::unseen(c).is_some()), "U+{code:04X}");
-            if text::unseen(character).is_some() {
-                assert!(cleaned.starts_with('\\') && cleaned.is_ascii(), "U+{code:04X}");
-            }
+    fn styles_are_removed_as_a_reader_of_all_sequences_does() {
+        let text = format!("{STRONG}a{STRONG:#} [1m {ERROR}b\n{ERROR:#}é{FAINT}{FAINT:#}");
+        for text in
+            [text.as_str(), "", "plain m [0m", "\u{1b}[2Kgone\u{1b}]0;title\u{7}", "\u{1b}[38;5;1mred\u{1b}"]
+        {
+            assert_eq!(without_styles(text), strip_str(text).to_string(), "{text:?}");
         }
-        assert_eq!(clean("a\u{1b}[31m\u{202e}\n"), "a\\u{1b}[31m\\u{202e}\\n");
-        assert_eq!(clean_lines("a\tb\r\nc\rd"), "a    b\nc\\rd");
-        assert!(matches!(clean("plain é 日本 😀"), Cow::Borrowed(_)));
-    }
-
-    #[test]
-    fn wrapping_keeps_words_whole() {
-        assert_eq!(wrap("aa bb  ccccccc d", 5, "> "), "> aa bb\n> ccccccc\n> d\n");
-        assert_eq!([count(1, "file"), count(0, "file")], ["1 file", "0 files"]);
-        assert_eq!([size(999), size(1_234), size(52_428_800)], ["999 B", "1.2 KB", "52.4 MB"]);
     }
 }

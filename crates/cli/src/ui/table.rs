@@ -175,9 +175,18 @@ impl<'t> Layout<'t> {
                 *wide = (*wide).min(MIN_TEXT.max(screen / 3));
             }
         }
-        let taken = indent + widths.iter().map(|wide| wide + GAP).sum::<usize>();
-        let last = screen.saturating_sub(taken);
-        let flows = last < MIN_LAST.min(wanted);
+        let taken = |widths: &[usize]| indent + widths.iter().map(|wide| wide + GAP).sum::<usize>();
+        let needed = MIN_LAST.min(wanted);
+        // Columns of text give way to the last one, the widest first.
+        while screen < taken(&widths) + needed {
+            let texts = widths.iter_mut().zip(columns).filter(|(_, column)| !column.number);
+            match texts.map(|(wide, _)| wide).max().filter(|wide| **wide > MIN_TEXT) {
+                Some(widest) => *widest -= 1,
+                None => break,
+            }
+        }
+        let last = screen.saturating_sub(taken(&widths));
+        let flows = last < needed;
         Self { columns, widths, last, flows, screen, indent }
     }
 

@@ -388,7 +388,7 @@ fn a_listed_skill_is_checked_by_its_name() {
     assert!(text.contains(".claude/skills/bad/SKILL.md:2:7"), "{text}");
     assert_eq!(code(&place.output(&["check", "nothing-of-the-kind"])), 2);
     let fixed = place.run(&["check", "Bad", "--unsafe-fixes", "--quiet"]);
-    assert!(fixed.contains("1 fixed"), "{fixed}");
+    assert!(fixed.contains("2 fixed"), "{fixed}");
 }
 
 #[test]

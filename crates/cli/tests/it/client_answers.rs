@@ -56,14 +56,14 @@ fn a_skill_is_trusted_by_the_name_that_the_client_shows() {
     let place = with(&[(".claude/skills/alpha", "Alpha-X"), (".agents/skills/team/deep", "deep")]);
     let why = run(&place, &["why", "Alpha-X", "--client", "claude-code"]);
     assert!(why.contains("prowess trust alpha --client claude-code"), "{why}");
-    let done = run(&place, &["trust", "alpha", "--client", "claude-code"]);
+    let done = run(&place, &["trust", "alpha", "--client", "claude-code", "--yes"]);
     assert!(done.starts_with("exit 0"), "{done}");
     let list = json_of(&place, &["list", "--client", "claude-code", "--json"]);
     assert_eq!(list["skills"][0]["trusted"], true);
     // What the client does not list is not served with it, so trust is no advice.
     let why = run(&place, &["why", "deep", "--client", "gemini-cli"]);
     assert!(why.contains("2 folders deep") && !why.contains("prowess trust"), "{why}");
-    assert!(run(&place, &["trust", "deep", "--client", "gemini-cli"]).starts_with("exit 0"));
+    assert!(run(&place, &["trust", "deep", "--client", "gemini-cli", "--yes"]).starts_with("exit 0"));
 }
 
 #[test]
@@ -456,7 +456,7 @@ fn the_home_and_the_root_are_not_trusted_as_a_whole() {
     let home = place.path().join("home");
     let in_home = command(&place).current_dir(&home).arg("trust").output().unwrap();
     assert_eq!(code(&in_home), 2);
-    let root = run(&place, &["trust", "/"]);
+    let root = run(&place, &["trust", "/", "--yes"]);
     assert!(root.starts_with("exit 2") && root.contains("too much to trust: /\n"), "{root}");
-    assert!(run(&place, &["trust"]).starts_with("exit 0"), "a project");
+    assert!(run(&place, &["trust", "--yes"]).starts_with("exit 0"), "a project");
 }

@@ -178,7 +178,7 @@ fn a_home_behind_a_link_is_not_trusted_as_a_whole_and_is_no_project() {
         command.env("HOME", place.path().join("link")).current_dir(place.path().join(from)).args(args);
         command.output().unwrap()
     };
-    let trust = place.transcript(&through_link("home", &["trust", "."]));
+    let trust = place.transcript(&through_link("home", &["trust", ".", "--yes"]));
     assert!(trust.starts_with("exit 2") && trust.contains("too much to trust"), "{trust}");
     fs::remove_dir(place.path().join(".git")).unwrap();
     for from in ["home", "home/p"] {

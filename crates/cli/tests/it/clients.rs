@@ -55,7 +55,6 @@ fn a_client_lists_its_own_names_and_says_what_it_passes_over() {
     marked: Codex does not list it: its SKILL.md begins with a byte order mark
       found: [DIR]/home/.agents/skills/marked/SKILL.md
       path for filters: marked
-      read by: codex
       hint: save the file without it
     ");
     assert_snapshot!(run(&place, &["why", "own", "--client", "codex"]), @"
@@ -65,7 +64,6 @@ fn a_client_lists_its_own_names_and_says_what_it_passes_over() {
       seen as: own
       found: [DIR]/home/.agents/skills/own/SKILL.md
       path for filters: own
-      read by: codex
       hint: remove allow_implicit_invocation
     ");
 }
@@ -140,7 +138,6 @@ fn what_a_client_does_and_what_prowess_withholds_are_told_apart() {
       seen as: torn; its file says again, and Claude Code takes the name of the folder
       found: [DIR]/.claude/skills/torn/SKILL.md
       path for filters: torn
-      read by: claude-code
       prowess: broken, so it does not serve it
       error[duplicate-identity]: the key appears twice: name
       info[name-folder-mismatch]: the name is not the name of the folder: again in torn
@@ -153,7 +150,6 @@ fn what_a_client_does_and_what_prowess_withholds_are_told_apart() {
       seen as: loud
       found: [DIR]/.claude/skills/loud/SKILL.md
       path for filters: loud
-      read by: claude-code
       warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
       parsed: after a repair of its YAML; prowess check says what is wrong
       prowess: not trusted, so it does not serve it before: prowess trust loud --client claude-code

@@ -47,7 +47,8 @@ fn connect_shows_the_change_and_writes_it_only_when_asked() {
      }
     --- stderr
     in this folder, it serves 1 skill that Claude Code does not read by itself: mail
-    nothing is written yet; write it with the same options and --write, such as: prowess connect claude-code --write
+    warning: prowess is in no folder of PATH, so Claude Code cannot start it; put the program into one of them
+    nothing is written yet; write it with: prowess connect claude-code --write
     or with its own command: claude mcp add --scope user prowess -- prowess serve --not-read-by claude-code
     "#);
     assert_eq!(read(&place, "home/.claude.json").unwrap(), "{\n  \"numStartups\": 3\n}\n");
@@ -60,6 +61,7 @@ fn connect_shows_the_change_and_writes_it_only_when_asked() {
     Claude Code is connected already: [DIR]/home/.claude.json
     --- stderr
     in this folder, it serves 1 skill that Claude Code does not read by itself: mail
+    warning: prowess is in no folder of PATH, so Claude Code cannot start it; put the program into one of them
     ");
     // Other options replace the entry, and the first text is still known.
     run(&place, &["connect", "claude-code", "--write", "--all"]);
@@ -293,4 +295,63 @@ fn a_server_leaves_out_what_its_client_reads_by_itself() {
             && !said.contains("using-prowess"),
         "{said}"
     );
+}
+
+#[test]
+fn a_source_that_is_not_there_is_named_before_anything_is_written() {
+    let place = cursor("{}\n");
+    let said = run(&place, &["connect", "cursor", "--in", "./typo", "--write"]);
+    assert!(said.starts_with("exit 2") && said.contains("typo"), "{said}");
+    assert_eq!(read(&place, CURSOR).unwrap(), "{}\n");
+    // Nor is anything written if the library cannot be opened.
+    place.write("config/prowess/prowess.toml", b"mood = 1\n");
+    let said = run(&place, &["connect", "cursor", "--write"]);
+    assert!(said.starts_with("exit 2") && said.contains("mood"), "{said}");
+    assert_eq!(read(&place, CURSOR).unwrap(), "{}\n");
+}
+
+#[test]
+fn the_command_that_writes_has_the_options_that_were_given() {
+    let place = shelf();
+    place.write("my skills/a/SKILL.md", b"---\nname: a\ndescription: A.\n---\n");
+    for (given, again) in [
+        (
+            &["codex", "--url", "https://box.example/mcp", "--token"][..],
+            "prowess connect codex --url https://box.example/mcp --token --write",
+        ),
+        (
+            &["cursor", "--in", "my skills", "--all", "--project", "--overwrite"],
+            "prowess connect cursor --in 'my skills' --all --project --overwrite --write",
+        ),
+    ] {
+        let said = run(&place, &[&["connect"], given].concat());
+        assert!(said.contains(&format!("nothing is written yet; write it with: {again}\n")), "{said}");
+    }
+}
+
+#[test]
+fn what_keeps_a_client_from_the_server_is_said() {
+    let place = shelf();
+    let warning = "warning: prowess is in no folder of PATH, so Cursor cannot start it";
+    assert!(run(&place, &["connect", "cursor"]).contains(warning));
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_prowess")).parent().unwrap();
+    let found = command(&place).args(["connect", "cursor"]).env("PATH", folder).output().unwrap();
+    assert!(!place.transcript(&found).contains("PATH"), "{}", place.transcript(&found));
+    let exposed = "warning: the token goes to another machine without encryption";
+    for (url, is_exposed) in [("http://box.example/mcp", true), ("https://box.example/mcp", false)] {
+        let said = run(&place, &["connect", "codex", "--url", url, "--token"]);
+        assert_eq!(said.contains(exposed), is_exposed, "{said}");
+    }
+}
+
+#[test]
+fn a_client_whose_reading_is_not_known_gets_every_skill_and_no_claim() {
+    let place = shelf();
+    let without_row = CLIENTS.iter().find(|client| client.reader().is_none()).unwrap();
+    let said = run(&place, &["connect", without_row.name]);
+    assert!(!said.contains("by itself") && !said.contains("--not-read-by"), "{said}");
+    // One rule for both ways to a configuration.
+    let connect = json_of(&place, &["connect", "cursor", "--in", ".", "--json"])["entry"].to_string();
+    let printed = run(&place, &["serve", "--in", ".", "--print-config", "cursor"]);
+    assert!(!connect.contains("--not-read-by") && !printed.contains("--not-read-by"), "{connect}\n{printed}");
 }

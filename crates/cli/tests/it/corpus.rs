@@ -89,7 +89,8 @@ fn a_check_of_the_corpus_has_one_line_of_notes_a_file_and_statistics_that_fit_a_
     let place = Place::with(&[]);
     unpack(&data.join("corpus/natural.tar.zst"), &place.path().join("all"));
     let run = |args: &[&str], columns: &str| {
-        let output = place.command().arg("check").args(args).env("COLUMNS", columns).output().unwrap();
+        let output =
+            place.command().arg("check").args(args).env("PROWESS_COLUMNS", columns).output().unwrap();
         assert_eq!(code(&output), 1, "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
@@ -131,7 +132,8 @@ fn a_trial_uses_the_real_skills_of_the_user_beside_the_built_in_ones() {
         }
     }
     let task = "turn these meeting notes into minutes";
-    let run = || crate::shelf::command(&place).args(["try", task]).env("COLUMNS", "80").output().unwrap();
+    let run =
+        || crate::shelf::command(&place).args(["try", task]).env("PROWESS_COLUMNS", "80").output().unwrap();
     let said = place.transcript(&run());
     let found = |begin: &str| -> usize {
         let line = said.lines().find_map(|line| line.trim_start().strip_prefix(begin)).unwrap();

@@ -1,5 +1,8 @@
 //! `prowess doctor`: every trouble is named with a fix that works, and afterwards none is named.
 
+mod screens;
+mod suggestions;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -103,12 +106,13 @@ fn by_hand(place: &Place, trouble: &Value) {
         "approvals-broken" => fs::remove_file(at("at")).unwrap(),
         "config-broken" => {
             let file = place.path().join("work/prowess.toml");
-            write(&file, "[session]\nlocation = true\n");
+            write(&file, "[session]\nlocation = true\ntools = ['Read']\n");
         }
         "records-broken" => fs::remove_file(place.path().join("work/skills.lock")).unwrap(),
         "skill-broken" => write(&at("at"), &skill("torn", &own_words(901, 8))),
         "source-unread" => fs::create_dir_all(place.path().join("team")).unwrap(),
         "git-needed" => with_git(place),
+        "copy-differs" => fs::remove_dir_all(at("at")).unwrap(),
         "skills-compete" => write(&at("at"), &skill(text(trouble, "skill"), &own_words(902, 8))),
         other => panic!("there is no command for {other}: {trouble:#}"),
     }
@@ -174,7 +178,7 @@ fn ill() -> Option<Place> {
     let url = format!("file://{}", path("repo").display());
     prowess(&["add", "../src/inst", "--user", "--yes"]);
     prowess(&["add", &url, "--user", "--yes"]);
-    prowess(&["trust", "shifty"]);
+    prowess(&["trust", "shifty", "--yes"]);
     place.write("work/.claude/skills/shifty/SKILL.md", skill("shifty", &own_words(12, 8)).as_bytes());
     place.write("home/.agents/skills/inst/extra.md", b"edited\n");
     let records = path("home/.agents/skills.toml");
@@ -198,6 +202,7 @@ fn ill() -> Option<Place> {
         format!("[[skills.sources]]\ndir = \"{}\"\n", path("team").display()).as_bytes(),
     );
     fs::copy(path("state/prowess/trust.json"), path("trust.json")).unwrap();
+    place.write("state/prowess/connections.json", b"{");
     Some(place)
 }
 
@@ -223,7 +228,10 @@ fn every_trouble_of_an_ill_home_is_named_and_its_fix_works_as_printed() {
         let commands = trouble["fix"]["commands"].as_array().unwrap();
         let mut ran = Vec::new();
         for printed in commands {
-            ran.push(run_as_printed(&place, printed.as_str().unwrap()));
+            let printed = printed.as_str().unwrap();
+            // On a terminal it asks.
+            let consent = if printed.starts_with("prowess trust") { " --yes" } else { "" };
+            ran.push(run_as_printed(&place, &format!("{printed}{consent}")));
         }
         if commands.is_empty() {
             by_hand(&place, &trouble);
@@ -290,6 +298,15 @@ fn doctor_changes_nothing_without_fix_and_fix_needs_consent() {
     remove unfinished files in [DIR]/home/.claude/skills
     remove the stale cache [DIR]/cache/prowess/index/old
     apply the safe fixes of check to [DIR]/home/.copilot/skills/colon/SKILL.md
+    --- [DIR]/home/.copilot/skills/colon/SKILL.md
+    +++ [DIR]/home/.copilot/skills/colon/SKILL.md
+    @@ -1,5 +1,5 @@
+     ---
+     name: colon
+    -description: Use when: asked for it
+    +description: 'Use when: asked for it'
+     ---
+     Do it.
     error: there is no terminal to ask for your consent, so nothing was changed
       hint: accept these fixes with: prowess doctor --fix --yes
     ");
@@ -308,6 +325,15 @@ fn doctor_changes_nothing_without_fix_and_fix_needs_consent() {
     remove unfinished files in [DIR]/home/.claude/skills
     remove the stale cache [DIR]/cache/prowess/index/old
     apply the safe fixes of check to [DIR]/home/.copilot/skills/colon/SKILL.md
+    --- [DIR]/home/.copilot/skills/colon/SKILL.md
+    +++ [DIR]/home/.copilot/skills/colon/SKILL.md
+    @@ -1,5 +1,5 @@
+     ---
+     name: colon
+    -description: Use when: asked for it
+    +description: 'Use when: asked for it'
+     ---
+     Do it.
     ");
     let colon = fs::read_to_string(place.path().join("home/.copilot/skills/colon/SKILL.md")).unwrap();
     assert!(
@@ -328,287 +354,6 @@ fn doctor_changes_nothing_without_fix_and_fix_needs_consent() {
 }
 
 #[test]
-fn an_empty_home_says_what_to_do_next() {
-    let place = place(&[], &[]);
-    assert_snapshot!(place.transcript(&doctor(&place, &[])), @"
-    exit 0
-    --- stdout
-    note: git-missing: git is in no folder of PATH; fix: install git with the package manager of your system, or add its folder to PATH
-    1 note
-    no agent was found here: none of the folders that agents make in your home is there
-      if you use one, name it:  prowess doctor --client claude-code
-      install skills:           prowess add SOURCE --user
-      write one:                prowess new NAME
-    ");
-    with_git(&place);
-    assert_snapshot!(place.transcript(&doctor(&place, &[])), @"
-    exit 0
-    --- stdout
-    nothing is wrong
-    no agent was found here: none of the folders that agents make in your home is there
-      if you use one, name it:  prowess doctor --client claude-code
-      install skills:           prowess add SOURCE --user
-      write one:                prowess new NAME
-    ");
-    assert_snapshot!(place.transcript(&doctor(&place, &["--client", "codex"])), @"
-    exit 0
-    --- stdout
-    codex  0 skills, about 0 tokens, within its 4000 tokens, none of its folders is there
-    nothing is wrong
-    no skills here
-      install skills:  prowess add SOURCE --user
-      write one:       prowess new NAME
-    ");
-}
-
-/// A home with some troubles, for the screen.
-fn unwell() -> Place {
-    let place = place(
-        &[
-            ("home/.claude/skills/pdf/SKILL.md", &skill("pdf", "Fills in the fields of forms.")),
-            ("home/.codex/skills/pdf/SKILL.md", &skill("pdf", "Joins many pages into one.")),
-            ("home/.copilot/skills/colon/SKILL.md", &skill("colon", "Use when: a colon is in the way")),
-            ("home/.claude/skills/torn/SKILL.md", "---\nname: torn\nname: again\ndescription: d\n---\n"),
-            ("work/.claude/skills/ours/SKILL.md", &skill("ours", "Deploys our service.")),
-        ],
-        &[".claude", ".codex", ".copilot", ".cursor"],
-    );
-    with_git(&place);
-    for number in 0..7 {
-        symlink("../gone", place.path().join(format!("home/.codex/skills/dangling-{number}"))).unwrap();
-    }
-    place
-}
-
-fn screen(place: &Place, columns: usize, args: &[&str]) -> String {
-    let program = place.path().join("bin/prowess");
-    let mut command = command(place, &program);
-    let output = command.arg("doctor").args(args).env("COLUMNS", columns.to_string()).output().unwrap();
-    place.transcript(&output)
-}
-
-#[test]
-fn the_screen_is_fitted_and_commands_stay_whole() {
-    let place = unwell();
-    assert_snapshot!(screen(&place, 80, &[]), @"
-    exit 1
-    --- stdout
-    client          skills  tokens
-    Claude Code          3      29  within its 2000 tokens
-    Codex                1      18  within its 4000 tokens
-    Cursor               2      26  folders only, not verified
-    GitHub Copilot       1      17
-
-    error skill-broken: a skill cannot be loaded
-      again  ~/.claude/skills/torn/SKILL.md
-        the key appears twice: name
-        see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md
-        edit its SKILL.md: check names every line
-
-    error link-broken: a link in a folder of skills leads to nothing
-      ~/.codex/skills/dangling-0
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-0
-      ~/.codex/skills/dangling-1
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-1
-      ~/.codex/skills/dangling-2
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-2
-      ~/.codex/skills/dangling-3
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-3
-      ~/.codex/skills/dangling-4
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-4
-      and 2 more: prowess doctor --all
-      restore what it leads to, or remove the link
-
-    warning skill-untrusted: skills of a project are not trusted
-      [DIR]/work
-        1 skill: ours
-        see: prowess list
-        look at them, then trust the folder
-        fix: prowess trust
-
-    warning skill-ignored: a client ignores a skill in a folder that it reads
-      colon  ~/.copilot/skills/colon/SKILL.md
-        GitHub Copilot ignores it: a value has an unquoted colon
-        fix: prowess check --fix [DIR]/home/.copilot/skills/colon/SKILL.md
-
-    warning copy-differs: skills of one name differ
-      pdf  ~/.codex/skills/pdf
-        differs in 1 line from ~/.claude/skills/pdf, which Claude Code, Cursor list;
-        this one Codex lists
-        see: diff -r [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf
-        rename one of the two if you need both; else replace this one by
-        ~/.claude/skills/pdf
-        fix: rm -r [DIR]/home/.codex/skills/pdf && cp -RL [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf
-
-    8 errors, 3 warnings
-    1 of them is fixed by: prowess doctor --fix
-    ");
-    assert_snapshot!(screen(&place, 120, &[]), @"
-    exit 1
-    --- stdout
-    client          skills  tokens
-    Claude Code          3      29  within its 2000 tokens
-    Codex                1      18  within its 4000 tokens
-    Cursor               2      26  folders only, not verified
-    GitHub Copilot       1      17
-
-    error skill-broken: a skill cannot be loaded
-      again  ~/.claude/skills/torn/SKILL.md
-        the key appears twice: name
-        see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md
-        edit its SKILL.md: check names every line
-
-    error link-broken: a link in a folder of skills leads to nothing
-      ~/.codex/skills/dangling-0
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-0
-      ~/.codex/skills/dangling-1
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-1
-      ~/.codex/skills/dangling-2
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-2
-      ~/.codex/skills/dangling-3
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-3
-      ~/.codex/skills/dangling-4
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-4
-      and 2 more: prowess doctor --all
-      restore what it leads to, or remove the link
-
-    warning skill-untrusted: skills of a project are not trusted
-      [DIR]/work
-        1 skill: ours
-        see: prowess list
-        look at them, then trust the folder
-        fix: prowess trust
-
-    warning skill-ignored: a client ignores a skill in a folder that it reads
-      colon  ~/.copilot/skills/colon/SKILL.md
-        GitHub Copilot ignores it: a value has an unquoted colon
-        fix: prowess check --fix [DIR]/home/.copilot/skills/colon/SKILL.md
-
-    warning copy-differs: skills of one name differ
-      pdf  ~/.codex/skills/pdf
-        differs in 1 line from ~/.claude/skills/pdf, which Claude Code, Cursor list; this one Codex lists
-        see: diff -r [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf
-        rename one of the two if you need both; else replace this one by ~/.claude/skills/pdf
-        fix: rm -r [DIR]/home/.codex/skills/pdf && cp -RL [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf
-
-    8 errors, 3 warnings
-    1 of them is fixed by: prowess doctor --fix
-    ");
-    assert_snapshot!(screen(&place, 200, &["--all"]), @"
-    exit 1
-    --- stdout
-    client          skills  tokens
-    Claude Code          3      29  within its 2000 tokens
-    Codex                1      18  within its 4000 tokens
-    Cursor               2      26  folders only, not verified
-    GitHub Copilot       1      17
-
-    error skill-broken: a skill cannot be loaded
-      again  ~/.claude/skills/torn/SKILL.md
-        the key appears twice: name
-        see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md
-        edit its SKILL.md: check names every line
-
-    error link-broken: a link in a folder of skills leads to nothing
-      ~/.codex/skills/dangling-0
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-0
-      ~/.codex/skills/dangling-1
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-1
-      ~/.codex/skills/dangling-2
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-2
-      ~/.codex/skills/dangling-3
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-3
-      ~/.codex/skills/dangling-4
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-4
-      ~/.codex/skills/dangling-5
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-5
-      ~/.codex/skills/dangling-6
-        it leads to ../gone, which is not there
-        fix: rm [DIR]/home/.codex/skills/dangling-6
-      restore what it leads to, or remove the link
-
-    warning skill-untrusted: skills of a project are not trusted
-      [DIR]/work
-        1 skill: ours
-        see: prowess list
-        look at them, then trust the folder
-        fix: prowess trust
-
-    warning skill-ignored: a client ignores a skill in a folder that it reads
-      colon  ~/.copilot/skills/colon/SKILL.md
-        GitHub Copilot ignores it: a value has an unquoted colon
-        fix: prowess check --fix [DIR]/home/.copilot/skills/colon/SKILL.md
-
-    warning copy-differs: skills of one name differ
-      pdf  ~/.codex/skills/pdf
-        differs in 1 line from ~/.claude/skills/pdf, which Claude Code, Cursor list; this one Codex lists
-        see: diff -r [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf
-        rename one of the two if you need both; else replace this one by ~/.claude/skills/pdf
-        fix: rm -r [DIR]/home/.codex/skills/pdf && cp -RL [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf
-
-    8 errors, 3 warnings
-    1 of them is fixed by: prowess doctor --fix
-    ");
-    assert_snapshot!(place.transcript(&doctor(&place, &[])), @"
-    exit 1
-    --- stdout
-    claude-code  3 skills, about 29 tokens, within its 2000 tokens
-    codex  1 skill, about 18 tokens, within its 4000 tokens
-    cursor  2 skills, about 26 tokens, folders only, not verified
-    github-copilot  1 skill, about 17 tokens
-    error: skill-broken: again: [DIR]/home/.claude/skills/torn/SKILL.md: the key appears twice: name; see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md; fix: edit its SKILL.md: check names every line
-    error: link-broken: [DIR]/home/.codex/skills/dangling-0: it leads to ../gone, which is not there; fix: rm [DIR]/home/.codex/skills/dangling-0
-    error: link-broken: [DIR]/home/.codex/skills/dangling-1: it leads to ../gone, which is not there; fix: rm [DIR]/home/.codex/skills/dangling-1
-    error: link-broken: [DIR]/home/.codex/skills/dangling-2: it leads to ../gone, which is not there; fix: rm [DIR]/home/.codex/skills/dangling-2
-    error: link-broken: [DIR]/home/.codex/skills/dangling-3: it leads to ../gone, which is not there; fix: rm [DIR]/home/.codex/skills/dangling-3
-    error: link-broken: [DIR]/home/.codex/skills/dangling-4: it leads to ../gone, which is not there; fix: rm [DIR]/home/.codex/skills/dangling-4
-    error: link-broken: and 2 more: prowess doctor --all
-    warning: skill-untrusted: [DIR]/work: 1 skill: ours; see: prowess list; fix: prowess trust
-    warning: skill-ignored: colon: [DIR]/home/.copilot/skills/colon/SKILL.md: GitHub Copilot ignores it: a value has an unquoted colon; fix: prowess check --fix [DIR]/home/.copilot/skills/colon/SKILL.md
-    warning: copy-differs: pdf: [DIR]/home/.codex/skills/pdf: differs in 1 line from ~/.claude/skills/pdf, which Claude Code, Cursor list; this one Codex lists; see: diff -r [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf; fix: rm -r [DIR]/home/.codex/skills/pdf && cp -RL [DIR]/home/.claude/skills/pdf [DIR]/home/.codex/skills/pdf
-    8 errors, 3 warnings
-    1 of them is fixed by: prowess doctor --fix
-    ");
-    assert_snapshot!(screen(&place, 80, &["--client", "claude-code"]), @"
-    exit 1
-    --- stdout
-    client       skills  tokens
-    Claude Code       3      29  within its 2000 tokens
-
-    error skill-broken: a skill cannot be loaded
-      again  ~/.claude/skills/torn/SKILL.md
-        the key appears twice: name
-        see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md
-        edit its SKILL.md: check names every line
-
-    warning skill-untrusted: skills of a project are not trusted
-      [DIR]/work
-        1 skill: ours
-        see: prowess list
-        look at them, then trust the folder
-        fix: prowess trust
-
-    1 error, 1 warning
-    ");
-}
-
-#[test]
 fn a_broken_configuration_of_the_user_is_named_with_everything_that_does_not_need_it() {
     let place = place(&[("config/prowess/prowess.toml", "[skils]\n")], &[".claude"]);
     with_git(&place);
@@ -616,8 +361,8 @@ fn a_broken_configuration_of_the_user_is_named_with_everything_that_does_not_nee
     assert_snapshot!(place.transcript(&doctor(&place, &[])), @"
     exit 1
     --- stdout
-    error: config-broken: [DIR]/config/prowess/prowess.toml: the configuration is not understood: [DIR]/config/prowess/prowess.toml:1: no such key: skils; fix: did you mean skills? the keys here are: check, skills, scan, session, install
-    error: link-broken: [DIR]/home/.claude/skills/dangling: it leads to ../gone, which is not there; fix: rm [DIR]/home/.claude/skills/dangling
+    error: config-broken: [DIR]/config/prowess/prowess.toml: the configuration is not understood: [DIR]/config/prowess/prowess.toml:1: no such key: skils; hint: did you mean skills? the keys here are: check, skills, scan, session, install
+    error: link-broken: [DIR]/home/.claude/skills/dangling: it leads to ../gone, which is not there; hint: restore what it leads to, or remove the link; fix: rm [DIR]/home/.claude/skills/dangling
     2 errors
     ");
 }
@@ -670,8 +415,12 @@ fn hostile_names_and_texts_show_no_control_character() {
     for columns in ["", "80"] {
         for args in [&["--color", "never"][..], &["--color", "never", "--all"], &["--json"]] {
             let program = place.path().join("bin/prowess");
-            let output =
-                command(&place, &program).arg("doctor").args(args).env("COLUMNS", columns).output().unwrap();
+            let output = command(&place, &program)
+                .arg("doctor")
+                .args(args)
+                .env("PROWESS_COLUMNS", columns)
+                .output()
+                .unwrap();
             assert_eq!(code(&output), 1, "{}", String::from_utf8_lossy(&output.stderr));
             for stream in [output.stdout, output.stderr] {
                 let stream = String::from_utf8(stream).unwrap();

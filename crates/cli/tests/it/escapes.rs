@@ -183,6 +183,8 @@ fn no_command_lets_a_hostile_skill_control_the_terminal_that_shows_it() {
             let line = format!("{} --color never {args}{json}", env!("CARGO_BIN_EXE_prowess"));
             let mut command = std::process::Command::new("script");
             command.args(["-qec", &line, "/dev/null"]).current_dir(place.path());
+            // Without the colours and bars of a real terminal, and without the state of the user who runs the tests.
+            command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TERM", "dumb");
             command.env("HOME", place.path().join("home")).stdin(std::process::Stdio::null());
             let Ok(output) = command.output() else { return crate::skipped("script cannot run here") };
             let text = String::from_utf8(output.stdout).unwrap();

@@ -81,14 +81,16 @@ fn tasks_with_expected_outputs_are_not_read_as_trigger_queries() {
     let tasks =
         r#"{"skill_name":"pdf-forms","evals":[{"id":1,"prompt":"fill the pdf","expected_output":"a form"}]}"#;
     let place = Place::with(&[("pdf/SKILL.md", PDF), ("pdf/evals/evals.json", tasks)]);
-    assert_snapshot!(place.run(&["eval"]), @"
+    assert_snapshot!(place.run(&["eval"]), @r#"
     exit 2
     --- stdout
     1 skill, selector bm25
     no skill has trigger queries: put them into evals/eval_queries.json
     --- stderr
     not read: pdf/evals/evals.json: it has tasks with expected outputs for an agent, and no trigger queries; trigger queries belong in evals/eval_queries.json
-    ");
+    error: there are no trigger queries, only files of another kind
+      hint: write a list of objects: [{"query": "a task", "should_trigger": true}]
+    "#);
     let value = place.json(&["eval", "--json"]);
     assert_eq!(
         (&value["queries"], &value["refused"][0]["path"]),

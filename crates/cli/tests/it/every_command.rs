@@ -47,8 +47,15 @@ const CALLS: &[(&[&str], Needs, i32)] = &[
     (&["serve", "--print-config", "codex"], Nothing, 0),
     (&["completions", "bash"], Nothing, 0),
     (&["man"], Nothing, 0),
-    (&["trust"], Home, 0),
+    (&["trust", "--yes"], Home, 0),
     (&["trust", "--list"], Home, 0),
+    (&["trust", "--dry-run"], Home, 0),
+    (&["config"], Nothing, 0),
+    (&["config", "get", "scan.depth"], Nothing, 0),
+    (&["config", "path"], Nothing, 0),
+    (&["config", "set", "scan.depth", "3"], Home, 0),
+    (&["config", "set", "check.profile", "anthropic", "--project"], Home, 0),
+    (&["config", "unset", "check.profile", "--project"], Home, 0),
     (&["trust", "--revoke"], Home, 0),
     (&["add", "./s/good", "--yes"], Home, 0),
     (&["add", "./s/good", "--yes", "--user"], Home, 0),
@@ -56,6 +63,10 @@ const CALLS: &[(&[&str], Needs, i32)] = &[
     (&["verify"], Home, 0),
     (&["remove", "good"], Home, 0),
     (&["remove", "good", "--user"], Home, 0),
+    (&["doctor"], Home, 1),
+    (&["connect", "codex"], Home, 0),
+    (&["connect", "codex", "--write"], Home, 0),
+    (&["disconnect", "codex", "--write"], Home, 0),
     (&["--version"], Nothing, 0),
     (&["help", "list"], Nothing, 0),
 ];
@@ -99,6 +110,17 @@ fn every_call(about: &str, run: impl Fn(&Place, &[&str]) -> Output) {
     for &(args, needs, usual) in CALLS {
         let code = judge(about, args, &run(&place, args));
         assert!(needs == Home || code == usual, "{about}: {args:?} ends with {code}, not {usual}");
+    }
+}
+
+#[test]
+fn every_command_of_the_help_is_called() {
+    let help = String::from_utf8(place().output(&["--help"]).stdout).unwrap();
+    let named =
+        help.lines().filter_map(|line| line.strip_prefix("  ")?.split_once("  ")).map(|(name, _)| name);
+    for name in named.filter(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase())) {
+        let is_called = CALLS.iter().any(|(args, ..)| args.first() == Some(&name));
+        assert!(is_called || name == "watch", "{name}");
     }
 }
 
@@ -150,7 +172,7 @@ fn closed_streams_and_a_narrow_screen_change_no_exit_code() {
         every_call(script, |place, args| through_shell(place, script, args).output().unwrap());
     }
     every_call("a narrow screen", |place, args| {
-        shelf::command(place).args(args).env("COLUMNS", "20").output().unwrap()
+        shelf::command(place).args(args).env("PROWESS_COLUMNS", "20").output().unwrap()
     });
     // Without stderr, the exit code is all that is left.
     let place = place();
@@ -244,7 +266,7 @@ fn on_a_full_disk_what_writes_says_so_and_the_rest_works() {
         let code = judge("a full disk", args, &output);
         assert!(needs == Home || code == usual, "{args:?} ends with {code}, not {usual}");
         let err = String::from_utf8_lossy(&output.stderr);
-        if matches!(args, ["trust"] | ["add", ..]) {
+        if matches!(args, ["trust", "--yes"] | ["add", ..]) {
             assert!(
                 err.contains("hint: make room on the disk, then run the command again"),
                 "{args:?}: {err}"

@@ -89,7 +89,7 @@ fn safe_fixes_are_applied_and_the_remaining_problems_decide_the_exit_code() {
     assert_snapshot!(place.run(&["check", "--unsafe-fixes"]), @"
     exit 0
     --- stdout
-    3 skills checked: no problems; 1 fixed
+    3 skills checked: no problems; 2 fixed
     ");
     assert_eq!(text(&place, "bad/SKILL.md"), "---\nname: bad\ndescription: Does it well when asked.\n---\n");
 }
@@ -177,7 +177,7 @@ fn a_diff_shows_everything_and_changes_nothing() {
     ");
     let all = place.run(&["check", "--diff", "--unsafe-fixes"]);
     assert!(
-        all.contains("-name: Bad\n+name: bad\n") && all.contains("2 files would change: 3 fixes"),
+        all.contains("-name: Bad\n+name: bad\n") && all.contains("2 files would change: 4 fixes"),
         "{all}"
     );
     assert_eq!((text(&place, "loose/SKILL.md"), text(&place, "bad/SKILL.md")), (LOOSE.into(), NAMED.into()));
@@ -377,4 +377,51 @@ fn a_report_leaves_out_the_edits_of_a_fix_that_has_very_many() {
         place.output(&["check", "many", "--fix", "--unsafe-fixes"]);
         assert!(!text(&place, "many/SKILL.md").contains('\u{200b}'), "all of them are applied");
     }
+}
+
+#[test]
+fn what_is_promised_to_be_fixed_is_fixed_and_no_new_error_comes() {
+    let named = |name: &str| format!("---\nname: {name}\ndescription: Does it well when asked.\n---\n");
+    let place = Place::with(&[
+        ("ok_one/SKILL.md", &named("ok_one")),
+        ("Big-Name/SKILL.md", &named("Big Name")),
+        ("plain/SKILL.md", &named("Plain")),
+    ]);
+    let codes = |report: &serde_json::Value| -> std::collections::BTreeSet<String> {
+        let files = report["files"].as_array().unwrap();
+        let problems = files.iter().flat_map(|file| file["problems"].as_array().unwrap());
+        problems.map(|problem| problem["code"].as_str().unwrap().to_owned()).collect()
+    };
+    let before = place.json(&["check", "--json"]);
+    let promised = before["summary"]["fixable"].as_u64().unwrap()
+        + before["summary"]["unsafe_fixable"].as_u64().unwrap();
+    let after = place.json(&["check", "--unsafe-fixes", "--json"]);
+    assert_eq!(after["summary"]["fixed"].as_u64(), Some(promised), "{before:#}");
+    assert!(codes(&after).is_subset(&codes(&before)), "{after:#}");
+    assert_eq!(text(&place, "ok_one/SKILL.md"), named("ok_one"));
+}
+
+#[test]
+fn problems_of_one_field_share_a_block() {
+    let place = Place::with(&[(
+        "Big-Name/SKILL.md",
+        "---\nname: Big Name\ndescription: Does it well when asked.\n---\n",
+    )]);
+    let said = place.run(&["check"]);
+    assert_eq!(said.matches("help: call it big-name").count(), 1, "{said}");
+    assert!(said.contains("error[name-uppercase, name-folder-mismatch, name-invalid-character]"), "{said}");
+}
+
+#[test]
+fn a_diff_has_colours_only_where_they_are_asked_for() {
+    let place = loose();
+    let diff = |args: &[&str]| String::from_utf8(place.output(args).stdout).unwrap();
+    let plain = diff(&["check", "--diff", "loose"]);
+    assert!(!plain.contains('\u{1b}'), "{plain}");
+    let coloured = diff(&["check", "--diff", "loose", "--color", "always"]);
+    assert!(
+        coloured.contains("\u{1b}[31m-description") && coloured.contains("\u{1b}[32m+description"),
+        "{coloured}"
+    );
+    assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain);
 }

@@ -38,7 +38,7 @@ fn below_a_project_the_hint_names_its_folder_and_trusting_it_helps() {
     let folder = place.path().to_string_lossy().into_owned();
     let words: Vec<String> =
         named_command(&listed).iter().map(|word| word.replace("[DIR]", &folder)).collect();
-    run_in(&place, "sub/dir", &words.iter().map(String::as_str).collect::<Vec<_>>());
+    run_in(&place, "sub/dir", &words.iter().map(String::as_str).chain(["--yes"]).collect::<Vec<_>>());
     assert_snapshot!(run_in(&place, "sub/dir", &["list"]), @"
     exit 0
     --- stdout
@@ -63,7 +63,7 @@ fn what_a_trusted_project_names_outside_of_itself_is_trusted_by_its_own_folder()
     error: this leads out of a project that is not trusted, and was not looked into: [DIR]/shared
       hint: trust the project's folder with: prowess trust
     ");
-    run_in(&place, "project", &["trust"]);
+    run_in(&place, "project", &["trust", "--yes"]);
     assert_snapshot!(run_in(&place, "project", &["list"]), @"
     exit 0
     --- stdout
@@ -71,7 +71,7 @@ fn what_a_trusted_project_names_outside_of_itself_is_trusted_by_its_own_folder()
 
     1 skill; 1 not trusted: prowess trust [DIR]/shared
     ");
-    run_in(&place, "project", &["trust", &place.path().join("shared").to_string_lossy()]);
+    run_in(&place, "project", &["trust", &place.path().join("shared").to_string_lossy(), "--yes"]);
     assert!(run_in(&place, "project", &["list"]).contains("good  Does it well when asked.\n\n1 skill\n"));
 }
 

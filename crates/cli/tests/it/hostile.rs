@@ -264,7 +264,7 @@ fn a_hostile_project_reads_nothing_outside_and_starts_nothing() {
         &["activate", "outsider"],
         &["eval"],
         &["serve"],
-        &["trust", "outsider"],
+        &["trust", "outsider", "--yes"],
         &["doctor", "--client", "claude-code,codex,gemini-cli"],
         &["doctor", "--fix", "--yes", "--client", "claude-code,codex,gemini-cli"],
     ] {
@@ -276,7 +276,7 @@ fn a_hostile_project_reads_nothing_outside_and_starts_nothing() {
     }
     // A trusted project may lead outside; one of its links leads to the whole file system.
     std::fs::remove_file(tree.path("project/.claude/skills")).unwrap();
-    for args in [&["trust"][..], &["list"], &["trust", "--revoke"], &["list"]] {
+    for args in [&["trust", "--yes"][..], &["list"], &["trust", "--revoke"], &["list"]] {
         tree.run("project", args, b"");
     }
     assert!(!tree.path("project/started").exists(), "a program of the project was started");

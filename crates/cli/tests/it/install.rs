@@ -221,6 +221,8 @@ fn an_edited_skill_stops_a_command_that_would_lose_the_edits() {
     resolved 1 skill in [N] ms
     pdf  2 files, 84 bytes
       replaces, and deletes  [DIR]/.agents/skills/pdf
+      deletes your file  [DIR]/.agents/skills/pdf/SKILL.md
+      deletes your file  [DIR]/.agents/skills/pdf/extra.md
       can be run  scripts/run.sh
       asks for tools  Read
     installed 1 skill in [N] ms

@@ -45,7 +45,7 @@ fn a_skill_of_the_user_that_changed_after_it_was_accepted_is_withheld() {
     assert!(!said.contains("evil"), "{said}");
     // What was never installed needs no approval.
     assert!(run(&place, &["activate", "own"]).starts_with("exit 0"));
-    assert!(run(&place, &["trust", "pdf"]).starts_with("exit 0"));
+    assert!(run(&place, &["trust", "pdf", "--yes"]).starts_with("exit 0"));
     assert!(run(&place, &["activate", "pdf"]).contains("evil"));
     place.write("home/.agents/skills/pdf/SKILL.md", skill("pdf", "more").as_bytes());
     run(&place, &["sync", "--user", "--overwrite", "--yes"]);
@@ -93,7 +93,7 @@ fn approvals_that_cannot_be_written_say_so() {
     place.write("file", b"");
     let output = command(&place)
         .env("XDG_STATE_HOME", place.path().join("file"))
-        .args(["trust", "."])
+        .args(["trust", ".", "--yes"])
         .output()
         .unwrap();
     let said = place.transcript(&output);

@@ -20,7 +20,7 @@ fn verify_looks_at_the_links_and_copies_of_clients() {
     --- stdout
     pdf
       missing for claude-code: [DIR]/.claude/skills/pdf
-    1 of 1 skill not as installed; restore with: prowess sync --overwrite
+    1 of 1 skill not as installed; restore with: prowess sync
     ");
     symlink("/etc", &link).unwrap();
     let said = run(&place, &["verify"]);

@@ -44,7 +44,7 @@ fn in_a_project_the_hint_for_a_changed_skill_never_trusts_the_folder() {
     let said = run(&place, &["list"]);
     assert!(said.contains("2 not trusted: prowess sync --overwrite or prowess trust NAME\n"), "{said}");
     // The second edit of a skill that was accepted by its name is withheld too.
-    run(&place, &["trust", "pdf"]);
+    run(&place, &["trust", "pdf", "--yes"]);
     place.write(".agents/skills/pdf/SKILL.md", skill("pdf", "again").as_bytes());
     assert!(run(&place, &["activate", "pdf"]).starts_with("exit 2"));
 }

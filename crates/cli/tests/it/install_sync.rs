@@ -295,5 +295,9 @@ fn overwriting_edits_names_the_files_and_asks_first() {
     assert!(sync(&["--client", "claude-code", "--link", "copy", "--yes"]).starts_with("exit 0"));
     place.write("project/.claude/skills/pdf/SKILL.md", b"edited");
     let said = sync(&["--overwrite"]);
-    assert!(said.starts_with("exit 2") && said.contains("edited copy for claude-code"), "{said}");
+    assert!(
+        said.starts_with("exit 2")
+            && said.contains("[DIR]/project/.claude/skills/pdf\n    changed  SKILL.md"),
+        "{said}"
+    );
 }

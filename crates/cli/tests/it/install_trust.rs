@@ -27,7 +27,7 @@ fn check_withheld(place: &Place, name: &str) {
 fn revoke(place: &Place, what: &str) -> String {
     let what =
         if what.contains('/') { place.path().join(what).display().to_string() } else { what.to_owned() };
-    run(place, &["trust", "--revoke", &what])
+    run(place, &["trust", "--revoke", &what, "--yes"])
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn revoking_the_folder_of_installed_skills_does_not_make_them_trusted() {
     }
     // What else is trusted in a folder above is revoked all the same.
     fs::create_dir_all(place.path().join("home/work")).unwrap();
-    run(&place, &["trust", &place.path().join("home/work").display().to_string()]);
+    run(&place, &["trust", &place.path().join("home/work").display().to_string(), "--yes"]);
     assert!(revoke(&place, "home/").starts_with("exit 0"));
     let left = json_of(&place, &["trust", "--list", "--json"]);
     assert_eq!(left["folders"].as_array().unwrap().len(), 0, "{left}");
@@ -72,7 +72,7 @@ fn an_edited_skill_that_is_kept_when_it_is_removed_stays_withheld_until_it_is_tr
     check_withheld(&place, "pdf");
     assert!(revoke(&place, "home/.agents/skills/pdf").starts_with("exit 2"));
     check_withheld(&place, "pdf");
-    assert!(run(&place, &["trust", "pdf"]).starts_with("exit 0"));
+    assert!(run(&place, &["trust", "pdf", "--yes"]).starts_with("exit 0"));
     assert!(run(&place, &["activate", "pdf"]).contains("evil"));
 }
 
@@ -106,7 +106,7 @@ fn a_skill_inside_of_an_installed_one_is_trusted_as_it_was_accepted() {
         for name in ["pdf", "inner", "late"] {
             check_withheld(&place, name);
         }
-        run(&place, &[&["remove", "pdf", "--overwrite"][..], user].concat());
+        run(&place, &[&["remove", "pdf", "--overwrite", "--yes"][..], user].concat());
         assert!(run(&place, &["trust", "--list"]).contains("nothing is trusted"));
     }
 }

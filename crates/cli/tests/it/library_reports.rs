@@ -87,7 +87,7 @@ fn project() -> Place {
             "[[skills.sources]]\ndir = 'skills'\n[session]\nfilter = 'skills/billing/*'\ntools = ['Read']\n",
         ),
     ]);
-    run(&place, &["trust", "."]);
+    run(&place, &["trust", ".", "--yes"]);
     place
 }
 
@@ -256,7 +256,7 @@ fn a_limit_of_0_is_refused_and_an_empty_prompt_says_so() {
     assert_snapshot!(run(&place, &["prompt", "--in", "s", "--only", "zzz"]), @"
     exit 0
     --- stderr
-    no skills here; 1 left out: prowess list --all --in s
+    no skills here; 1 left out: prowess list --all --in s --only zzz
     ");
     assert_snapshot!(run(&place, &["prompt", "--in", "s", "--budget", "114c"]), @"
     exit 0
@@ -283,4 +283,17 @@ fn help_has_help_and_an_empty_name_is_refused() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains("a value is required") && !said.contains("a1"), "{command}: {said}");
     }
+}
+
+#[test]
+fn more_than_two_thousand_own_skills_are_all_listed() {
+    let place = Place::with(&[]);
+    for number in 0..2_100 {
+        let text = format!("---\nname: s{number}\ndescription: Does thing {number}.\n---\n");
+        place.write(&format!("home/.claude/skills/s{number}/SKILL.md"), text.as_bytes());
+    }
+    let output = crate::shelf::output(&place, &["list", "--json"]);
+    assert_eq!(crate::code(&output), 0, "{}", String::from_utf8_lossy(&output.stderr));
+    let listed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(listed["skills"].as_array().unwrap().len(), 2_100);
 }

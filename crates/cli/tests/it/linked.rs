@@ -54,7 +54,7 @@ fn a_file_of_terabytes_beside_a_skill_hangs_no_command() {
         place.transcript(&output)
     };
     // It is too large to be trusted by digest; trust in its folder needs no digest.
-    let refused = run(&["trust", "good"]);
+    let refused = run(&["trust", "good", "--yes"]);
     assert!(refused.contains("too large"), "{refused}");
     for command in
         [&["list"][..], &["why", "good"], &["trust", ".", "--yes"], &["list", "--json"], &["prompt"]]

@@ -48,7 +48,7 @@ fn a_list_shows_what_is_offered_and_counts_the_rest() {
         23      0       0  mail  Writes letters.
         24      0       0  pdf  The user's own.
 
-    3 skills, about 56 tokens in every prompt; 1 not trusted: prowess trust
+    3 skills, about 56 tokens in every prompt (skills 47, around them 9, without 22 not trusted); 1 not trusted: prowess trust
     3 left out (1 broken, 1 turned off, 1 shadowed): prowess list --all, prowess why NAME
     ");
 }
@@ -172,10 +172,10 @@ fn nothing_of_a_skill_or_a_path_controls_the_terminal() {
         &["why", "\u{202e}b"],
         &["why", "odd"],
         &["why", "--json", NAME],
-        &["trust", NAME],
-        &["trust", "odd"],
-        &["trust", ".claude/skills/a\u{1b}[31m"],
-        &["trust", "--json", ".claude/skills/a\u{1b}[31m"],
+        &["trust", NAME, "--yes"],
+        &["trust", "odd", "--yes"],
+        &["trust", ".claude/skills/a\u{1b}[31m", "--yes"],
+        &["trust", "--json", ".claude/skills/a\u{1b}[31m", "--yes"],
         &["trust", "--list"],
         &["trust", "--list", "--json"],
         &["trust", "--revoke", NAME],

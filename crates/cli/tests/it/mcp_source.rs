@@ -52,10 +52,16 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     error: this skill is not trusted: desk:tidy-up
       hint: look at it with: prowess show desk:tidy-up --in SPEC; then trust it with: prowess trust desk:tidy-up --in SPEC
     ");
-    assert_snapshot!(run(&place, &["trust", "desk:tidy-up"]), @"
+    assert_snapshot!(run(&place, &["trust", "desk:tidy-up", "--yes"]), @"
     exit 0
     --- stdout
     trusted with its current files: desk:tidy-up mcp:desk:skill://tidy-up/SKILL.md sha256:b16be2386ddd81b32aeae0fec1751fedd15be51661e2cc36e520c4e57701867d
+    --- stderr
+    desk:tidy-up  2 files, 111 bytes
+      at  mcp:desk:skill://tidy-up/SKILL.md
+      agents see the name  tidy-up
+      asks for tools  Read
+      not looked into  its files, which are on another machine
     ");
     assert_snapshot!(run(&place, &["why", "desk:tidy-up"]), @"
     exit 0
@@ -305,7 +311,7 @@ fn a_skill_that_is_not_what_its_server_listed_says_so_and_not_to_try_again() {
         command.env("HOME", place.path().join("home")).args(args).args(["--in", &spec]);
         place.transcript(&command.output().unwrap())
     };
-    assert!(run(&["trust", "team:refunds"]).starts_with("exit 0\n"));
+    assert!(run(&["trust", "team:refunds", "--yes"]).starts_with("exit 0\n"));
     server.change(|content| content.put("skill://refunds/SKILL.md", b"---\nname: refunds\n---\n"));
     assert_snapshot!(run(&["activate", "team:refunds"]), @"
     exit 2

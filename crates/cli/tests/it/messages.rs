@@ -11,10 +11,10 @@ fn hint(transcript: &str) -> &str {
 #[test]
 fn a_folder_with_the_name_of_no_skill_is_trusted_as_a_path() {
     let place = Place::with(&[("s/good/SKILL.md", GOOD), ("file.txt", "")]);
-    let said = run(&place, &["trust", "s"]);
+    let said = run(&place, &["trust", "s", "--yes"]);
     assert!(said.contains("there is no such skill: s\n"), "{said}");
     assert!(hint(&said).contains("prowess trust ./s\n"), "{said}");
-    let said = run(&place, &["trust", "./file.txt"]);
+    let said = run(&place, &["trust", "./file.txt", "--yes"]);
     assert!(said.contains("this is a file, not a folder: ./file.txt"), "{said}");
 }
 

@@ -155,7 +155,8 @@ impl Client {
 }
 
 fn table(name: &str, token: &str, rest: &str) -> String {
-    format!("[[token]]\nname = \"{name}\"\ntoken = \"{token}\"\n{rest}\n")
+    let filter = if rest.contains("filter") { "" } else { "filter = \"**\"\n" };
+    format!("[[token]]\nname = \"{name}\"\ntoken = \"{token}\"\n{filter}{rest}\n")
 }
 
 #[test]
@@ -233,7 +234,14 @@ fn a_half_written_token_file_keeps_the_old_tokens() {
     let place = Place::with(&[SKILL, ("tokens", &whole)]);
     let mut running = Running::start(&place, &["--in", "skills", "--token-file", "tokens"]);
     running.until_status(TOKEN, 200);
-    for half in ["", "[[token]]\nname = \"lap", "[[token]]\nname = \"laptop\"\ntoken = \"0123", "short"] {
+    let (without_filter, _) = whole.split_once("filter = \"tidy-up\"").unwrap();
+    for half in [
+        "",
+        "[[token]]\nname = \"lap",
+        "[[token]]\nname = \"laptop\"\ntoken = \"0123",
+        "short",
+        without_filter,
+    ] {
         place.write("tokens", half.as_bytes());
         let line = running.logged("the old tokens stay valid");
         assert!(!line.contains("0123") && !line.contains("fedc"), "{line}");

@@ -164,7 +164,7 @@ fn links_and_sources_of_an_untrusted_project_lead_nowhere_outside_of_it() {
         assert!(!list(&args).contains("Does single"), "{args:?}");
     }
     // Links are followed for what the user trusts or names.
-    list(&["trust", "."]);
+    list(&["trust", ".", "--yes"]);
     fs::remove_file(project.join(".codex/skills")).unwrap();
     let trusted = list(&["list", "--all"]);
     for open in ["Does secret", "Secret lines", "Does packed", "Does plugged", "Does single"] {

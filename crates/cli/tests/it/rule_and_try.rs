@@ -226,3 +226,35 @@ fn commands_with_a_format_of_their_own_refuse_json() {
         assert!(said.starts_with("exit 2") && said.contains("this command has no JSON output"), "{said}");
     }
 }
+
+#[test]
+fn a_task_needs_a_word_and_a_miss_names_the_nearest_three() {
+    let place = Place::with(&[]);
+    for task in ["", "  "] {
+        let said = place.run(&["try", task]);
+        assert!(said.starts_with("exit 2") && said.contains("error: the task is empty"), "{said}");
+    }
+    for task in ["zxqv blorf", "the a of"] {
+        assert_eq!(place.json(&["try", task, "--json"])["nearest"].as_array().unwrap().len(), 3, "{task}");
+    }
+    // Words that say nothing do not decide.
+    let nearest = &place.json(&["try", "the of revu", "--json"])["nearest"];
+    assert_eq!(nearest[0], "code-review", "{nearest}");
+}
+
+#[test]
+fn a_misspelt_name_is_answered_with_the_nearest() {
+    let place = Place::with(&[(
+        "home/.claude/skills/security-review/SKILL.md",
+        &crate::GOOD.replace("good", "security-review"),
+    )]);
+    let said = |args: &[&str]| crate::shelf::run(&place, args);
+    for (args, meant) in [
+        (&["check", "securty-review"][..], "did you mean security-review?"),
+        (&["show", "code-reviw"], "did you mean code-review?"),
+        (&["why", "meting-minutes"], "there is meeting-minutes"),
+        (&["check", ".", "--select", "name-foldr"], "did you mean name-folder-mismatch?"),
+    ] {
+        assert!(said(args).contains(meant), "{args:?}: {}", said(args));
+    }
+}

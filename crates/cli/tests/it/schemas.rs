@@ -211,7 +211,11 @@ fn every_output_about_the_library_fits_its_schema() {
     }
     assert_fits("prompt", &json_of(&["prompt", "--json", "--client", "claude-code"]));
     assert_fits("search", &json_of(&["search", "--json", "d", "--client", "claude-code"]));
-    for args in [&["trust", "--json", "pdf"][..], &["trust", "--json"], &["trust", "--json", "--list"]] {
+    for args in [
+        &["trust", "--json", "pdf", "--yes"][..],
+        &["trust", "--json", "--yes"],
+        &["trust", "--json", "--list"],
+    ] {
         assert_fits("trust", &json_of(args));
     }
     assert_fits("trust", &json_of(&["trust", "--json", "--revoke", "pdf"]));
@@ -264,7 +268,7 @@ fn every_command_that_fails_says_so_in_json_too() {
         &["list", "--json", "--in", "nope"],
         &["list", "--json", "--client", "nope"],
         &["why", "--json", "a", "--client", "nope"],
-        &["trust", "--json", "nope"],
+        &["trust", "--json", "nope", "--yes"],
         &["activate", "--json", "nope"],
         &["tools", "--json", "--in", "nope"],
         &["show", "--json", "--nope"],

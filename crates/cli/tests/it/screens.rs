@@ -1,4 +1,4 @@
-//! What commands show on a terminal of a given width. COLUMNS asks for the layout of a terminal, without one.
+//! What commands show on a terminal of a given width. `PROWESS_COLUMNS` asks for the layout of a terminal, without one.
 
 use insta::assert_snapshot;
 use unicode_width::UnicodeWidthStr as _;
@@ -32,7 +32,8 @@ fn skills() -> Place {
 
 /// Runs a command for a screen with this many columns.
 fn screen(place: &Place, columns: usize, args: &[&str]) -> String {
-    let output = shelf::command(place).args(args).env("COLUMNS", columns.to_string()).output().unwrap();
+    let output =
+        shelf::command(place).args(args).env("PROWESS_COLUMNS", columns.to_string()).output().unwrap();
     place.transcript(&output)
 }
 
@@ -171,7 +172,7 @@ fn a_list_can_be_sorted_and_shows_costs_with_titles() {
         33     2      0  deploy           .claude/skills    not trusted: Deploys th…
         31     5      0  pdf-forms        ~/.codex/skills   Fills in PDF forms. Use…
 
-    4 skills, about 171 tokens in every prompt; 1 not trusted: prowess trust
+    4 skills, about 171 tokens in every prompt (skills 160, around them 11, without 33 not trusted); 1 not trusted: prowess trust
     4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all, prowess why NAME
     on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
     ");
@@ -206,7 +207,7 @@ fn a_list_can_be_sorted_and_shows_costs_with_titles() {
     ~/.claude/skills  1 skill, read by Claude Code, Amp, Cursor and 6 more
           66     9      0  meeting-minutes  Turns raw notes of a meeting into minut…
 
-    4 skills, about 171 tokens in every prompt; 1 not trusted: prowess trust
+    4 skills, about 171 tokens in every prompt (skills 160, around them 11, without 33 not trusted); 1 not trusted: prowess trust
     4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all, prowess why NAME
     on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
     ");
@@ -336,7 +337,7 @@ fn why_with_a_query_names_the_rank_the_winner_and_the_words_that_are_missing() {
         let said =
             screen(&place, columns, &["why", "pdf-forms", "--query", "turn meeting notes into pdf minutes"]);
         // The list of clients that read a folder grows with the table of clients.
-        said.lines().filter(|line| !line.contains("read by:")).collect::<Vec<_>>().join("\n")
+        said.lines().filter(|line| !line.contains("clients that look there:")).collect::<Vec<_>>().join("\n")
     };
     assert_snapshot!(why(80), @"
     exit 0
@@ -596,6 +597,44 @@ fn no_line_is_wider_than_the_screen_and_none_controls_the_terminal() {
             for line in table.filter(|line| line.starts_with("  ") && args[0] != "why") {
                 assert!(line.width() <= columns.max(20), "{args:?} {columns}: {line}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_pipe_gets_lines_whatever_columns_says() {
+    let place = crate::shelf::shelf();
+    let lines = shelf::command(&place).arg("list").output().unwrap().stdout;
+    let with_columns = shelf::command(&place).arg("list").env("COLUMNS", "40").output().unwrap().stdout;
+    assert_eq!(lines, with_columns);
+    assert_ne!(
+        lines,
+        shelf::command(&place).arg("list").env("PROWESS_COLUMNS", "40").output().unwrap().stdout
+    );
+}
+
+#[test]
+fn a_list_by_cost_keeps_its_columns_and_titles_at_80_columns() {
+    let place = Place::with(&[]);
+    for name in ["building-a-user-interface-bundle", "reviewing-the-security-of-changes", "tidy"] {
+        let text = format!(
+            "---\nname: {name}\ndescription: Does {name} when asked for that or the like.\n---\nDo.\n"
+        );
+        place.write(&format!("home/.claude/skills/{name}/SKILL.md"), text.as_bytes());
+        place.write(
+            &format!("home/.config/agents/skills/of-another-client/{name}-too/SKILL.md"),
+            text.as_bytes(),
+        );
+    }
+    for args in [&["list", "--sort", "cost"][..], &["list", "--cost", "--sort", "state"]] {
+        let said = screen(&place, 80, args);
+        let title = said
+            .lines()
+            .find(|line| line.contains("prompt") && line.contains("folder"))
+            .unwrap_or_else(|| panic!("{said}"));
+        let at = title.find("skill").unwrap();
+        for line in said.lines().filter(|line| line.contains("tidy")) {
+            assert_eq!(line.find("tidy"), Some(at), "{said}");
         }
     }
 }

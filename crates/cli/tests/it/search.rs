@@ -105,7 +105,7 @@ fn a_skill_that_is_not_trusted_is_marked_and_its_body_is_not_read() {
     --- stderr
     1 skill not trusted and left out: prowess trust
     ");
-    run(&place, &["trust"]);
+    run(&place, &["trust", "--yes"]);
     assert_eq!(keys("zebra"), ["mine", "own"]);
 }
 
@@ -205,6 +205,8 @@ fn a_prompt_keeps_within_its_budget_and_says_what_it_cut() {
     - pdf-forms: Fill in PDF forms. Use when a form has fields.
     - web-forms: Fill in forms of web pages.
     </available_skills>
+    --- stderr
+    1 skill that only a user may start, and left out
     ");
     assert_snapshot!(run(&place, &["prompt", "--in", ".", "--format", "compact", "--query", "pdf"]), @"
     exit 0
@@ -222,6 +224,7 @@ fn a_prompt_keeps_within_its_budget_and_says_what_it_cut() {
     </available_skills>
     --- stderr
     shortened 2 descriptions to 7 characters or less
+    1 skill that only a user may start, and left out
     ");
     assert_snapshot!(run(&place, &["prompt", "--in", ".", "--format", "plain", "--budget", "20", "--query", "forms"]), @"
     exit 0
@@ -239,6 +242,7 @@ fn a_prompt_keeps_within_its_budget_and_says_what_it_cut() {
     --- stderr
     left out 2 skills: pdf-forms, web-forms
     the budget is too small for any skill
+    1 skill that only a user may start, and left out
     ");
     assert_snapshot!(run(&place, &["prompt", "--in", ".", "--format", "compact", "--query", "bread"]), @"
     exit 0

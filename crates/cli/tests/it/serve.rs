@@ -138,7 +138,7 @@ fn other_machines_need_a_token() {
     exit 2
     --- stderr
     error: this is not a token, nor a list of tokens: token: a token is at least 16 visible characters without spaces
-      hint: write one token, or a table [[token]] with a name and a token for each client
+      hint: write one token, or a table [[token]] with a name, a token and a filter for each client
     ");
 }
 

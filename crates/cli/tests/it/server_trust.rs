@@ -39,19 +39,19 @@ fn a_bare_name_never_trusts_a_skill_of_a_server() {
     ];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let place = place(&[("team", "one"), ("other", "two")], &files);
-    let twice = [run(&place, &["trust", "refunds"]), run(&place, &["trust", "refunds"])];
+    let twice = [run(&place, &["trust", "refunds", "--yes"]), run(&place, &["trust", "refunds", "--yes"])];
     for trusted in twice {
         let start = "exit 0\n--- stdout\ntrusted with its current files: refunds [DIR]/.claude/skills/refunds/SKILL.md sha256:";
         assert!(trusted.starts_with(start), "{trusted}");
     }
-    assert_snapshot!(run(&place, &["trust", "mail"]), @"
+    assert_snapshot!(run(&place, &["trust", "mail", "--yes"]), @"
     exit 2
     --- stderr
     error: this skill needs no trust: mail: [DIR]/home/.claude/skills/mail/SKILL.md
       hint: only a project's own skills do, and those of MCP servers
       hint: trust the one of a server: prowess trust team:mail
     ");
-    assert_snapshot!(run(&place, &["trust", "lone"]), @"
+    assert_snapshot!(run(&place, &["trust", "lone", "--yes"]), @"
     exit 2
     --- stderr
     error: a skill of an MCP server is trusted by its whole key: lone
@@ -59,7 +59,7 @@ fn a_bare_name_never_trusts_a_skill_of_a_server() {
       hint: trust the one of a server: prowess trust other:lone
     ");
     assert!(!run(&place, &["trust", "--list"]).contains("mcp:"), "nothing of a server was trusted");
-    let trusted = run(&place, &["trust", "other:lone"]);
+    let trusted = run(&place, &["trust", "other:lone", "--yes"]);
     assert!(
         trusted
             .contains("trusted with its current files: other:lone mcp:other:skill://lone/SKILL.md sha256:"),
@@ -75,7 +75,7 @@ fn a_key_of_a_local_skill_never_trusts_a_skill_of_a_server() {
     let mut config = std::fs::read_to_string(place.path().join("config/prowess/prowess.toml")).unwrap();
     config.push_str("[[skills.sources]]\ndir = '../../own'\nprefix = 'team'\n");
     place.write("config/prowess/prowess.toml", config.as_bytes());
-    assert_snapshot!(run(&place, &["trust", "team:refunds"]), @"
+    assert_snapshot!(run(&place, &["trust", "team:refunds", "--yes"]), @"
     exit 2
     --- stderr
     error: this skill needs no trust: team:refunds: [DIR]/own/refunds/SKILL.md
@@ -87,7 +87,7 @@ fn a_key_of_a_local_skill_never_trusts_a_skill_of_a_server() {
     --- stdout
     nothing is trusted
     ");
-    let named = run(&place, &["trust", "mcp:team:skill://refunds/SKILL.md"]);
+    let named = run(&place, &["trust", "mcp:team:skill://refunds/SKILL.md", "--yes"]);
     assert!(
         named.starts_with(
             "exit 0\n--- stdout\ntrusted with its current files: team:refunds mcp:team:skill://refunds/SKILL.md sha256:"
@@ -95,11 +95,10 @@ fn a_key_of_a_local_skill_never_trusts_a_skill_of_a_server() {
         "{named}"
     );
     assert!(
-        named
-            .ends_with("; it is not used as long as another skill has its key: [DIR]/own/refunds/SKILL.md\n"),
+        named.contains("; it is not used as long as another skill has its key: [DIR]/own/refunds/SKILL.md\n"),
         "{named}"
     );
-    assert_snapshot!(run(&place, &["trust", "mcp:team:skill://other/SKILL.md"]), @"
+    assert_snapshot!(run(&place, &["trust", "mcp:team:skill://other/SKILL.md", "--yes"]), @"
     exit 2
     --- stderr
     error: no server lists a skill at this location: mcp:team:skill://other/SKILL.md
@@ -113,7 +112,7 @@ fn trust_is_revoked_by_key_when_the_server_is_unreachable() {
     let files = [("one/refunds/SKILL.md", refunds.as_str()), ("two/refunds/SKILL.md", refunds.as_str())];
     let place = place(&[("team", "one"), ("other", "two")], &files);
     for key in ["team:refunds", "other:refunds"] {
-        assert!(run(&place, &["trust", key]).starts_with("exit 0\n"), "{key}");
+        assert!(run(&place, &["trust", key, "--yes"]).starts_with("exit 0\n"), "{key}");
     }
     place.write("config/prowess/prowess.toml", b"");
     assert_snapshot!(run(&place, &["trust", "--revoke", "refunds"]), @"
@@ -151,10 +150,10 @@ fn trusting_a_skill_does_not_wait_for_a_command_that_asks_a_server() {
     // A server that signals when it gets a request, and answers when the test allows it.
     let server = format!("mcp=sh -c \"echo >'{}'; read _ <'{}'\",prefix=slow", asked.display(), go.display());
     let mut slow = command(&place);
-    slow.env("PATH", std::env::var_os("PATH").unwrap()).args(["trust", "slow:x", "--in", &server]);
+    slow.env("PATH", std::env::var_os("PATH").unwrap()).args(["trust", "slow:x", "--in", &server, "--yes"]);
     let mut slow = slow.stderr(Stdio::null()).spawn().unwrap();
     std::fs::read(&asked).unwrap();
-    assert!(run(&place, &["trust", "good"]).starts_with("exit 0\n"));
+    assert!(run(&place, &["trust", "good", "--yes"]).starts_with("exit 0\n"));
     std::fs::write(&go, "\n").unwrap();
     assert!(!slow.wait().unwrap().success());
 }
@@ -210,7 +209,7 @@ fn each_of_two_skills_with_one_name_on_a_server_has_a_hint_that_trusts_it() {
       hint: it is not trusted; prowess trust mcp:team:skill://m/a/SKILL.md --in SPEC
     ");
     // A skill that is trusted by its location has the key as long as the first one is not trusted.
-    told(&place, &server, &["trust", "mcp:team:skill://m/a/SKILL.md"]);
+    told(&place, &server, &["trust", "mcp:team:skill://m/a/SKILL.md", "--yes"]);
     assert_snapshot!(told(&place, &server, &["why", "team:a"]), @"
     exit 0
     --- stdout
@@ -225,7 +224,7 @@ fn each_of_two_skills_with_one_name_on_a_server_has_a_hint_that_trusts_it() {
       path for filters: a
     ");
     told(&place, &server, &["trust", "--revoke", "mcp:team:skill://m/a/SKILL.md"]);
-    told(&place, &server, &["trust", "team:a"]);
+    told(&place, &server, &["trust", "team:a", "--yes"]);
     assert_snapshot!(told(&place, &server, &["why", "team:a"]), @"
     exit 0
     --- stdout

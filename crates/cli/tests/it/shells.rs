@@ -40,7 +40,7 @@ fn fish_completes_skills_clients_and_rules() {
 }
 
 #[test]
-fn bash_completes_skills_and_commands() {
+fn bash_completes_skills_commands_and_keys() {
     let place = shelf();
     let ask = |words: &str, at: usize, word: &str| {
         format!(
@@ -52,6 +52,21 @@ fn bash_completes_skills_and_commands() {
     assert_eq!(skills, "mail\n");
     let commands = shell(&place, "bash", &ask("prowess comp", 1, "comp")).unwrap();
     assert_eq!(commands, "completions\n");
+    let keys = shell(&place, "bash", &ask("prowess config get scan.de", 3, "scan.de")).unwrap();
+    assert_eq!(keys, "scan.depth\n");
+}
+
+#[test]
+fn commands_and_sources_are_completed_and_built_in_skills_only_where_they_are_found() {
+    let place = shelf();
+    place.write("my-folder/x", b"");
+    let ask = |line: &str| format!("prowess completions fish | source; complete -C '{line}'");
+    let Some(commands) = shell(&place, "fish", &ask("prowess man doc")) else { return };
+    assert!(commands.starts_with("doctor\t"), "{commands}");
+    let folders = shell(&place, "fish", &ask("prowess add my-fo")).unwrap();
+    assert!(folders.contains("my-folder/"), "{folders}");
+    assert_eq!(shell(&place, "fish", &ask("prowess why code-rev")).unwrap(), "");
+    assert!(shell(&place, "fish", &ask("prowess cat code-rev")).unwrap().starts_with("code-review"));
 }
 
 #[test]
@@ -90,6 +105,12 @@ fn each_command_has_a_manual_page() {
     let page = |args: &[&str]| String::from_utf8(place.output(args).stdout).unwrap();
     assert!(page(&["man"]).contains(".TH prowess 1"));
     assert!(page(&["man", "list"]).contains("prowess\\-list \\- List the skills"));
+    let header = format!("\"prowess {}\"", env!("CARGO_PKG_VERSION"));
+    for (args, title) in [(&["man"][..], ".TH prowess 1"), (&["man", "list"], ".TH prowess-list 1")] {
+        let page = page(args);
+        assert!(page.contains(title) && page.contains(&header), "{page}");
+    }
+    assert!(run(&place, &["man", "lst"]).contains("there is no such command: lst; did you mean list"));
     insta::assert_snapshot!(run(&place, &["man", "nothing"]), @r"
     exit 2
     --- stderr

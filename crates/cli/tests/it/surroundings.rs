@@ -54,7 +54,9 @@ fn a_relative_home_is_refused_so_that_no_repository_counts_as_the_users_own() {
     error: this variable is not an absolute path: HOME=.
       hint: set HOME to an absolute path, or unset it
     ");
-    for args in [&["trust"][..], &["trust", "--list"], &["prompt"], &["cat", "trap"], &["why", "trap"]] {
+    for args in
+        [&["trust", "--yes"][..], &["trust", "--list"], &["prompt"], &["cat", "trap"], &["why", "trap"]]
+    {
         let text = run("XDG_STATE_HOME", "state", args);
         assert!(
             text.starts_with("exit 2") && text.contains("not an absolute path: XDG_STATE_HOME=state"),

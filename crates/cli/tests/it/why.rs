@@ -18,19 +18,19 @@ fn why_names_the_place_and_the_reason() {
     loud: listed, not trusted
       found: [DIR]/.claude/skills/loud/SKILL.md
       path for filters: loud
-      read by: [READERS]
+      clients that look there: [READERS]
       warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
       parsed: after a repair of its YAML; prowess check says what is wrong
       hint: agents may use it after: prowess trust loud
     ");
-    output(&place, &["trust", "loud"]);
+    output(&place, &["trust", "loud", "--yes"]);
     assert_snapshot!(why("loud"), @"
     exit 0
     --- stdout
     loud: offered
       found: [DIR]/.claude/skills/loud/SKILL.md
       path for filters: loud
-      read by: [READERS]
+      clients that look there: [READERS]
       warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
       parsed: after a repair of its YAML; prowess check says what is wrong
       not published over MCP: its YAML had to be repaired
@@ -41,7 +41,7 @@ fn why_names_the_place_and_the_reason() {
     again: broken
       found: [DIR]/.claude/skills/torn/SKILL.md
       path for filters: torn
-      read by: [READERS]
+      clients that look there: [READERS]
       error[duplicate-identity]: the key appears twice: name
       info[name-folder-mismatch]: the name is not the name of the folder: again in torn
       hint: see how to correct it with: prowess check [DIR]/.claude/skills/torn/SKILL.md
@@ -52,7 +52,7 @@ fn why_names_the_place_and_the_reason() {
     draft: turned off
       found: [DIR]/.claude/skills/draft/SKILL.md
       path for filters: draft
-      read by: [READERS]
+      clients that look there: [READERS]
       turned off by: [DIR]/prowess.toml
       hint: change skills.disable or skills.enable in that file to use it
     ");
@@ -88,7 +88,7 @@ fn why_names_the_place_and_the_reason() {
     pdf: shadowed
       found: [DIR]/.claude/skills/pdf/SKILL.md
       path for filters: pdf
-      read by: [READERS]
+      clients that look there: [READERS]
       shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
       compared with it: differs in 2 lines and 1 other file
       hint: rename one of the two, or remove one
@@ -96,7 +96,7 @@ fn why_names_the_place_and_the_reason() {
     pdf: offered
       found: [DIR]/home/.claude/skills/pdf/SKILL.md
       path for filters: pdf
-      read by: amp, cursor, kilo, opencode, augment, claude-code, goose, grok, reasonix
+      clients that look there: amp, cursor, kilo, opencode, augment, claude-code, goose, grok, reasonix
     ");
     let unknown = json_of(&place, &["why", "--json", "pfd"]);
     assert_eq!((unknown["offered"].clone(), unknown["candidates"].clone()), (json!(false), json!([])));

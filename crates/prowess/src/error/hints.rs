@@ -55,7 +55,9 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         }
         Kind::TooDeep { .. } => "give a folder closer to the skills",
         Kind::TooMany { what: Counted::Lines, .. } => "split the file, and name each part",
-        Kind::TooMany { .. } => "give a folder with fewer entries below it, or raise the limit",
+        Kind::TooMany { .. } => {
+            "give a folder with fewer entries below it, or name it with --in, which has no limit"
+        }
         Kind::OutsideProject | Kind::SiteOfProject => "trust the project's folder",
         Kind::ProjectTooLarge { .. } => "trust the project's folder, or name the folders you want",
         Kind::ServerOfProject => "name it in your own prowess.toml",

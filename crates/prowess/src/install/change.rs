@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::apply::Loss;
 use super::records::LockedSkill;
 
 /// What happens to edits in an installed skill that would be lost.
@@ -30,6 +31,8 @@ pub enum Action {
     Unchanged,
     /// It has edits and was left unchanged.
     Kept,
+    /// Something that was not installed has its name, and was left unchanged.
+    LeftThere,
     /// The lock names it, and it is not installed: clients do not get it before the next `sync`.
     NotInstalled,
     /// It was removed.
@@ -48,6 +51,14 @@ pub struct Changes {
     pub skills: Vec<Change>,
     /// The records that were written: `skills.toml`, `skills.lock`.
     pub records: Vec<PathBuf>,
+}
+
+impl Changes {
+    /// Everything that was replaced or removed although it was edited or not installed. After a dry run, this is what the
+    /// user agrees to lose: see [`InstallOptions::shown`](super::InstallOptions::shown).
+    pub fn losses(&self) -> Vec<Loss> {
+        self.skills.iter().flat_map(|change| change.replaced.iter().cloned()).collect()
+    }
 }
 
 /// What happened to one skill.
@@ -71,8 +82,8 @@ pub struct Change {
     pub newly_trusted: bool,
     /// The links and copies for clients that were made or removed.
     pub clients: Vec<ClientChange>,
-    /// Paths that were replaced or removed although they were edited or not installed.
-    pub replaced: Vec<PathBuf>,
+    /// What was replaced or removed although it was edited or not installed.
+    pub replaced: Vec<Loss>,
     /// Paths in folders of clients that were left unchanged: those clients do not get the skill, or keep something
     /// else.
     pub left: Vec<LeftAlone>,

@@ -2,9 +2,9 @@
 
 use std::error::Error;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::records::InstallScope;
+use super::records::{InstallScope, Place};
 use crate::error::{escape_control, plain_cause, shown};
 
 /// The kind of a failure, for programs.
@@ -25,6 +25,8 @@ pub enum InstallErrorKind {
     Taken,
     /// An installed skill has edits that would be lost.
     Edited,
+    /// What would be lost is not what the user was shown.
+    NotShown,
     /// The source holds something that is never installed: an escaping link, a device, an unsafe path.
     Refused,
     /// The source is larger than the limits.
@@ -94,6 +96,7 @@ pub struct InstallError {
     hint: String,
     about: Option<About>,
     scope: Option<InstallScope>,
+    folder: Option<PathBuf>,
     entry: Option<String>,
     #[source]
     source: Option<Box<dyn Error + Send + Sync>>,
@@ -108,6 +111,7 @@ impl InstallError {
             hint: hint.into(),
             about: None,
             scope: None,
+            folder: None,
             entry: None,
             source: None,
         }
@@ -142,16 +146,21 @@ impl InstallError {
         self.kind == InstallErrorKind::Io && cause.is_none_or(|cause| !asked.contains(&cause.kind()))
     }
 
-    /// Sets the scope in which it happened.
+    /// Sets the place in which it happened.
     #[must_use]
-    pub(crate) fn in_scope(mut self, scope: InstallScope) -> Self {
-        self.scope = Some(scope);
+    pub(crate) fn in_place(mut self, place: &Place) -> Self {
+        (self.scope, self.folder) = (Some(place.scope), Some(place.base.clone()));
         self
     }
 
     /// The scope in which it happened, if it is about installed skills.
     pub fn scope(&self) -> Option<InstallScope> {
         self.scope
+    }
+
+    /// The folder of the project or of the user in which it happened, if it is about installed skills.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
 
     /// Sets the entry of `skills.toml` that asks for it.
@@ -190,6 +199,9 @@ impl InstallError {
                 "make the folder writable for this user, then run the command again"
             }
             io::ErrorKind::NotFound => "check the path, then run the command again",
+            io::ErrorKind::NotADirectory => {
+                "a part of the path is a file: move it away, then run the command again"
+            }
             _ => "run the command again; what was installed before is still there",
         };
         Self::new(InstallErrorKind::Io, format!("could not {doing}: {}", shown(path)), hint).because(error)

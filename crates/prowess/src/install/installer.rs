@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use prowess_core::Manifest;
 
-use super::apply::{Order, Orders, apply};
+use super::apply::{Loss, Order, Orders, apply};
 use super::change::{Changes, Edits};
 use super::error::{InstallError, InstallErrorKind};
 use super::fetch::{FetchOptions, Fetcher};
@@ -66,6 +66,9 @@ pub struct InstallOptions {
     pub replace: bool,
     /// Whether the user accepted the skills, so that they are trusted with their current files.
     pub accepted: bool,
+    /// What the user agreed to lose, from the [losses](Changes::losses) of a dry run. If anything else would be lost, the
+    /// operation stops. None agrees to everything.
+    pub shown: Option<Vec<Loss>>,
     /// Clients that get links or copies from now on.
     pub clients: Vec<String>,
     /// Whether clients get links or copies from now on.
@@ -195,6 +198,7 @@ impl Installer {
             limits: self.limits,
             offline: self.offline,
             organisations: self.registries.clone(),
+            installed: Some(place.base.join(SKILLS_FOLDER)),
             base: Some(place.relative_to()),
             ..FetchOptions::default()
         };
@@ -330,6 +334,7 @@ impl Installer {
             edits: options.edits,
             replace: options.replace,
             accepted: options.accepted,
+            shown: options.shown.as_deref(),
             clients: &options.clients,
             link: options.link,
             files: write.files,
@@ -339,7 +344,7 @@ impl Installer {
             stored: &|digest| store.get(digest),
             fetch_log: &self.fetch_log,
         };
-        apply(&place, records, &orders, &how).map_err(|error| error.in_scope(scope))
+        apply(&place, records, &orders, &how).map_err(|error| error.in_place(&place))
     }
 }
 

@@ -15,7 +15,7 @@ mod leftovers;
 mod links;
 mod modes;
 mod prepare;
-mod preview;
+pub(crate) mod preview;
 mod records;
 mod sources;
 mod spec;
@@ -24,6 +24,7 @@ mod sync;
 mod target;
 mod tree;
 
+pub use apply::Loss;
 pub use change::{Action, Change, Changes, ClientAction, ClientChange, Edits, LeftAlone};
 pub use error::{InstallError, InstallErrorKind, InstallLimit};
 pub(crate) use installed::{InstalledNames, named};
@@ -32,7 +33,7 @@ pub use installer::{InstallFolders, InstallOptions, Installer, Progress};
 pub use leftovers::{Leftover, LeftoverKind};
 pub use links::{ClientDifference, ClientState};
 pub use prepare::{Available, AvailableSkill, Prepared, SkippedSkill};
-pub use preview::{HiddenComment, HiddenText, NestedSkill, Preview};
+pub use preview::{HiddenComment, HiddenText, NestedSkill, Preview, RunText};
 pub use records::{
     InstallScope, LOCK_FILE, LinkMode, LockedSkill, SKILLS_FILE, SKILLS_FOLDER, SkillsLock, SkillsToml,
     WantedSkill,

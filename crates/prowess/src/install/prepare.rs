@@ -232,6 +232,26 @@ impl Installer {
         }
     }
 
+    /// Those of some skills whose names are free, or whose skills may be replaced, and the others with the reasons. If no
+    /// skill is left, that is an error.
+    pub fn fit(
+        &self,
+        scope: InstallScope,
+        mut skills: Vec<Prepared>,
+        options: &InstallOptions,
+    ) -> Result<(Vec<Prepared>, Vec<SkippedSkill>), InstallError> {
+        let options = InstallOptions { dry_run: true, ..options.clone() };
+        let mut skipped = Vec::new();
+        loop {
+            let Err(error) = self.add(scope, skills.clone(), &options, &mut |_| {}) else { break };
+            let name = error.entry().filter(|_| error.kind() == InstallErrorKind::Exists).map(str::to_owned);
+            let Some(name) = name.filter(|_| skills.len() > 1) else { return Err(error) };
+            skills.retain(|skill| skill.name() != name);
+            skipped.push(SkippedSkill { name, reason: error.to_string(), limit: None });
+        }
+        Ok((skills, skipped))
+    }
+
     /// Fetched skills with their future records; the log gets them.
     fn prepared(
         &self,

@@ -125,9 +125,19 @@ impl Installer {
             let is_there = matches!(&there, Some(State::Tree(digest))
                 if is_tree(digest, &locked.digest, &place.base, &listing));
             if is_there && !options.fetch_only {
+                let accepted = accepted.digest_in(&place.skill(name));
+                if accepted == Some(&*locked.digest) {
+                    continue;
+                }
+                // The user accepted other files here. These and the lock may have been exchanged together, so the lock
+                // proves nothing: only the source does.
+                if accepted.is_some() && !self.fetch_log().has(locked) {
+                    plan.sources.push(SyncSource::of(&place, name, (&asked, &spec), Some(locked)));
+                    plan.locked.push((locked.clone(), seen));
+                    continue;
+                }
                 // It is installed correctly, but perhaps the user was never asked.
-                if !accepted.has(&place.skill(name), &locked.digest)
-                    && let Ok(tree) = read_tree(&place.skill(name))
+                if let Ok(tree) = read_tree(&place.skill(name))
                     && tree.digest() == locked.digest
                 {
                     plan.here.push(Prepared::seen(new_skill(tree, locked.clone(), None), seen));
@@ -242,10 +252,12 @@ impl Installer {
         Ok(absent)
     }
 
-    /// Whether `skills.toml` or `skills.lock` exists.
+    /// Whether `skills.toml` exists. A `skills.lock` without it is an error.
     pub fn has_records(&self, scope: InstallScope) -> Result<bool, InstallError> {
-        let records = self.place(scope)?.read()?;
-        Ok(records.wanted_text.is_some() || records.lock_text.is_some())
+        let place = self.place(scope)?;
+        let records = place.read()?;
+        check_records(&place, &records)?;
+        Ok(records.wanted_text.is_some())
     }
 
     /// Whether the user accepted each of these skills before, with the same files at the same path.
@@ -263,21 +275,23 @@ fn extra(records: &Records) -> impl Iterator<Item = &str> {
     locked.filter(|name| records.wanted.get(name).is_none())
 }
 
-/// An error when `skills.toml` is missing and the lock is not: every skill would be removed.
+/// An error when `skills.toml` is missing or empty and the lock is not: every skill would be removed.
 pub(super) fn check_records(place: &Place, records: &Records) -> Result<(), InstallError> {
-    if records.wanted_text.is_none() && !records.lock.skills().is_empty() {
-        let file = place.wanted_file();
-        let message = format!("there is a skills.lock and no skills.toml: {}", shown(&file));
-        let hint = "restore skills.toml from version control, or remove skills.lock as well";
-        return Err(InstallError::new(InstallErrorKind::NotFound, message, hint));
-    }
-    Ok(())
+    let what = match &records.wanted_text {
+        _ if records.lock.skills().is_empty() => return Ok(()),
+        None => "there is a skills.lock and no skills.toml",
+        Some(text) if text.trim().is_empty() => "there are skills in skills.lock, and skills.toml is empty",
+        Some(_) => return Ok(()),
+    };
+    let message = format!("{what}: {}", shown(&place.wanted_file()));
+    let hint = "restore skills.toml from version control, or remove skills.lock as well";
+    Err(InstallError::new(InstallErrorKind::NotFound, message, hint).in_place(place))
 }
 
 fn out_of_date(place: &Place, reason: &str) -> InstallError {
     let message = format!("the lock does not fit: {}: {reason}", shown(&place.lock_file()));
     let hint = "bring the lock up to date, or restore skills.toml";
-    InstallError::new(InstallErrorKind::OutOfDate, message, hint).in_scope(place.scope)
+    InstallError::new(InstallErrorKind::OutOfDate, message, hint).in_place(place)
 }
 
 fn changed_meanwhile(place: &Place, name: &str) -> InstallError {

@@ -44,6 +44,11 @@ pub fn is_builtin(name: &str) -> bool {
     BUILTINS.iter().any(|skill| skill.folder == name)
 }
 
+/// The names of the built-in skills.
+pub fn builtin_names() -> impl Iterator<Item = &'static str> {
+    BUILTINS.iter().map(|skill| skill.folder)
+}
+
 /// The source of the built-in skills.
 pub(crate) fn source() -> MemorySource {
     let source = MemorySource::new("builtin");

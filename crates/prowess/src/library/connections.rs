@@ -4,22 +4,25 @@
 //! A record has the region of the file that was replaced. If that text is still there, removing the entry gives back the
 //! bytes from before; otherwise only the entry goes.
 
+mod records;
+#[cfg(test)]
+mod tests;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use self::records::{Record, Records, missing_folders};
 
 use super::clients;
 use super::config_edit::{ConfigChange, ConfigEditError, ConfigFormat, EntryPath, MAX_EDITED_BYTES};
 use crate::env::Environment;
-use crate::error::SourceError;
-use crate::fs::atomic::{self, Durability, WriteError};
+use crate::error::{SourceError, SourceErrorKind};
+use crate::fs::atomic::{self, WriteError};
 use crate::fs::read;
 
-/// The maximum size of the records.
-const MAX_RECORDS: usize = 16 * 1024 * 1024;
 /// How often a change is tried when the client changes its file at the same time.
 const TRIES: usize = 3;
 
@@ -96,6 +99,24 @@ pub enum ConnectionError {
     /// It could not be written.
     #[error("could not change the configuration of the client")]
     Write(#[source] WriteError),
+    /// What was connected before is not known.
+    #[error("the record of what is connected cannot be read: {}", .file.display())]
+    Records {
+        /// The file with the records.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The entry is gone, and its record is not.
+    #[error("the entry was removed, but its record was not: {}", .file.display())]
+    RecordLeft {
+        /// The file with the records.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// What was written could not be recorded.
     #[error("could not record what was connected: {}", .file.display())]
     Record {
@@ -114,6 +135,11 @@ impl ConnectionError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
+            Self::Read(SourceError { kind: SourceErrorKind::TooLarge { .. }, .. }) => {
+                "use the client's own command that adds a server, or change the file yourself, by the text of: prowess \
+                 serve --print-config; nothing was changed"
+                    .to_owned()
+            }
             Self::Read(error) => error.hint().into_owned(),
             Self::Outside { .. } => "connect for yourself, without --project; nothing was changed".to_owned(),
             Self::NotText { .. } => "save the file as UTF-8; nothing was changed".to_owned(),
@@ -126,29 +152,21 @@ impl ConnectionError {
             }
             Self::NotOurs { .. } => "look at the entry; --overwrite takes its place".to_owned(),
             Self::Write(error) => error.hint().to_owned(),
-            Self::Record { .. } => "check the folder; nothing was changed".to_owned(),
+            Self::Records { .. } => {
+                "move the file away: disconnect then removes the entry and nothing else; nothing \
+                                     was changed"
+                    .to_owned()
+            }
+            Self::Record { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
+                "use a folder whose path is UTF-8; nothing was changed".to_owned()
+            }
+            Self::Record { .. } => "check that you may write to the folder; nothing was changed".to_owned(),
+            Self::RecordLeft { .. } => {
+                "the record does no harm; check that you may write to the folder".to_owned()
+            }
             Self::Homeless => "set HOME or XDG_STATE_HOME".to_owned(),
         }
     }
-}
-
-/// What was written into one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Record {
-    file: PathBuf,
-    name: String,
-    entry: Value,
-    change: ConfigChange,
-    /// Whether the file is new.
-    created: bool,
-    /// The folders that are new, the outermost first.
-    folders: Vec<PathBuf>,
-}
-
-#[derive(Default, Serialize, Deserialize)]
-struct Records {
-    version: u32,
-    connections: Vec<Record>,
 }
 
 /// What is done to a configuration.
@@ -189,45 +207,41 @@ impl Connection<'_> {
         write: bool,
         environment: &Environment,
     ) -> Result<PlannedConnection, ConnectionError> {
-        let state = environment.xdg("XDG_STATE_HOME", ".local/state").ok_or(ConnectionError::Homeless)?;
-        let records = state.join("prowess/connections.json");
-        let failed = |source| ConnectionError::Record { file: records.clone(), source };
+        let file = records::file(environment).ok_or(ConnectionError::Homeless)?;
+        let unwritten = |source| ConnectionError::Record { file: file.clone(), source };
         // Two processes that change configurations wait for each other.
         let _lock = if write {
-            Some(atomic::lock_own(&records.with_extension("lock")).map_err(failed)?)
+            Some(atomic::lock_own(&file.with_extension("lock")).map_err(unwritten)?)
         } else {
             None
         };
+        let known =
+            Records::read(&file).map_err(|source| ConnectionError::Records { file: file.clone(), source })?;
         let mut tries = 0;
         loop {
-            let mut known = read_records(&records).map_err(failed)?;
             let place = self.real_file()?;
-            let record = known.connections.iter().position(|record| record.file == place);
-            let record = record
-                .and_then(|at| known.connections.get(at))
-                .filter(|record| record.name == self.path.name);
+            let record = known.of(&place, self.path.name);
             let plan = self.plan(act, overwrite, record, &place)?;
             if !write || !plan.is_change() {
                 return Ok(plan);
             }
-            let old = std::mem::take(&mut known.connections);
-            let others = old.iter().filter(|record| record.file != place).cloned();
-            known.connections = others.chain(plan.record.clone()).collect();
-            known.connections.sort_by(|one, other| one.file.cmp(&other.file));
+            let next = known.with(&place, self.path.name, plan.record.clone());
             // The record comes first: one without its entry does no harm.
             if matches!(act, Act::Connect(_)) {
-                write_records(&records, &known).map_err(failed)?;
+                next.write(&file).map_err(unwritten)?;
             }
-            match self.write(&plan, record_of(&old, &place)) {
+            match self.write(&plan, record) {
+                Ok(()) if matches!(act, Act::Connect(_)) => return Ok(plan),
                 Ok(()) => {
-                    write_records(&records, &known).map_err(failed)?;
-                    return Ok(plan);
+                    let left = |source| ConnectionError::RecordLeft { file: file.clone(), source };
+                    return next.write(&file).map(|()| plan).map_err(left);
                 }
                 Err(WriteError::Changed { .. } | WriteError::Exists { .. }) if tries + 1 < TRIES => {
                     tries += 1;
                 }
                 Err(error) => {
-                    write_records(&records, &Records { version: 1, connections: old }).map_err(failed)?;
+                    // Why nothing was written matters more than a record that is left.
+                    let _ = known.write(&file);
                     return Err(ConnectionError::Write(error));
                 }
             }
@@ -259,30 +273,36 @@ impl Connection<'_> {
         }
         // The text from before the entry, if it is known.
         let undone = || {
-            let record = record.filter(|_| present.is_some())?;
-            let undone = record.change.undo(text)?;
-            let is_gone = self.format.entry(&undone, self.path).ok()?.is_none();
-            is_gone.then_some((undone, record))
+            let record = recorded?;
+            Some((self.format.undone(text, &record.change, self.path)?, record))
         };
         match act {
             Act::Connect(entry) => {
                 if present.as_ref() == Some(entry) {
                     return unchanged(before);
                 }
-                let (base, was_created, folders) = match undone() {
-                    Some((undone, record)) => (undone, record.created, record.folders.clone()),
-                    None => (text.to_owned(), before.is_none(), missing_folders(place)),
+                let (base, created, folders) = match (undone(), record) {
+                    (Some((undone, record)), _) => (undone, record.created, record.folders.clone()),
+                    (None, Some(record)) if present.is_some() => {
+                        (text.to_owned(), record.created, record.folders.clone())
+                    }
+                    _ => (text.to_owned(), before.is_none(), missing_folders(place)),
                 };
                 let change = self.format.insert(&base, self.path, entry).map_err(edit)?;
                 let after = change.apply(&base);
-                // What replaces another entry is not undone: that entry may have secrets, which are not recorded.
+                // What replaces another entry is not undone: that entry may have secrets, which are not recorded. Only
+                // what is around it is known from before.
                 let replaces = self.format.entry(&base, self.path).map_err(edit)?.is_some();
-                let record = (!replaces).then(|| Record {
+                let change = match (replaces, record) {
+                    (false, _) => Some(change),
+                    (true, record) => record.map(|record| ConfigChange::nothing(record.change.tables)),
+                };
+                let record = change.map(|change| Record {
                     file: place.to_owned(),
                     name: self.path.name.to_owned(),
                     entry: entry.clone(),
                     change,
-                    created: was_created,
+                    created,
                     folders,
                 });
                 Ok(PlannedConnection { before, after, record })
@@ -354,7 +374,11 @@ impl Connection<'_> {
             (None, Some(after)) => {
                 let folder = self.file.parent().unwrap_or(Path::new("."));
                 fs::create_dir_all(folder).map_err(failed)?;
-                atomic::create(self.file, after.as_bytes())
+                // Clients keep secrets beside the servers of a user.
+                match self.within {
+                    None => atomic::create_private(self.file, after.as_bytes()),
+                    Some(_) => atomic::create(self.file, after.as_bytes()),
+                }
             }
             (Some(before), Some(after)) => {
                 atomic::replace_where(self.file, before.as_bytes(), after.as_bytes(), |_| true)
@@ -379,20 +403,15 @@ impl Connection<'_> {
     }
 }
 
-/// The folders of a file that do not exist, the outermost first.
-fn missing_folders(file: &Path) -> Vec<PathBuf> {
-    let above = file.ancestors().skip(1);
-    let mut missing: Vec<PathBuf> = above.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
-    missing.reverse();
-    missing
+/// The file with the records of what was connected, and why it cannot be read; `None` if it can, or is not there.
+pub fn unread_connections(environment: &Environment) -> Option<(PathBuf, io::Error)> {
+    let file = records::file(environment)?;
+    let error = Records::read(&file).err()?;
+    Some((file, error))
 }
 
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-fn record_of<'r>(records: &'r [Record], file: &Path) -> Option<&'r Record> {
-    records.iter().find(|record| record.file == file)
 }
 
 /// Whether an entry starts `prowess serve`.
@@ -406,18 +425,4 @@ fn is_ours(entry: &Value) -> bool {
     };
     let [program, verb, ..] = line.as_slice() else { return false };
     Path::new(program).file_stem().is_some_and(|stem| stem == "prowess") && *verb == "serve"
-}
-
-fn read_records(file: &Path) -> io::Result<Records> {
-    let none = || Records { version: 1, connections: Vec::new() };
-    if file.symlink_metadata().is_err_and(|error| is_missing(&error)) {
-        return Ok(none());
-    }
-    let bytes = read::read_small(file, MAX_RECORDS).map_err(io::Error::other)?;
-    serde_json::from_slice(&bytes).map_err(io::Error::from)
-}
-
-fn write_records(file: &Path, records: &Records) -> io::Result<()> {
-    let text = serde_json::to_string_pretty(records)? + "\n";
-    atomic::write_own(file, &[text.as_bytes()], Durability::Synced)
 }

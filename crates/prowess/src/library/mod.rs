@@ -281,7 +281,7 @@ impl Finding<'_> {
         let is_lower = clients.iter().any(|client| usize::from(client.reads().depth) > depth);
         let is_assumed = !clients.is_empty() && clients.iter().all(|client| client.reads.is_none());
         let report_deeper = is_lower || is_assumed;
-        let scan = ScanOptions { max_depth: depth.min(MAX_DEPTH), report_deeper, ..ScanOptions::default() };
+        let scan = ScanOptions { max_depth: depth.min(MAX_DEPTH), report_deeper, ..ScanOptions::of(scope) };
         let opening = self.opening_of(&path, scope, project, scan);
         #[cfg(feature = "install")]
         let names = crate::install::InstalledNames::of(&path, scope, self.environment);

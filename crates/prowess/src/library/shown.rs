@@ -1,5 +1,5 @@
-//! Which skills of a library are found and offered: the caller decides, then the project's configuration, then the
-//! user's.
+//! Which skills of a library are found and offered: the caller decides, then the user's configuration, then the
+//! project's.
 //!
 //! A project decides only about its own skills, and never overrides the user.
 
@@ -51,7 +51,7 @@ impl Shown {
         }
         // An untrusted project must not decide which of two skills is offered.
         let trusted = project.filter(|found| found.trusted).and_then(|found| found.config.duplicates);
-        if let Some(duplicates) = options.duplicates.or(trusted).or_else(|| own?.duplicates) {
+        if let Some(duplicates) = options.duplicates.or_else(|| own?.duplicates).or(trusted) {
             registry.set_duplicates(duplicates);
         }
         let trusted = project.is_some_and(|found| found.trusted);
@@ -72,10 +72,10 @@ impl Shown {
     pub(super) fn scan(&self, scope: Scope, options: ScanOptions) -> ScanOptions {
         let project = match scope {
             Scope::Project if self.trusted => self.of_project.clone(),
-            Scope::Project => self.of_project.narrowing(&self.of_user.apply(options.clone())),
+            Scope::Project => self.of_project.narrowing(&options),
             _ => ScanChanges::default(),
         };
-        self.of_caller.over(&project).over(&self.of_user).apply(options)
+        self.of_caller.over(&self.of_user).over(&project).apply(options)
     }
 
     /// A layer with skills of this scope, and the profile that is required of them.

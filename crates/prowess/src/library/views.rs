@@ -276,7 +276,7 @@ fn sights<'v>(client: &Client, skills: &[&'v Candidate]) -> Vec<Sight<'v>> {
     let seeing = |skill: &&'v Candidate| Seeing {
         entry: &skill.entry,
         sighting: skill.sighting.unwrap_or_default(),
-        file: identity(skill),
+        file: file_of(skill),
     };
     let seeings: Vec<Seeing<'v>> = skills.iter().map(seeing).collect();
     let reads = client.reads();
@@ -299,8 +299,8 @@ fn range(all: &[&Candidate], layer: usize) -> Range<usize> {
     start..end
 }
 
-/// The identity of a skill's file, if the file system has one.
-fn identity(skill: &Candidate) -> Option<(u64, u64)> {
+/// The identity of a skill's file, if the file system has one: two paths to it are one skill.
+pub fn file_of(skill: &Candidate) -> Option<(u64, u64)> {
     identity_of(skill.stamp)
 }
 

@@ -44,6 +44,7 @@ pub mod digests;
 pub(crate) mod installed;
 pub mod trust;
 
+mod error;
 mod read;
 mod refresh;
 mod registered;
@@ -54,9 +55,10 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
-use prowess_core::catalog::{DuplicateError, LayerId, Named};
+use prowess_core::catalog::{LayerId, Named};
 use prowess_core::{Candidate, Catalog, Duplicates, Obstacle, Profile, Scope};
 
+pub use self::error::RegistryError;
 pub use self::turned_off::{Allowed, Disabled};
 use crate::error::{LookupError, SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
@@ -70,24 +72,6 @@ use crate::registry::trust::Trust;
 use crate::source::Watched;
 use crate::source::budget::ProjectBudget;
 use crate::source::{self, Labels, Layer, MemorySource};
-
-/// Why an operation of a registry failed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RegistryError {
-    /// A source could not be read.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// No skill has this key, or it is not offered.
-    #[error(transparent)]
-    Lookup(#[from] LookupError),
-    /// Two skills have the same key, and duplicates are an error.
-    #[error(transparent)]
-    Duplicate(#[from] DuplicateError),
-    /// A skill with this key is registered already.
-    #[error("a skill with this key is registered already: {0}; replace it, or give this one another name")]
-    Taken(String),
-}
 
 /// The function that is called for each file or folder that cannot be read.
 type OnProblem = Box<dyn Fn(&SourceError) + Send + Sync>;

@@ -198,8 +198,16 @@ impl Registry {
         if !found.overrides && unregistered.contains(&found.entry.key) {
             return Some(TurnedOffBy::Host);
         }
-        let (names, at) = ([&found.entry.key, &found.entry.name], &found.entry.origin.location);
-        let matches = |glob: &Glob| names.iter().any(|name| glob.matches(name));
+        let (entry, at) = (&found.entry, &found.entry.origin.location);
+        let folder = entry.origin.folder.as_deref();
+        // Installed under another name, a skill has that name alone. A client shows it under its own, and both are meant.
+        let renamed = folder == Some(&*entry.key);
+        let names = [
+            Some(&*entry.key),
+            Some(&*entry.name).filter(|_| !renamed),
+            folder.filter(|_| self.client.is_some() || self.apart),
+        ];
+        let matches = |glob: &Glob| names.iter().flatten().any(|name| glob.matches(name));
         let off = self.disabled.iter().find(|off| off.is_about(at, layer) && matches(&off.glob));
         let unlisted = self
             .allowed

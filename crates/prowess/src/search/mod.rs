@@ -95,6 +95,13 @@ impl SearchIndex {
         index
     }
 
+    /// An index with bodies of one catalog of a registry, without a cache.
+    pub fn of_catalog(registry: &Registry, catalog: &Catalog) -> Self {
+        let mut index = Self::remembered(None);
+        index.follow(registry, catalog);
+        index
+    }
+
     /// The index in a cache file; an empty one without a file.
     fn remembered(cache: Option<PathBuf>) -> Self {
         let (keys, known, postings) = cache.as_deref().and_then(store::load).unwrap_or_default();

@@ -169,6 +169,13 @@ fn fixing_the_corpus_is_complete_and_changes_no_identity() {
         }
         let all = fix(&before, None, &at, &Profile::spec(), FixMode::All);
         renamed += usize::from(all.document.name(&at) != before.name(&at));
+        let (was, is) =
+            (Profile::spec().check(&before, None, &at), Profile::spec().check(&all.document, None, &at));
+        let mut errors = is.iter().filter(|problem| problem.severity == Severity::Error);
+        let new = errors.find(|error| was.iter().all(|problem| problem.code != error.code));
+        assert!(new.is_none(), "{path}: fixing leads to {new:?}");
+        let promised = was.iter().filter(|problem| problem.fix.is_some()).count();
+        assert!(all.applied.len() >= promised, "{path}: {} of {promised} fixed", all.applied.len());
     }
     println!("{changed} of {} files changed, {renamed} renamed by unsafe fixes", files.len());
     assert!(changed > 0 && renamed > 0);

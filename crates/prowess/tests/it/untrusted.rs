@@ -267,6 +267,8 @@ fn a_project_lowers_the_depth_of_a_walk_and_raises_it_only_when_it_is_trusted() 
     write(home.path(), "home/.config/prowess/prowess.toml", "[scan]\ndepth = 1\n");
     assert_eq!(names(2), ["one"]);
     trust(home.path());
+    assert_eq!(names(20), ["one"]);
+    std::fs::remove_file(home.path().join("home/.config/prowess/prowess.toml")).unwrap();
     assert_eq!(names(20), ["eight", "one", "two"]);
 }
 

@@ -3,13 +3,37 @@
 use std::path::{Path, PathBuf};
 
 use prowess::env::{self, Environment};
-use prowess::library::clients;
+use prowess::library::clients::{self, Root};
 use prowess::source::Source as _;
+use prowess::text::similar;
 use prowess::{DirSource, ScanOptions};
+
+use crate::error::Failure;
 
 /// The paths, with each name of a skill replaced by its SKILL.md. A path that exists is never a name.
 pub(super) fn resolved(paths: &[PathBuf]) -> Vec<PathBuf> {
     paths.iter().map(|path| named(path).unwrap_or_else(|| path.clone())).collect()
+}
+
+/// The failure of a word that is neither a path nor the name of a skill, if there are skills with similar names.
+pub(super) fn misspelt(path: &Path) -> Option<Failure> {
+    let name = path.to_str().filter(|name| is_name(name) && path.symlink_metadata().is_err())?;
+    let roots = clients::common_roots(&env::absolute(Path::new(".")), &Environment::current());
+    let names: Vec<String> = roots.into_iter().flat_map(names).collect();
+    let near = similar(name, names.iter().map(String::as_str));
+    if near.is_empty() {
+        return None;
+    }
+    let error =
+        format!("there is no such file, folder or skill: {name}; did you mean {}?", near.join(" or "));
+    Some(Failure::new(error, "check the spelling, or list the skills with: prowess list"))
+}
+
+/// The names of the skills in a folder.
+fn names(root: Root) -> Vec<String> {
+    let options = ScanOptions::default().with_max_depth(root.depth);
+    let found = DirSource::new(root.path, options).list().map(|listed| listed.skills).unwrap_or_default();
+    found.into_iter().map(|skill| skill.entry.name).collect()
 }
 
 /// The SKILL.md of the first skill with this name, in the folders where agents keep skills.
@@ -19,7 +43,10 @@ fn named(path: &Path) -> Option<PathBuf> {
     roots.into_iter().find_map(|root| {
         let options = ScanOptions::default().with_max_depth(root.depth);
         let found = DirSource::new(root.path, options).list().ok()?.skills;
-        let skill = found.into_iter().find(|skill| skill.entry.name == name)?;
+        let skill = found.into_iter().find(|skill| {
+            // A skill that was installed under another name answers to both.
+            skill.entry.name == name || skill.entry.origin.folder.as_deref() == Some(name)
+        })?;
         skill.entry.origin.location.path().map(PathBuf::from)
     })
 }

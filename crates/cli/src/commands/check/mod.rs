@@ -100,11 +100,14 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         reporter,
         ui,
     };
+    checker.ui.working("checking");
     for path in paths {
         if path.as_os_str() == STDIN {
             checker.stdin(args.path.as_deref())?;
         } else if path.is_dir() {
             checker.folder(path)?;
+        } else if let Some(failure) = by_name::misspelt(path) {
+            checker.failed(failure)?;
         } else {
             checker.file(&SkillFile { path: path.clone() })?;
         }
@@ -187,6 +190,7 @@ impl Checker<'_> {
         if !self.seen.insert(env::absolute(&skill.path)) {
             return Ok(());
         }
+        self.ui.at(&skill.path.to_string_lossy());
         let Some(profile) = self.profile(&skill.path)? else { return Ok(()) };
         let head = match read_skill(&skill.path) {
             Ok(head) => head,
@@ -265,7 +269,7 @@ impl Checker<'_> {
                     self.summary.fixed += fixed.applied.len();
                     let shown = self.base.header(file, &path);
                     let diff = patch::unified(&shown, document.text(), fixed.document.text());
-                    self.ui.raw(diff.as_bytes())?;
+                    self.ui.diff(&diff)?;
                 }
                 return Ok(());
             }

@@ -5,17 +5,16 @@ use std::path::Path;
 
 use prowess::client::NotListed;
 use prowess::library::clients::Client;
-use prowess::library::views::Sight;
 use prowess::search;
 use prowess::select::{Bm25, Settings, Texts};
-use prowess::{Candidate, Entry, Obstacle};
+use prowess::{Candidate, Entry, Obstacle, Scope};
 
 use super::super::copies::Copy;
 use super::super::hints::command_for;
 use super::super::rivals::rivals;
 use super::super::short_path::ShortPaths;
 use super::installed::removing;
-use super::look::{ListedBy, Look, Opened, folder_of, names};
+use super::look::{ListedBy, Look, Sighted, folder_of, names, path_of};
 use super::trouble::{Kind, Trouble, word};
 
 /// The most pairs of skills whose files are compared.
@@ -26,26 +25,17 @@ const MAX_RIVALS: usize = 1_000;
 const RIVAL: f32 = 0.8;
 
 /// All of them.
-pub(super) fn troubles<'o>(
-    look: &Look,
-    opened: &'o Opened,
-    sights: &[(&'static Client, Vec<Sight<'o>>)],
-    listed: &ListedBy<'o>,
-) -> Vec<Trouble> {
-    let mut troubles = copies(look, opened, sights, listed);
-    troubles.extend(competing(opened, listed));
+pub(super) fn troubles(sighted: &Sighted<'_>) -> Vec<Trouble> {
+    let mut troubles = copies(sighted);
+    troubles.extend(competing(sighted));
     troubles
 }
 
 /// Skills of one name in the folders of the clients.
-fn copies<'o>(
-    look: &Look,
-    opened: &'o Opened,
-    sights: &[(&'static Client, Vec<Sight<'o>>)],
-    listed: &ListedBy<'o>,
-) -> Vec<Trouble> {
-    let mut by_key: BTreeMap<&str, Vec<&'o Candidate>> = BTreeMap::new();
-    for sight in sights.iter().flat_map(|(_, sights)| sights) {
+fn copies(sighted: &Sighted<'_>) -> Vec<Trouble> {
+    let Sighted { look, opened, listed, .. } = sighted;
+    let mut by_key: BTreeMap<&str, Vec<&Candidate>> = BTreeMap::new();
+    for sight in sighted.all() {
         let is_meant = match &sight.seen {
             Ok(_) => true,
             Err(why) => matches!(why.why, NotListed::SameName { .. }),
@@ -60,8 +50,13 @@ fn copies<'o>(
     let mut troubles = Vec::new();
     let mut compared = 0;
     for skills in by_key.values_mut().filter(|skills| skills.len() > 1) {
-        // The one that most clients list is what the others are compared with; the first of several counts.
-        skills.sort_by_key(|skill| std::cmp::Reverse(listed.clients(skill).len()));
+        // What the others are compared with is the user's own before that of a project, then the one that most clients
+        // list, then the first by its place.
+        skills.sort_by_cached_key(|skill| {
+            let origin = &skill.entry.origin;
+            let listed = std::cmp::Reverse(listed.clients(skill).len());
+            (origin.scope == Scope::Project, listed, origin.location.text().into_owned())
+        });
         let Some((first, others)) = skills.split_first() else { continue };
         for skill in others {
             if is_same_file(first, skill) || is_broken(first) || is_broken(skill) {
@@ -92,11 +87,12 @@ fn trouble(
     listed: &ListedBy<'_>,
 ) -> Option<Trouble> {
     let users = listed.clients(skill);
-    let unused = users.is_empty();
-    if copy.identical && !unused {
+    // A copy that gives the skill to another client is needed; one that a client lists beside the first is not.
+    let is_needed = users.iter().any(|client| !is_among(client, listed.clients(first)));
+    if copy.identical && is_needed {
         return None;
     }
-    let (kept, other) = (folder_of(first)?, folder_of(skill)?);
+    let (kept, other) = (path_of(first)?, path_of(skill)?);
     let shown = ShortPaths::new().of(&kept.to_string_lossy());
     let kind = if copy.identical { Kind::CopyIdentical } else { Kind::CopyDiffers };
     let said = |skill: &Candidate| match listed.clients(skill) {
@@ -110,25 +106,26 @@ fn trouble(
     clients.sort_unstable();
     clients.dedup();
     let paths = word(kept).zip(word(other));
-    let differences = paths.as_ref().map(|(kept, other)| format!("diff -r {kept} {other}"));
+    let differences = paths.map(|(kept, other)| format!("diff -r {kept} {other}"));
     let trouble = Trouble::new(kind, what).of_skill(&skill.entry.key).at(other).for_clients(clients);
-    let trouble = trouble.seen_by(differences.filter(|_| !copy.identical));
+    if !copy.identical {
+        // Which of the two is right, only a person knows: no command removes or replaces one.
+        return Some(trouble.seen_by(differences).fixed(
+            "compare them, then keep the right one and remove the other, or rename one if you need both",
+        ));
+    }
     let remove = match look.origins.of(skill) {
         Some(origin) => removing(origin),
-        None => word(other).map(|other| format!("rm -r {other}")),
+        None => {
+            let option = if folder_of(skill).is_some() { "-r " } else { "" };
+            word(other).map(|other| format!("rm {option}{other}"))
+        }
     };
-    Some(match (copy.identical, unused, paths) {
-        (true, ..) => trouble.fixed("remove the copy").fixed_by(remove),
-        (false, true, _) => {
-            trouble.fixed("rename one of the two if you need both; else remove this one").fixed_by(remove)
-        }
-        (false, false, Some((kept, other))) => trouble
-            .fixed(format!("rename one of the two if you need both; else replace this one by {shown}"))
-            .fixed_by(Some(format!("rm -r {other} && cp -RL {kept} {other}"))),
-        (false, false, None) => {
-            trouble.fixed("rename one of the two if you need both; else make them the same")
-        }
-    })
+    Some(trouble.fixed("remove the copy").fixed_by(remove))
+}
+
+fn is_among(client: &Client, clients: &[&'static Client]) -> bool {
+    clients.iter().any(|other| other.id == client.id)
 }
 
 fn is_broken(skill: &Candidate) -> bool {
@@ -143,8 +140,8 @@ fn is_same_file(one: &Candidate, other: &Candidate) -> bool {
 }
 
 /// Skills that a client lists, whose descriptions find each other.
-fn competing<'o>(opened: &'o Opened, listed: &ListedBy<'o>) -> Vec<Trouble> {
-    let mut skills: BTreeMap<&str, &'o Candidate> = BTreeMap::new();
+fn competing(Sighted { opened, listed, .. }: &Sighted<'_>) -> Vec<Trouble> {
+    let mut skills: BTreeMap<&str, &Candidate> = BTreeMap::new();
     for skill in opened.catalog.iter().filter(|skill| !is_broken(skill) && !listed.clients(skill).is_empty())
     {
         skills.entry(&skill.entry.key).or_insert(skill);
@@ -155,6 +152,12 @@ fn competing<'o>(opened: &'o Opened, listed: &ListedBy<'o>) -> Vec<Trouble> {
     let index = Bm25::new(keys, search::analyse(&texts, search::threads()), Settings::default());
     let some = among.get(..MAX_RIVALS.min(among.len())).unwrap_or(&among);
     let mut troubles = Vec::new();
+    if some.len() < among.len() {
+        let what =
+            format!("only the first {} of {} skills were compared with the others", some.len(), among.len());
+        let hint = "compare all of a folder with: prowess eval FOLDER --overlap";
+        troubles.push(Trouble::new(Kind::SkillsCompete, what).fixed(hint));
+    }
     for (one, other, share) in rivals(&index, some, RIVAL) {
         let (Some(skill), Some(rival)) = (skills.get(one.as_str()), skills.get(other.as_str())) else {
             continue;

@@ -7,7 +7,7 @@ use prowess::client::CatalogLimit;
 use prowess::library::clients::Client;
 use prowess::library::views::Sight;
 use prowess::render::{Budget, estimate_tokens, render_catalog};
-use prowess::{Candidate, Entry};
+use prowess::{Candidate, Entry, Scope};
 use serde::Serialize;
 
 use super::super::client_prompt::{described, fitted, is_not_read, listing};
@@ -154,6 +154,10 @@ fn moving(
         if left <= patient.budget? {
             break;
         }
+        // What is served from a folder of the user is trusted, so nothing of a project is moved there.
+        if skill.entry.origin.scope == Scope::Project {
+            continue;
+        }
         if moved.len() + commands.len() >= MAX_MOVED {
             return None;
         }
@@ -172,6 +176,9 @@ fn moving(
                 moved.push(word(folder)?);
             }
         }
+    }
+    if left > patient.budget? {
+        return None;
     }
     if !moved.is_empty() {
         let shelf = word(shelf)?;

@@ -1,15 +1,16 @@
 //! What is left over in folders of skills and in the cache: broken links, unfinished files, stale caches.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use prowess::Scope;
 use prowess::install::SKILLS_FOLDER;
-use prowess::internal::{StaleCache, Staleness, abandoned, stale_caches};
+use prowess::internal::{StaleCache, Staleness, abandoned, stale_caches, unread_connections};
 use prowess::library::clients::{self, Root};
 
-use super::look::Look;
-use super::trouble::{Kind, Repair, Trouble, word};
+use super::look::{Look, stays};
+use super::trouble::{Bounded, Kind, Repair, Trouble, word};
 use crate::ui::size;
 
 /// The most entries of a folder that are looked at.
@@ -17,17 +18,20 @@ const MAX_ENTRIES: usize = 10_000;
 
 /// All of them.
 pub(super) fn troubles(look: &Look) -> Vec<Trouble> {
-    let mut troubles = Vec::new();
+    let mut troubles: Vec<Trouble> = connections(look).into_iter().collect();
     let roots = look.roots();
     for Root { path, readers, .. } in &roots {
         troubles.extend(links(path, readers));
     }
-    let mut folders: BTreeSet<PathBuf> = roots.into_iter().map(|root| root.path).collect();
+    let mut folders: BTreeMap<PathBuf, Scope> =
+        roots.into_iter().map(|root| (root.path, root.scope)).collect();
     // Skills are installed there, whether a client that reads it is here or not.
-    folders.insert(clients::project(&look.here).join(SKILLS_FOLDER));
-    folders.extend(look.environment.home().map(|home| home.join(SKILLS_FOLDER)));
-    for folder in folders {
-        for path in abandoned(&folder) {
+    folders.insert(clients::project(&look.here).join(SKILLS_FOLDER), Scope::Project);
+    folders.extend(look.environment.home().map(|home| (home.join(SKILLS_FOLDER), Scope::User)));
+    for (path, scope) in folders {
+        let folder = Bounded { path, within: look.bounds(scope) };
+        let own = stays(&folder.path, folder.within.as_deref());
+        for path in own.then(|| abandoned(&folder.path)).into_iter().flatten() {
             let what = "a process was killed while it wrote this";
             let sweep = Repair::Sweep(folder.clone());
             troubles.push(Trouble::new(Kind::InstallLeftover, what).at(path).repaired(sweep, None));
@@ -35,6 +39,19 @@ pub(super) fn troubles(look: &Look) -> Vec<Trouble> {
     }
     troubles.extend(stale_caches(&look.environment).into_iter().map(stale));
     troubles
+}
+
+/// The record of what was connected, if it cannot be read.
+fn connections(look: &Look) -> Option<Trouble> {
+    let (file, error) = unread_connections(&look.environment)?;
+    let what = prowess::internal::plain_cause(&error.to_string());
+    let remove = word(&file).map(|file| format!("rm {file}"));
+    Some(
+        Trouble::new(Kind::ConnectionsBroken, what)
+            .at(&file)
+            .fixed("restore it from a copy, or remove it: disconnect then removes the entry and nothing else")
+            .fixed_by(remove),
+    )
 }
 
 /// The links in a folder of skills that lead to nothing, and the folder itself if it is one.
@@ -49,6 +66,16 @@ fn links(folder: &Path, readers: &[&'static str]) -> Vec<Trouble> {
     let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
     broken.extend(links.map(|entry| entry.path()).filter(|path| is_broken(path)));
     broken.sort();
+    let folders = fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_ENTRIES);
+    let mut unreadable: Vec<PathBuf> =
+        folders.map(|entry| entry.path().join("SKILL.md")).filter(|file| file.is_dir()).collect();
+    unreadable.sort();
+    let no_file = |path: PathBuf| {
+        Trouble::new(Kind::SkillBroken, "its SKILL.md is a folder")
+            .at(&path)
+            .for_clients(readers.to_vec())
+            .fixed("put a file in its place")
+    };
     let trouble = |path: PathBuf| {
         let target = fs::read_link(&path).unwrap_or_default();
         let what = format!("it leads to {}, which is not there", target.display());
@@ -59,7 +86,7 @@ fn links(folder: &Path, readers: &[&'static str]) -> Vec<Trouble> {
             .fixed("restore what it leads to, or remove the link")
             .fixed_by(remove)
     };
-    broken.into_iter().map(trouble).collect()
+    broken.into_iter().map(trouble).chain(unreadable.into_iter().map(no_file)).collect()
 }
 
 fn stale(cache: StaleCache) -> Trouble {

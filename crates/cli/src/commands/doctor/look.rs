@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prowess::client::Fact;
 use prowess::env::{self, Environment};
 use prowess::install::{Installer, Origins};
 use prowess::library::clients::{self, Client, Root};
 use prowess::library::views::{Reach, Sight, Views};
 use prowess::library::{LibraryError, library_with_session};
-use prowess::{Candidate, Catalog, Location, Registry};
+use prowess::{Candidate, Catalog, Location, Registry, Scope};
 
 use super::super::{Purpose, clients_named, library_options};
 use super::trouble::{Kind, Trouble};
@@ -65,6 +66,11 @@ impl Look {
         Ok(Self { environment, here, clients, named, opened, installer, origins, troubles })
     }
 
+    /// The folder that a fix of what has this scope must not lead out of: a project has links that the user did not make.
+    pub(super) fn bounds(&self, scope: Scope) -> Option<PathBuf> {
+        (scope == Scope::Project).then(|| clients::project(&self.here).to_owned())
+    }
+
     /// The folders of the clients, each once.
     pub(super) fn roots(&self) -> Vec<Root> {
         let mut roots: BTreeMap<PathBuf, Root> = BTreeMap::new();
@@ -102,10 +108,29 @@ impl Opened {
         let (catalog, all) = (views.registry().catalog(), library.catalog());
         Ok(Self { views, catalog, library, all })
     }
+}
 
+/// What was opened, with what each client makes of it.
+pub(super) struct Sighted<'o> {
+    pub(super) look: &'o Look,
+    pub(super) opened: &'o Opened,
     /// What each client makes of the skills in its folders.
-    pub(super) fn sights(&self) -> Vec<(&'static Client, Vec<Sight<'_>>)> {
-        self.views.clients().map(|client| (client, self.views.of(client, &self.catalog))).collect()
+    pub(super) sights: Vec<(&'static Client, Vec<Sight<'o>>)>,
+    pub(super) listed: ListedBy<'o>,
+}
+
+impl<'o> Sighted<'o> {
+    pub(super) fn of(look: &'o Look, opened: &'o Opened) -> Self {
+        let views = &opened.views;
+        let sights: Vec<_> =
+            views.clients().map(|client| (client, views.of(client, &opened.catalog))).collect();
+        let listed = ListedBy::of(&sights);
+        Self { look, opened, sights, listed }
+    }
+
+    /// Every sight of every client.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Sight<'o>> {
+        self.sights.iter().flat_map(|(_, sights)| sights)
     }
 }
 
@@ -115,7 +140,7 @@ pub(super) struct ListedBy<'l> {
 }
 
 impl<'l> ListedBy<'l> {
-    pub(super) fn of(sights: &[(&'static Client, Vec<Sight<'l>>)]) -> Self {
+    fn of(sights: &[(&'static Client, Vec<Sight<'l>>)]) -> Self {
         let mut by_place: BTreeMap<&Location, Vec<&'static Client>> = BTreeMap::new();
         for (client, sights) in sights {
             for sight in sights.iter().filter(|sight| sight.seen.is_ok()) {
@@ -146,9 +171,24 @@ pub(super) fn names(clients: &[&'static Client]) -> String {
     clients.iter().map(|client| client.name).collect::<Vec<_>>().join(", ")
 }
 
-/// The folder of a skill on this machine.
+/// Whether a path is really below a folder, if it has to be.
+pub(super) fn stays(path: &Path, within: Option<&Path>) -> bool {
+    let Some(within) = within else { return true };
+    let both = std::fs::canonicalize(path).ok().zip(std::fs::canonicalize(within).ok());
+    both.is_some_and(|(path, within)| path.starts_with(within))
+}
+
+/// The folder of a skill on this machine. A SKILL.md directly in a folder of skills has none of its own: that folder
+/// belongs to the other skills in it.
 pub(super) fn folder_of(skill: &Candidate) -> Option<&Path> {
-    Path::new(skill.entry.origin.location.path()?).parent()
+    let is_root = skill.sighting.unwrap_or_default().facts.has(Fact::RootFile);
+    Path::new(skill.entry.origin.location.path()?).parent().filter(|_| !is_root)
+}
+
+/// What a skill consists of on this machine: its folder, or its SKILL.md if it has no folder of its own.
+pub(super) fn path_of(skill: &Candidate) -> Option<&Path> {
+    let file = Path::new(skill.entry.origin.location.path()?);
+    Some(folder_of(skill).unwrap_or(file))
 }
 
 /// The trouble of what keeps every command from finding skills.

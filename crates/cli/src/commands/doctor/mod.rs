@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::clients::Patient;
-use self::look::{ListedBy, Look};
+use self::look::{Look, Sighted};
 use self::trouble::{Kind, Level, Trouble};
 use crate::Outcome;
 use crate::args::Doctor;
@@ -43,6 +43,7 @@ pub(crate) fn run(args: &Doctor, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     if args.list {
         return list(json, ui);
     }
+    ui.working("looking at the skills of every client");
     let mut examined = examine(args)?;
     let mut fixed = Vec::new();
     let mut incomplete = false;
@@ -94,16 +95,15 @@ fn examine(args: &Doctor) -> Result<Examined, CommandError> {
     let mut no_skills = false;
     if let Some(opened) = &look.opened {
         no_skills = opened.catalog.is_empty() && opened.all.is_empty();
-        let sights = opened.sights();
-        let listed = ListedBy::of(&sights);
-        for (client, sights) in &sights {
+        let sighted = Sighted::of(&look, opened);
+        for (client, sights) in &sighted.sights {
             let (patient, trouble) = clients::examine(&look, client, sights);
             patients.push(patient);
             troubles.extend(trouble);
         }
         troubles.extend(settings::troubles(&look, opened));
-        troubles.extend(unlisted::troubles(&look, opened, &sights, &listed));
-        troubles.extend(alike::troubles(&look, opened, &sights, &listed));
+        troubles.extend(unlisted::troubles(&sighted));
+        troubles.extend(alike::troubles(&sighted));
     }
     troubles.sort_by(|one, other| one.order().cmp(&other.order()));
     Ok(Examined { clients: patients, troubles, no_clients: look.clients.is_empty(), no_skills })

@@ -1,11 +1,13 @@
 //! Commands that put a skill where clients find it: by moving, renaming, copying or linking it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use prowess::client::{Fact, Facts};
 use prowess::library::clients::{self, Client};
 use prowess::{Candidate, Scope};
 
+use super::super::install::scope_option;
 use super::look::{Look, folder_of};
 use super::trouble::word;
 
@@ -18,25 +20,31 @@ const PLACES: Facts = Facts::of(&[
     Fact::LinkedFile,
 ]);
 
-/// The command that puts a skill where clients find it. `too_deep` says that its folder is too far down. `None` if more
-/// than its place is wrong, or if something is in the way.
-pub(super) fn placing(skill: &Candidate, facts: Facts, too_deep: bool) -> Option<String> {
+/// The command that puts a skill where clients find it. `too_deep` says that its folder is too far down, and `taken` are
+/// the places to which other commands move something. `None` if more than its place is wrong, or if something is in the
+/// way.
+pub(super) fn placing(
+    skill: &Candidate,
+    facts: Facts,
+    too_deep: bool,
+    taken: &mut BTreeSet<PathBuf>,
+) -> Option<String> {
     if !facts.without(PLACES).is_empty() {
         return None;
     }
     let file = PathBuf::from(skill.entry.origin.location.path()?);
-    let folder = folder_of(skill)?;
+    let folder = file.parent()?;
     let mut wrong = facts.iter();
     match (wrong.next(), wrong.next(), too_deep) {
-        (None, None, true) => moved(folder, &Path::new(&*skill.source).join(folder.file_name()?)),
+        (None, None, true) => moved(folder, &Path::new(&*skill.source).join(folder.file_name()?), taken),
         (Some(Fact::RootFile), None, false) => {
-            let own = free(folder.join(plain(&skill.entry.name)?))?;
+            let own = reserved(folder.join(plain(&skill.entry.name)?), taken)?;
             let (file, own) = (word(&file)?, word(&own)?);
             Some(format!("mkdir {own} && mv {file} {own}"))
         }
-        (Some(Fact::OtherFileName), None, false) => moved(&file, &folder.join("SKILL.md")),
+        (Some(Fact::OtherFileName), None, false) => moved(&file, &folder.join("SKILL.md"), taken),
         (Some(Fact::NameNotFolder), None, false) => {
-            moved(folder, &folder.parent()?.join(plain(&skill.entry.name)?))
+            moved(folder, &folder.parent()?.join(plain(&skill.entry.name)?), taken)
         }
         (Some(Fact::LinkedFolder), None, false) if folder.is_symlink() => copied(folder, "-RL"),
         (Some(Fact::LinkedFile), None, false) if file.is_symlink() => copied(&file, "-L"),
@@ -47,21 +55,35 @@ pub(super) fn placing(skill: &Candidate, facts: Facts, too_deep: bool) -> Option
 /// The command that links a skill into a folder of a client here, for one that no client reads.
 pub(super) fn linking(skill: &Candidate, look: &Look) -> Option<(&'static Client, String)> {
     let folder = folder_of(skill)?;
+    let installed = look.origins.of(skill);
     look.clients.iter().find_map(|client| {
-        let root = match skill.entry.origin.scope {
-            Scope::Project => clients::project(&look.here).join(client.project.first()?),
-            _ => look.environment.expand(client.user.first()?)?,
+        if let Some(origin) = installed {
+            let user = scope_option(origin.scope);
+            return Some((*client, format!("prowess sync{user} --client {}", client.id)));
+        }
+        let of_project = skill.entry.origin.scope == Scope::Project;
+        let project = clients::project(&look.here);
+        let root = if of_project {
+            project.join(client.project.first()?)
+        } else {
+            look.environment.expand(client.user.first()?)?
         };
         let follows = !client.reads().refuses.has(Fact::LinkedFolder);
         let link = free(root.join(folder.file_name()?))?;
-        let (root, folder, link) = (word(&root)?, word(folder)?, word(&link)?);
+        // A link in a project leads to the same place in every clone of it.
+        let inside = folder.strip_prefix(project).ok().filter(|_| of_project && follows);
+        let target = inside.zip(root.strip_prefix(project).ok()).map(|(inside, root)| {
+            let up: PathBuf = root.iter().map(|_| "..").collect();
+            up.join(inside)
+        });
+        let (root, target, link) = (word(&root)?, word(target.as_deref().unwrap_or(folder))?, word(&link)?);
         let put = if follows { "ln -s" } else { "cp -R" };
-        Some((*client, format!("mkdir -p {root} && {put} {folder} {link}")))
+        Some((*client, format!("mkdir -p {root} && {put} {target} {link}")))
     })
 }
 
-fn moved(from: &Path, to: &Path) -> Option<String> {
-    let to = free(to.to_owned())?;
+fn moved(from: &Path, to: &Path, taken: &mut BTreeSet<PathBuf>) -> Option<String> {
+    let to = reserved(to.to_owned(), taken)?;
     Some(format!("mv {} {}", word(from)?, word(&to)?))
 }
 
@@ -70,6 +92,11 @@ fn copied(link: &Path, option: &str) -> Option<String> {
     let copy = free(link.with_file_name(format!("{}.copy", link.file_name()?.to_str()?)))?;
     let (link, copy) = (word(link)?, word(&copy)?);
     Some(format!("cp {option} {link} {copy} && rm {link} && mv {copy} {link}"))
+}
+
+/// A path at which there is nothing, and to which no other command moves something.
+fn reserved(path: PathBuf, taken: &mut BTreeSet<PathBuf>) -> Option<PathBuf> {
+    free(path).filter(|path| taken.insert(path.clone()))
 }
 
 /// A path at which there is nothing.

@@ -158,8 +158,11 @@ fn lines(examined: &Examined, shown: usize, text: &mut String) {
             if let Some(look) = &trouble.look {
                 let _ = write!(line, "; see: {}", clean(look));
             }
-            let words = trouble.fix.what.iter().filter(|_| trouble.fix.commands.is_empty());
-            for fix in words.chain(&trouble.fix.commands) {
+            // The words come first: a command alone may be the wrong one.
+            if let Some(words) = &trouble.fix.what {
+                let _ = write!(line, "; hint: {}", clean(words));
+            }
+            for fix in &trouble.fix.commands {
                 let _ = write!(line, "; fix: {}", clean(fix));
             }
             let _ = writeln!(text, "{line}");

@@ -1,7 +1,7 @@
 //! What `--fix` changes: only what loses nothing.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use prowess::client::{Fact, Facts};
 use prowess::env::Environment;
@@ -12,8 +12,10 @@ use prowess::{Candidate, Config, Document, FixMode, Preset, Profile, SkillFile, 
 
 use super::super::fixable::Fixable;
 use super::super::{install, read_skill, shown};
-use super::trouble::Repair;
+use super::look::stays;
+use super::trouble::{Bounded, Repair};
 use crate::error::{CommandError, Failure};
+use crate::report::patch;
 use crate::ui::{Ui, count};
 
 /// What the safe fixes of `check` make of a SKILL.md.
@@ -34,8 +36,12 @@ impl SafeFix {
     }
 }
 
-/// What the safe fixes of `check` make of a SKILL.md; `None` if they change nothing, or must not.
-pub(super) fn safe_fix(file: &Path) -> Option<SafeFix> {
+/// What the safe fixes of `check` make of a SKILL.md; `None` if they change nothing, or must not: nothing is read or
+/// written outside the folder that the file must stay in.
+pub(super) fn safe_fix(Bounded { path: file, within }: &Bounded) -> Option<SafeFix> {
+    if !stays(file, within.as_deref()) {
+        return None;
+    }
     let skill = SkillFile { path: file.to_owned() };
     let head = read_skill(file).ok().filter(prowess::fs::read::Head::is_whole)?;
     let document = head.document();
@@ -69,9 +75,9 @@ impl Repair {
                 "complete the interrupted installation of the {}, or undo it, and remove what is no longer needed of it",
                 scope.word()
             ),
-            Self::Sweep(folder) => format!("remove unfinished files in {}", shown(folder)),
+            Self::Sweep(folder) => format!("remove unfinished files in {}", shown(&folder.path)),
             Self::Remove(file) => format!("remove the stale cache {}", shown(file)),
-            Self::Check(file) => format!("apply the safe fixes of check to {}", shown(file)),
+            Self::Check(file) => format!("apply the safe fixes of check to {}", shown(&file.path)),
         }
     }
 
@@ -82,8 +88,10 @@ impl Repair {
                 install::here()?.settle(*scope, &mut |what| install::report::progress(what, ui))?;
                 Ok(format!("completed or undid the interrupted installation of the {}", scope.word()))
             }
-            Self::Sweep(folder) => {
-                sweep(folder);
+            Self::Sweep(Bounded { path: folder, within }) => {
+                if stays(folder, within.as_deref()) {
+                    sweep(folder);
+                }
                 Ok(format!("removed unfinished files in {}", shown(folder)))
             }
             Self::Remove(file) => {
@@ -97,11 +105,15 @@ impl Repair {
                     _ => Ok(format!("removed the stale cache {}", shown(file))),
                 }
             }
-            Self::Check(file) => {
-                let Some(fix) = safe_fix(file) else {
+            Self::Check(bounded) => {
+                let Bounded { path: file, within } = bounded;
+                let Some(fix) = safe_fix(bounded) else {
                     return Ok(format!("nothing to fix in {}", shown(file)));
                 };
-                let fixable = Fixable::of(&[PathBuf::from(file)], &Environment::current());
+                let fixable = match within {
+                    Some(within) => Fixable::within(within),
+                    None => Fixable::of(std::slice::from_ref(file), &Environment::current()),
+                };
                 let may = |target: &Path| fixable.allows(target);
                 replace_where(file, &fix.before, fix.document.raw(), may)
                     .map_err(|error| Failure::from(&error))?;
@@ -128,6 +140,12 @@ pub(super) fn repairs(troubles: &[super::trouble::Trouble]) -> Vec<Repair> {
 pub(super) fn consent(repairs: &[Repair], yes: bool, ui: &mut Ui) -> Result<(), CommandError> {
     for repair in repairs {
         ui.note(&repair.words());
+        if let Repair::Check(file) = repair
+            && let Some(fix) = safe_fix(file)
+        {
+            let before = String::from_utf8_lossy(&fix.before);
+            ui.tell(&patch::coloured(&patch::unified(&file.path, &before, fix.document.text())));
+        }
     }
     if yes {
         return Ok(());

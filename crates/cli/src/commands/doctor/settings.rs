@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use prowess::internal::{InForce, WhyUnused};
 use prowess::library::clients;
-use prowess::library::config::{ConfigLimits, FILE_NAME, SessionConfig};
-use prowess::registry::trust::Approvals;
-use prowess::{Candidate, Config, Obstacle, Registry, SourceError, SourceErrorKind};
+use prowess::library::config::FILE_NAME;
+use prowess::{Candidate, Obstacle, Registry, SourceError, SourceErrorKind};
 
 use super::super::hints::{command_for, folder_to_trust, trust_command};
+use super::super::ignored_settings::{not_its_own, waiting_keys};
 use super::super::unread::failure;
 use super::look::{Look, Opened, of_failure};
 use super::trouble::{Fix, Kind, Trouble, word};
@@ -29,7 +30,7 @@ pub(super) fn troubles(look: &Look, opened: &Opened) -> Vec<Trouble> {
             }
         }
     }
-    troubles.extend(ignored_settings(look));
+    troubles.extend(ignored_settings(look, opened));
     troubles.extend(untrusted(look, opened));
     troubles
 }
@@ -65,33 +66,48 @@ fn unread(problem: &SourceError, registry: &Registry, look: &Look) -> Trouble {
     Trouble { fix: Fix::default(), ..trouble }.fixed(words).fixed_by(command)
 }
 
-/// The settings of a project that do not count, because the project is not trusted.
-fn ignored_settings(look: &Look) -> Option<Trouble> {
-    let file = Config::find(&look.here).file?;
-    let own = Config::file_of_user(&look.environment);
-    let approvals = Approvals::load(&Approvals::file(&look.environment)?).ok()?;
-    if own.as_ref() == Some(&file) || approvals.folder_of(&file).is_some() {
-        return None;
+/// The settings that have no effect: those of a project that is not trusted, and those in the wrong file.
+fn ignored_settings(look: &Look, opened: &Opened) -> Vec<Trouble> {
+    let Ok(in_force) = InForce::of(&look.here, &look.environment, &[]) else { return Vec::new() };
+    let mut troubles = Vec::new();
+    let keys = waiting_keys(&in_force);
+    if let Some(project) = in_force.project.as_ref().filter(|_| !keys.is_empty()) {
+        let what = format!("the project is not trusted, so these do not count: {}", keys.join(", "));
+        let folder = clients::project(&look.here);
+        troubles.push(
+            Trouble::new(Kind::ConfigIgnored, what)
+                .at(&project.path)
+                .fixed("look at the file, then trust the project")
+                .fixed_by(word(folder).map(|_| trust_command(folder))),
+        );
     }
-    let config = Config::read_of_project(&file, ConfigLimits::default(), &approvals).ok()?;
-    let mut ignored = Vec::new();
-    if config.session != SessionConfig::default() {
-        ignored.push("session");
+    for (setting, why) in &in_force.unused {
+        let (file, words, option) = match why {
+            WhyUnused::OnlyInProject => {
+                (&in_force.user, "set it in the file of a project, or unset it", "--user")
+            }
+            WhyUnused::OnlyInOwn => (&in_force.project, "set it in your own file, or unset it", "--project"),
+            _ => continue,
+        };
+        let Some(file) = file else { continue };
+        let key = setting.key.to_string();
+        troubles.push(
+            Trouble::new(Kind::ConfigIgnored, format!("{key}: {}", why.words()))
+                .at(&file.path)
+                .fixed(words)
+                .fixed_by(Some(format!("prowess config unset {option} {key}"))),
+        );
     }
-    if config.duplicates.is_some() {
-        ignored.push("skills.duplicates");
+    if let Some(project) = &in_force.project
+        && let Some(what) = not_its_own(&in_force, &opened.all)
+    {
+        troubles.push(
+            Trouble::new(Kind::ConfigIgnored, what)
+                .at(&project.path)
+                .fixed("turn them off in your own file with: prowess config set skills.disable NAMES"),
+        );
     }
-    if ignored.is_empty() {
-        return None;
-    }
-    let what = format!("the project is not trusted, so these do not count: {}", ignored.join(", "));
-    let folder = clients::project(&look.here);
-    Some(
-        Trouble::new(Kind::ConfigIgnored, what)
-            .at(&file)
-            .fixed("look at the file, then trust the project")
-            .fixed_by(word(folder).map(|_| trust_command(folder))),
-    )
+    troubles
 }
 
 /// Skills that are not trusted: together by the folder that would be trusted, and those that changed one by one.

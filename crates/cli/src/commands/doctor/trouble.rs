@@ -72,6 +72,8 @@ kinds! {
         "The file with your approvals is damaged or cannot be read, so no command finds skills.";
     RecordsBroken "records-broken" Error "the records of installed skills cannot be read"
         "A skills.toml or skills.lock is damaged, so nothing can be installed, verified or removed there.";
+    ConnectionsBroken "connections-broken" Error "what is connected cannot be read"
+        "The record of the configurations that connect changed is damaged, so that nothing can be connected or disconnected.";
     InstallInterrupted "install-interrupted" Error "an installation was interrupted"
         "A process was killed while it changed skills. --fix completes the installation, or undoes it if that is not possible; so does the next command that installs.";
     SkillBroken "skill-broken" Error "a skill cannot be loaded"
@@ -102,8 +104,8 @@ kinds! {
         "The client shortens descriptions or leaves skills out, so that its model does not find them.";
     InstallLeftover "install-leftover" Warning "files of an interrupted installation are left"
         "--fix removes those that are not needed. Files that may be the only copy of something are named and kept.";
-    CopyIdentical "copy-identical" Note "a skill has an identical copy that no client lists"
-        "The copy has no effect, and will differ one day.";
+    CopyIdentical "copy-identical" Note "a skill has an identical copy that no client needs"
+        "No client lists the copy, or one lists the skill twice; and the copy will differ one day.";
     SkillsCompete "skills-compete" Note "skills compete for the same tasks"
         "The description of one finds the other nearly as well as itself, so that a model may load the wrong one.";
     GitMissing "git-missing" Note "git is missing"
@@ -162,11 +164,18 @@ pub(super) enum Repair {
     /// Complete or undo an interrupted installation, and remove what is no longer needed of it.
     Settle(InstallScope),
     /// Remove unfinished files in a folder.
-    Sweep(PathBuf),
+    Sweep(Bounded),
     /// Remove a stale cache.
     Remove(PathBuf),
     /// Apply the safe fixes of `check` to a SKILL.md.
-    Check(PathBuf),
+    Check(Bounded),
+}
+
+/// A path, and the folder that no link may lead it out of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Bounded {
+    pub(super) path: PathBuf,
+    pub(super) within: Option<PathBuf>,
 }
 
 /// The command that applies all safe fixes.

@@ -4,16 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use prowess::client::{Fact, Facts, NotListed};
+use prowess::fs::read;
+use prowess::internal::MAX_EDITED_BYTES;
 use prowess::library::clients::{self, Client};
 use prowess::library::views::{NotSeen, Sight};
 use prowess::{Candidate, Location, Obstacle, Profile, Severity, SkillFile, Standing};
+use prowess_mcp::ConfigOwner;
 
 use super::super::hints::check_command;
 use super::installed::removing;
-use super::look::{ListedBy, Look, Opened, folder_of, names};
+use super::look::{Look, Sighted, names, path_of, stays};
 use super::moves;
 use super::repair::{SafeFix, safe_fix};
-use super::trouble::{Kind, Repair, Trouble, word};
+use super::trouble::{Bounded, Kind, Repair, Trouble, word};
 use crate::ui::count;
 
 /// What the author of a skill asks for.
@@ -32,29 +35,23 @@ const PART_OF_OTHERS: Facts =
 const MAX_FIXES: usize = 200;
 
 /// All of them.
-pub(super) fn troubles<'o>(
-    look: &Look,
-    opened: &'o Opened,
-    sights: &[(&'static Client, Vec<Sight<'o>>)],
-    listed: &ListedBy<'o>,
-) -> Vec<Trouble> {
+pub(super) fn troubles(sighted: &Sighted<'_>) -> Vec<Trouble> {
     let mut troubles = Vec::new();
     let mut fixes = 0..MAX_FIXES;
     let mut try_fix = |skill: &Candidate| {
-        let file = skill.entry.origin.location.path().map(Path::new)?;
+        skill.entry.origin.location.path()?;
         fixes.next()?;
-        safe_fix(file)
+        safe_fix(&file_of(skill, sighted.look))
     };
-    let broken = broken(look, opened, &mut try_fix, &mut troubles);
-    ignored(look, sights, listed, &mut try_fix, &mut troubles);
-    unseen(look, opened, sights, listed, &broken, &mut troubles);
+    let broken = broken(sighted, &mut try_fix, &mut troubles);
+    ignored(sighted, &mut try_fix, &mut troubles);
+    unseen(sighted, &broken, &mut troubles);
     troubles
 }
 
 /// Broken skills in folders of the clients, and in those of all clients together. Returns their places.
 fn broken<'o>(
-    look: &Look,
-    opened: &'o Opened,
+    Sighted { look, opened, .. }: &Sighted<'o>,
     try_fix: &mut dyn FnMut(&Candidate) -> Option<SafeFix>,
     troubles: &mut Vec<Trouble>,
 ) -> BTreeSet<&'o Location> {
@@ -107,16 +104,21 @@ fn mended(
             .fixed("it is installed: tell its author, or remove it")
             .fixed_by(remove);
     }
+    if !file.is_file() {
+        return trouble.fixed("it is not a file that can be read: put a SKILL.md in its place");
+    }
     match word(file).filter(|_| is_enough()) {
         Some(file) => {
-            trouble.repaired(Repair::Check(file_of(skill)), Some(format!("prowess check --fix {file}")))
+            trouble.repaired(Repair::Check(file_of(skill, look)), Some(format!("prowess check --fix {file}")))
         }
         None => trouble.seen_by(check).fixed("edit its SKILL.md: check names every line"),
     }
 }
 
-fn file_of(skill: &Candidate) -> std::path::PathBuf {
-    skill.entry.origin.location.path().unwrap_or_default().into()
+/// The SKILL.md of a skill, and the folder that a fix of it must not lead out of.
+fn file_of(skill: &Candidate, look: &Look) -> Bounded {
+    let path = skill.entry.origin.location.path().unwrap_or_default().into();
+    Bounded { path, within: look.bounds(skill.entry.origin.scope) }
 }
 
 /// A skill that clients ignore.
@@ -127,9 +129,7 @@ struct Ignored<'o> {
 
 /// Skills that load, in a folder of a client that does not list them.
 fn ignored<'o>(
-    look: &Look,
-    sights: &[(&'static Client, Vec<Sight<'o>>)],
-    listed: &ListedBy<'o>,
+    Sighted { look, sights, listed, .. }: &Sighted<'o>,
     try_fix: &mut dyn FnMut(&Candidate) -> Option<SafeFix>,
     troubles: &mut Vec<Trouble>,
 ) {
@@ -151,6 +151,7 @@ fn ignored<'o>(
             }
         }
     }
+    let mut taken = BTreeSet::new();
     for Ignored { skill, by } in by_place.into_values() {
         let (mut refused, mut too_deep) = (Facts::NONE, false);
         let mut reasons: Vec<(String, Vec<&'static Client>)> = Vec::new();
@@ -181,8 +182,12 @@ fn ignored<'o>(
             .at(&*place)
             .for_clients(by.iter().map(|(client, _)| client.id).collect());
         let installed = look.origins.of(skill).is_some();
-        if let Some(command) = moves::placing(skill, refused, too_deep).filter(|_| !installed) {
-            troubles.push(trouble.fixed_by(Some(command)));
+        // What a link of a project leads to is not copied into it.
+        let Bounded { path, within } = file_of(skill, look);
+        let may_move = !installed && stays(&path, within.as_deref());
+        let command = may_move.then(|| moves::placing(skill, refused, too_deep, &mut taken)).flatten();
+        if command.is_some() {
+            troubles.push(trouble.fixed_by(command));
             continue;
         }
         let mut words: Vec<String> = by.iter().map(|(_, why)| why.fix()).collect();
@@ -199,22 +204,32 @@ fn ignored<'o>(
     }
 }
 
+/// Whether a client here starts a server that has every skill which it does not read by itself.
+fn is_connected(look: &Look) -> bool {
+    let configs = prowess_mcp::CLIENTS
+        .iter()
+        .filter(|config| look.clients.iter().any(|client| client.id == config.name));
+    configs.into_iter().any(|config| {
+        [ConfigOwner::User, ConfigOwner::Project].into_iter().any(|owner| {
+            let file = config.file(owner, clients::project(&look.here), &look.environment);
+            let bytes = file.and_then(|file| read::read_small(&file, MAX_EDITED_BYTES).ok());
+            let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+            let entry = config.format.entry(&text, config.path()).ok().flatten();
+            let said = entry.map(|entry| entry.to_string()).unwrap_or_default();
+            said.contains("\"serve\"") && !said.contains("\"--in")
+        })
+    })
+}
+
 /// Skills in folders that some client would read, but none that is here.
-fn unseen<'o>(
-    look: &Look,
-    opened: &'o Opened,
-    sights: &[(&'static Client, Vec<Sight<'o>>)],
-    listed: &ListedBy<'o>,
-    broken: &BTreeSet<&'o Location>,
-    troubles: &mut Vec<Trouble>,
-) {
-    if look.named || look.clients.is_empty() {
+fn unseen(sighted: &Sighted<'_>, broken: &BTreeSet<&Location>, troubles: &mut Vec<Trouble>) {
+    let Sighted { look, opened, listed, .. } = sighted;
+    if look.named || look.clients.is_empty() || is_connected(look) {
         return;
     }
     // A skill in a folder of a client here is listed, or it was said why not.
     let mut known: BTreeSet<&Location> = broken.clone();
-    known
-        .extend(sights.iter().flat_map(|(_, sights)| sights).map(|sight| &sight.skill.entry.origin.location));
+    known.extend(sighted.all().map(|sight| &sight.skill.entry.origin.location));
     let mut real_files = None;
     for (skill, standing) in opened.all.all() {
         let place = &skill.entry.origin.location;
@@ -223,7 +238,7 @@ fn unseen<'o>(
         if skill.readers.is_empty() || is_off || matches!(standing, Standing::Unseen { .. }) || is_known() {
             continue;
         }
-        let Some(folder) = folder_of(skill) else { continue };
+        let Some(path) = path_of(skill) else { continue };
         let real = std::fs::canonicalize(place.path().unwrap_or_default());
         // It may be listed through a link.
         if real.is_ok_and(|real| real_files.get_or_insert_with(|| listed.real_files()).contains(&real)) {
@@ -236,10 +251,13 @@ fn unseen<'o>(
             more => format!(" and {more} more"),
         };
         let what = format!("no client here reads its folder; {}{more} would", names(&readers));
-        let trouble = Trouble::new(Kind::SkillUnseen, what).of_skill(&skill.entry.key).at(folder);
+        let trouble = Trouble::new(Kind::SkillUnseen, what).of_skill(&skill.entry.key).at(path);
         troubles.push(match moves::linking(skill, look) {
             Some((client, command)) => {
-                trouble.fixed(format!("give it to {}", client.name)).fixed_by(Some(command))
+                let has_server = prowess_mcp::CLIENTS.iter().any(|config| config.name == client.id);
+                let serve = format!(", or serve it over MCP with: prowess connect {} --write", client.id);
+                let or = if has_server { serve.as_str() } else { "" };
+                trouble.fixed(format!("give it to {}{or}", client.name)).fixed_by(Some(command))
             }
             None => trouble
                 .fixed(format!("put it into a folder that one of these reads: {}", names(&look.clients))),

@@ -113,8 +113,9 @@ fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
         read.queries.extend(queries.into_iter().map(|trigger| (key.clone(), trigger)));
         read.skills.push(skill);
     }
-    if read.queries.is_empty() && !read.refused.is_empty() {
-        read.incomplete = true;
+    if read.queries.is_empty() && !read.refused.is_empty() && !read.incomplete {
+        let error = "there are no trigger queries, only files of another kind";
+        read.failed(&Failure::new(error, TriggerError::HINT), ui);
     }
     Ok(read)
 }
@@ -170,15 +171,20 @@ fn advise(asked: &mut [Asked], index: &Bm25, among: &[&Entry]) {
         (owned(words.found), owned(words.missing))
     };
     let common = (among.len() / COMMON).max(RARE);
-    let is_rare = |word: &String| {
-        let has_it = |entry: &&&Entry| !described(word, entry).0.is_empty();
-        among.iter().filter(has_it).take(common + 1).count() <= common
+    // Queries of one author have many words in common, and each is looked for in every description.
+    let mut known: BTreeMap<String, bool> = BTreeMap::new();
+    let mut is_rare = |word: &String| {
+        let counted = || {
+            let has_it = |entry: &&&Entry| !described(word, entry).0.is_empty();
+            among.iter().filter(has_it).take(common + 1).count() <= common
+        };
+        *known.entry(word.clone()).or_insert_with(counted)
     };
     for asked in asked.iter_mut().filter(|asked| !asked.passed) {
         let Some(entry) = among.iter().find(|entry| entry.key == asked.skill) else { continue };
         let (found, missing) = described(&asked.trigger.query, entry);
         asked.words = if asked.trigger.should {
-            missing.into_iter().filter(is_rare).take(MAX_WORDS).collect()
+            missing.into_iter().filter(&mut is_rare).take(MAX_WORDS).collect()
         } else {
             found
         };

@@ -12,6 +12,7 @@ use crate::ui::Ui;
 
 /// Runs the command.
 pub(crate) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    ui.working("ranking");
     match (&args.pool, &args.queries) {
         (Some(pool), Some(queries)) => pool::run(args, pool, queries, json, ui),
         (None, None) => library::run(args, json, ui),

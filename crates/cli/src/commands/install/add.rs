@@ -44,6 +44,14 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         installer.prepare(scope, &spec, &mut available, &chosen, alias, &mut progress)
     };
     drop(bar);
+    let skills = skills.and_then(|skills| {
+        if !all {
+            return Ok(skills);
+        }
+        let (skills, taken) = installer.fit(scope, skills, &options)?;
+        left_out.extend(taken);
+        Ok(skills)
+    });
     choose::say_left_out(&left_out, ui);
     let skills = skills.map_err(|error| match error.kind() {
         InstallErrorKind::Refused if chosen.len() > 1 => {
@@ -62,6 +70,7 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         let planned =
             installer.add(scope, skills.clone(), &looking, &mut |what| report::progress(what, ui))?;
         report::name_replaced(&mut previews, &planned);
+        options.shown = Some(planned.losses());
     }
     if options.dry_run {
         consent::would_ask(!previews.is_empty(), args.installing.yes, ui);

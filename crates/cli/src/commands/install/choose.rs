@@ -6,10 +6,13 @@ use prowess::install::{Available, AvailableSkill, InstallSpec, SkippedSkill};
 
 use crate::args::Add;
 use crate::error::{CommandError, Failure};
+use crate::ui::cells::{fit, width};
 use crate::ui::{FAINT, STRONG, Ui, clean, count};
 
 /// How often the user is asked, when an answer names no skill.
 const MAX_ANSWERS: usize = 3;
+/// The width of a menu on a screen whose width is not known.
+const COLUMNS: usize = 80;
 
 /// The chosen skills.
 pub(super) struct Chosen {
@@ -70,15 +73,9 @@ fn pick(available: &Available, ui: &mut Ui) -> Result<Chosen, CommandError> {
         available.skills().enumerate().filter(|(_, skill)| skill.copy_of.is_none()).collect();
     let most = offered.len();
     let mut text = format!("{} in this source:\n", count(most, "skill"));
+    let columns = ui.columns().unwrap_or(COLUMNS);
     for (number, (_, skill)) in offered.iter().enumerate() {
-        let description = prowess::text::cut(skill.description.unwrap_or_default(), Some(70));
-        let _ = writeln!(
-            text,
-            "{:>4}  {STRONG}{}{STRONG:#}  {FAINT}{}{FAINT:#}",
-            number + 1,
-            clean(skill.name),
-            clean(&description)
-        );
+        text.push_str(&menu_line(number + 1, (skill.name, skill.description), columns));
     }
     ui.tell(&text);
     let named = |name: &str| {
@@ -106,6 +103,20 @@ fn pick(available: &Available, ui: &mut Ui) -> Result<Chosen, CommandError> {
     Err(Failure::new("nothing was chosen, so nothing was installed", hint).into())
 }
 
+/// A line of the menu that fits the screen.
+fn menu_line(number: usize, (name, description): (&str, Option<&str>), columns: usize) -> String {
+    let number = format!("{number:>4}  ");
+    let name = fit(&clean(name), columns.saturating_sub(number.len()));
+    let left = columns.saturating_sub(number.len() + width(&name) + 2);
+    let description = prowess::text::collapse(description.unwrap_or_default());
+    let mut line = format!("{number}{STRONG}{name}{STRONG:#}");
+    if left > 1 && !description.is_empty() {
+        let _ = write!(line, "  {FAINT}{}{FAINT:#}", fit(&clean(&description), left));
+    }
+    line.push('\n');
+    line
+}
+
 /// The indexes that an answer names by numbers and names; none when it is invalid or chooses nothing.
 fn numbers(answer: &str, most: usize, named: impl Fn(&str) -> Option<usize>) -> Option<Vec<usize>> {
     let mut chosen = Vec::new();
@@ -124,6 +135,17 @@ fn numbers(answer: &str, most: usize, named: impl Fn(&str) -> Option<usize>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_of_the_menu_fits_the_screen_in_cells() {
+        let skill = ("議事録", Some("会議の\n記録を作る。 Writes it down."));
+        for columns in [20, 40, 80] {
+            let line = menu_line(7, skill, columns);
+            let plain = anstream::adapter::strip_str(line.trim_end()).to_string();
+            assert!(width(&plain) <= columns && plain.starts_with("   7  議事録"), "{plain}");
+            assert!(!plain.contains('\n'));
+        }
+    }
 
     #[test]
     fn an_answer_is_numbers_ranges_or_names() {

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use prowess::install::{HiddenComment, NestedSkill, Preview, PrivateSource, SyncSource};
+use prowess::install::{HiddenComment, NestedSkill, Preview, PrivateSource, RunText, SyncSource};
 
 use super::report;
+use crate::commands::hints::command_for;
 
 use crate::error::{CommandError, Failure};
 use crate::ui::{FAINT, HINT, STRONG, Ui, clean, count};
@@ -40,22 +41,27 @@ pub(super) fn ask(previews: &[(String, Preview)], yes: bool, ui: &mut Ui) -> Res
         .into())
 }
 
-/// Shows which edits would be lost, in lines for each skill, and asks whether to replace them.
-pub(super) fn ask_to_replace(lost: &[String], yes: bool, ui: &mut Ui) -> Result<(), CommandError> {
+/// The question before edits are replaced.
+pub(super) const REPLACE: &str = "Replace them? The edits are lost. [y/N]";
+/// The question before edits are deleted.
+pub(super) const DELETE: &str = "Delete them? The edits are lost. [y/N]";
+
+/// Shows which edits would be lost, in lines for each skill, and asks whether to lose them.
+pub(super) fn ask_to_lose(lost: &str, question: &str, yes: bool, ui: &mut Ui) -> Result<(), CommandError> {
     if lost.is_empty() || yes {
         return Ok(());
     }
-    ui.tell(&lost.concat());
+    ui.tell(lost);
     if !ui.can_ask() {
         let hint = "keep them with --keep, or lose them with --overwrite --yes";
         let error = "there is no terminal to ask whether these edits may be lost, so nothing was changed";
         return Err(Failure::new(error, hint).into());
     }
-    if is_yes(&ui.ask("Replace them? The edits are lost. [y/N]")?) {
+    if is_yes(&ui.ask(question)?) {
         return Ok(());
     }
     let error = "you did not agree to lose the edits, so nothing was changed";
-    Err(Failure::new(error, "keep them with --keep, or answer y to replace them").into())
+    Err(Failure::new(error, "keep them with --keep, or answer y to lose them").into())
 }
 
 /// Reports in a dry run that the command itself would ask.
@@ -96,7 +102,7 @@ pub(in crate::commands) fn is_yes(answer: &str) -> bool {
 }
 
 /// What one skill could do, in lines. Nothing is cut, since a skill could hide something behind the cut.
-pub(super) fn shown(name: &str, preview: &Preview) -> String {
+pub(in crate::commands) fn shown(name: &str, preview: &Preview) -> String {
     let mut text = format!(
         "{STRONG}{}{STRONG:#}  {FAINT}{}, {} bytes{FAINT:#}\n",
         clean(name),
@@ -115,6 +121,9 @@ pub(super) fn shown(name: &str, preview: &Preview) -> String {
     for path in &preview.replaces {
         line("replaces, and deletes", path);
     }
+    for path in &preview.loses {
+        line("deletes your file", path);
+    }
     for path in &preview.shadows {
         line("hides your own skill", path);
     }
@@ -122,11 +131,18 @@ pub(super) fn shown(name: &str, preview: &Preview) -> String {
         line("you accepted the same files in", path);
     }
     for other in &preview.installed_as {
-        let remove = format!("{other}; remove it with: prowess remove {other}");
+        let remove = format!("{other}; remove it with: {}", command_for("remove", other, ""));
         line("also installed as", &remove);
     }
     files("can be run", &preview.executables, &mut line);
     can_do((&preview.tools, preview.hooks, preview.commands), &mut line);
+    for RunText { path, kind, text, cut, .. } in &preview.runs {
+        let more = if *cut == 0 { String::new() } else { format!(" … and {cut} more characters") };
+        line(kind, &format!("{path}: {text}{more}"));
+    }
+    if preview.more_runs > 0 {
+        line("commands", &format!("{} more; read the files", count(preview.more_runs, "hook or command")));
+    }
     for hidden in &preview.hidden {
         line("hidden text", &format!("{}: {}", hidden.path, hidden.rules.join(", ")));
     }
@@ -142,6 +158,9 @@ pub(super) fn shown(name: &str, preview: &Preview) -> String {
     for NestedSkill { path, name, tools, hooks, commands, .. } in &preview.nested {
         line("another skill inside", &format!("{name}, {path}"));
         can_do((tools, *hooks, *commands), &mut |title, what| line(&format!("  {title}"), what));
+    }
+    for unseen in &preview.unseen {
+        line("not looked into", unseen);
     }
     if !preview.looks_like.is_empty() {
         line("looks like", &format!("{}; check which one you want", preview.looks_like.join(", ")));

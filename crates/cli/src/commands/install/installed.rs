@@ -49,7 +49,7 @@ pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
         }
     }
     for (scope, name) in &absent {
-        let _ = writeln!(text, "{}", not_installed(name, *scope));
+        let _ = writeln!(text, "{}", not_installed(name, scope_option(*scope)));
     }
     let _ = match skills.len() {
         0 if !absent.is_empty() => Ok(()),
@@ -79,8 +79,8 @@ fn row(skill: &InstalledSkill) -> [String; 4] {
 }
 
 /// The line of a skill that `skills.toml` names and the lock does not.
-pub(super) fn not_installed(name: &str, scope: InstallScope) -> String {
-    let sync = format!("prowess sync{}", scope_option(scope));
+pub(super) fn not_installed(name: &str, here: &str) -> String {
+    let sync = format!("prowess sync{here}");
     format!("{STRONG}{}{STRONG:#}  not installed; install it with: {sync}", clean(name))
 }
 

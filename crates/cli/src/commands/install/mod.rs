@@ -13,25 +13,56 @@ use std::path::Path;
 use prowess::Config;
 use prowess::env::{self, Environment};
 use prowess::install::{
-    InstallError, InstallErrorKind, InstallFolders, InstallLimit, InstallOptions, InstallScope, Installer,
+    Edits, InstallError, InstallErrorKind, InstallFolders, InstallLimit, InstallOptions, InstallScope,
+    Installer,
 };
 
-pub(super) use self::consent::is_yes;
+pub(super) use self::consent::{is_yes, shown as preview_lines};
 use crate::Outcome;
 use crate::args::{Common, Remove};
+use crate::commands::hints::{command_for, shell_word};
 use crate::commands::shown;
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
 
 /// Runs `prowess remove`.
 pub(crate) fn remove(args: &Remove, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let installer = installer(&args.common)?;
+    let (installer, scope) = (installer(&args.common)?, args.common.scope());
     let mut options = InstallOptions::default();
     (options.edits, options.dry_run) = (args.existing.edits(), args.common.dry_run);
+    if options.edits == Edits::Overwrite {
+        // Plan first, so that the question names what would be lost.
+        let mut looking = options.clone();
+        looking.dry_run = true;
+        let planned =
+            installer.uninstall(scope, &args.names, &looking, &mut |what| report::progress(what, ui))?;
+        let lost = report::lost(&planned, |_| true);
+        if options.dry_run {
+            consent::would_ask(!lost.is_empty(), args.yes, ui);
+        } else {
+            consent::ask_to_lose(&lost, consent::DELETE, args.yes, ui)?;
+        }
+        options.shown = Some(planned.losses());
+    }
     let changes = installer
-        .uninstall(args.common.scope(), &args.names, &options, &mut |what| report::progress(what, ui));
-    report::changes(&changes?, &args.common, json, ui)?;
+        .uninstall(scope, &args.names, &options, &mut |what| report::progress(what, ui))
+        .map_err(|error| for_user_only(error, &installer, args))?;
+    report::changes(&changes, &args.common, json, ui)?;
     Ok(Outcome::Fine)
+}
+
+/// An error about a skill that is not installed for the project, with the hint that it is for the user.
+fn for_user_only(error: InstallError, installer: &Installer, args: &Remove) -> CommandError {
+    let origins = installer.origins();
+    let is_own = |name: &&String| origins.named(name).all(|origin| origin.scope == InstallScope::User);
+    let own = args.names.iter().filter(|name| origins.named(name).next().is_some()).find(is_own);
+    match own.filter(|_| !args.common.user && error.kind() == InstallErrorKind::NotFound) {
+        Some(name) => {
+            let remove = command_for("remove", name, " --user");
+            with_hint(&error, &format!("it is installed for you; remove it with: {remove}"))
+        }
+        None => error.into(),
+    }
 }
 
 /// The installer of the current folder's project, and of the user.
@@ -79,7 +110,7 @@ fn installer(common: &Common) -> Result<Installer, CommandError> {
 impl From<InstallError> for CommandError {
     fn from(error: InstallError) -> Self {
         use InstallErrorKind as Kind;
-        let user = error.scope().map_or("", scope_option);
+        let user = error.scope().zip(error.folder()).map_or_else(String::new, place_option);
         let hint = match error.kind() {
             Kind::Exists => "give it another name with --as NAME, or replace what is there with --overwrite",
             Kind::Taken => "move it away, leave it alone with --keep, or replace it with --overwrite",
@@ -122,6 +153,24 @@ pub(super) fn scope_option(scope: InstallScope) -> &'static str {
         InstallScope::Project => "",
         InstallScope::User => " --user",
     }
+}
+
+/// The option that repeats a place, as text after a command: of the user, or of another project than the current one.
+pub(super) fn place_option((scope, folder): (InstallScope, &Path)) -> String {
+    let here = || InstallFolders::project_of(&env::absolute(Path::new(".")), &Environment::current());
+    match scope {
+        InstallScope::Project if folder != here() => {
+            format!(" --project {}", shell_word(&folder.to_string_lossy()))
+        }
+        _ => scope_option(scope).to_owned(),
+    }
+}
+
+/// The place that an installer changes in a scope.
+fn place_of(installer: &Installer, scope: InstallScope) -> (InstallScope, &Path) {
+    let folders = installer.folders();
+    let user = folders.user.as_deref().filter(|_| scope == InstallScope::User);
+    (scope, user.unwrap_or(&folders.project))
 }
 
 /// The failure of an error with all its causes and this hint.

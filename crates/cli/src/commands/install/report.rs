@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use prowess::env;
 use prowess::install::{
-    Action, Change, Changes, ClientAction, ClientChange, InstallError, InstallScope, InstallSpec, Installer,
-    LockedSkill, Prepared, Preview, Progress, SkippedSkill, SyncSource,
+    Action, Change, Changes, ClientAction, ClientChange, FileChange, InstallError, InstallScope, InstallSpec,
+    Installer, LockedSkill, Loss, Prepared, Preview, Progress, SkippedSkill, SyncSource,
 };
 use serde_json::{Value, json};
 
-use super::consent;
+use super::{consent, verify};
 use crate::args::Common;
 use crate::commands::shown;
 use crate::error::CommandError;
@@ -105,8 +105,29 @@ pub(super) fn name_replaced(previews: &mut [(String, Preview)], planned: &Change
     for (name, preview) in previews {
         let lost =
             planned.skills.iter().filter(|change| change.name == *name).flat_map(|change| &change.replaced);
-        preview.replaces = lost.map(|path| path.to_string_lossy().into_owned()).collect();
+        for Loss { path, files, .. } in lost {
+            preview.replaces.push(path.to_string_lossy().into_owned());
+            let there = files.iter().filter(|(_, change)| *change != FileChange::Missing);
+            preview.loses.extend(there.map(|(file, _)| path.join(file).to_string_lossy().into_owned()));
+        }
     }
+}
+
+/// What would be lost of some skills, in lines that name the files.
+pub(super) fn lost(planned: &Changes, of: impl Fn(&Change) -> bool) -> String {
+    let mut text = String::new();
+    for change in planned.skills.iter().filter(|change| !change.replaced.is_empty() && of(change)) {
+        let _ = writeln!(text, "{STRONG}{}{STRONG:#}", clean(&change.name));
+        for Loss { path, files, .. } in &change.replaced {
+            // The folder of the skill itself needs no line, unless no file in it is known.
+            let own = *path == change.path && !files.is_empty();
+            if !own {
+                let _ = writeln!(text, "  {}", clean(&place(path)));
+            }
+            verify::changes(files, if own { "  " } else { "    " }, &mut text);
+        }
+    }
+    text
 }
 
 /// Shows what was installed, and in a dry run what it could do.
@@ -194,7 +215,7 @@ fn value(change: &Change) -> Value {
         "recorded": change.recorded,
         "newly_trusted": change.newly_trusted,
         "clients": change.clients,
-        "replaced": change.replaced,
+        "replaced": change.replaced.iter().map(|loss| &loss.path).collect::<Vec<_>>(),
         "left": change.left,
     })
 }
@@ -211,6 +232,7 @@ fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<()
         };
         let kept = match change.action {
             Action::Kept => " (edited, kept)",
+            Action::LeftThere => " (left out: something that was not installed has its name)",
             Action::Fetched => " (fetched, not installed)",
             Action::Locked => " (locked, not installed)",
             Action::NotInstalled if common.user => " (not installed; install it with: prowess sync --user)",
@@ -231,7 +253,7 @@ fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<()
             let done = client_words(*action, common.dry_run);
             let _ = writeln!(text, "  {done} for {}: {}", clean(client), clean(&place(path)));
         }
-        for path in &change.replaced {
+        for Loss { path, .. } in &change.replaced {
             let done = match (change.action, common.dry_run) {
                 (Action::Removed, false) => "deleted",
                 (Action::Removed, true) => "would delete",

@@ -2,15 +2,13 @@
 
 use std::time::Instant;
 
-use prowess::install::{
-    Change, Changes, Edits, InstallError, InstallErrorKind, InstallScope, Installer, Preview, SyncOptions,
-};
+use prowess::install::{Changes, Edits, InstallError, InstallErrorKind, Installer, Preview, SyncOptions};
 
-use super::{consent, installer, report, verify, with_hint};
+use super::{consent, installer, report, with_hint};
 use crate::Outcome;
 use crate::args::Sync;
 use crate::error::{CommandError, Failure};
-use crate::ui::{Ui, clean};
+use crate::ui::Ui;
 
 /// How often to plan again because another process changed the records.
 const MAX_PLANS: usize = 5;
@@ -62,30 +60,6 @@ fn explained(error: InstallError, args: &Sync) -> CommandError {
     with_hint(&error, hint)
 }
 
-/// What would be lost of each skill that is not asked about anyway, in lines that name the files.
-fn replaced(
-    installer: &Installer,
-    scope: InstallScope,
-    planned: &Changes,
-    asked: &[(String, Preview)],
-) -> Result<Vec<String>, InstallError> {
-    let losing = planned.skills.iter().filter(|change| !change.replaced.is_empty());
-    let losing: Vec<_> =
-        losing.filter(|change| !asked.iter().any(|(name, _)| *name == change.name)).collect();
-    if losing.is_empty() {
-        return Ok(Vec::new());
-    }
-    let installed = installer.verify(scope)?;
-    let lines = |change: &&Change| {
-        let state = installed.iter().find(|skill| skill.name == change.name);
-        let known = state.map(verify::lines).filter(|lines| !lines.is_empty());
-        known.unwrap_or_else(|| {
-            change.replaced.iter().map(|path| format!("{}\n", clean(&report::place(path)))).collect()
-        })
-    };
-    Ok(losing.iter().map(lines).collect())
-}
-
 /// Plans, fetches, asks and installs; none when another process changed the records in the meantime and this is not the
 /// last attempt.
 fn once(
@@ -115,19 +89,21 @@ fn once(
         let previews = report::previews(installer, scope, &skills)?;
         let known = installer.are_accepted(scope, &skills)?;
         new = previews.into_iter().zip(known).filter(|(_, known)| !known).map(|(new, _)| new).collect();
-        let mut lost = Vec::new();
+        let mut lost = String::new();
         if overwrites {
             // Plan first, so that the question names what would be lost.
             let mut looking = options.clone();
             looking.install.dry_run = true;
             let planned = installer.sync(scope, skills.clone(), &looking, &mut |_| {}).unwrap_or_default();
             report::name_replaced(&mut new, &planned);
-            lost = replaced(installer, scope, &planned, &new)?;
+            // The preview of a new skill names what it replaces.
+            lost = report::lost(&planned, |change| !new.iter().any(|(name, _)| *name == change.name));
+            options.install.shown = Some(planned.losses());
         }
         if args.installing.common.dry_run {
             consent::would_ask(!new.is_empty() || !lost.is_empty(), args.installing.yes, ui);
         } else {
-            consent::ask_to_replace(&lost, args.installing.yes, ui)?;
+            consent::ask_to_lose(&lost, consent::REPLACE, args.installing.yes, ui)?;
             // A lock that came with a repository is not the user's consent.
             consent::ask(&new, args.installing.yes, ui)?;
         }

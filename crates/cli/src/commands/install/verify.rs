@@ -9,7 +9,7 @@ use prowess::install::{
 use serde_json::json;
 
 use super::installed::not_installed;
-use super::{installer, report, scope_option};
+use super::{installer, place_of, place_option, report};
 use crate::Outcome;
 use crate::args::Verify;
 use crate::error::{CommandError, Failure};
@@ -41,11 +41,12 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         let summary = json!({"skills": skills.len(), "wrong": wrong});
         ui.json(&json!({"version": VERSION, "skills": skills, "not_installed": absent, "summary": summary}))?;
     } else {
+        let here = place_option(place_of(&installer, scope));
         let mut text = match ui.columns() {
-            Some(columns) => screen(&skills, (&absent, scope), columns),
+            Some(columns) => screen(&skills, (&absent, &here), columns),
             None => {
-                let absent = absent.iter().map(|name| format!("{}\n", not_installed(name, scope)));
-                skills.iter().map(lines).chain(absent).collect()
+                let absent = absent.iter().map(|name| format!("{}\n", not_installed(name, &here)));
+                skills.iter().map(|skill| lines(skill, &here)).chain(absent).collect()
             }
         };
         let of = count(skills.len() + absent.len(), "skill");
@@ -54,12 +55,20 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         } else if changed == 0 {
             let _ = writeln!(text, "{wrong} of {of} not installed");
         } else {
-            let restore = format!("prowess sync --overwrite{}", scope_option(scope));
+            // What is missing is no edit that could be lost.
+            let overwrite = if skills.iter().all(is_only_missing) { "" } else { " --overwrite" };
+            let restore = format!("prowess sync{overwrite}{here}");
             let _ = writeln!(text, "{wrong} of {of} not as installed; restore with: {restore}");
         }
         ui.print(&text)?;
     }
     Ok(if wrong == 0 { Outcome::Fine } else { Outcome::Problems })
+}
+
+/// Whether nothing of a skill differs but what is missing.
+fn is_only_missing(skill: &InstalledSkill) -> bool {
+    matches!(skill.state, InstalledState::Clean | InstalledState::Missing)
+        && skill.clients.iter().all(|client| client.state == ClientState::Missing)
 }
 
 /// The error for a place without `skills.toml` and `skills.lock`.
@@ -79,7 +88,7 @@ fn without_records(installer: &Installer, scope: InstallScope) -> CommandError {
 }
 
 /// What became of each skill, as a table for a terminal.
-fn screen(skills: &[InstalledSkill], (absent, scope): (&[String], InstallScope), columns: usize) -> String {
+fn screen(skills: &[InstalledSkill], (absent, here): (&[String], &str), columns: usize) -> String {
     let mut table = Table::new(vec![Column::text("skill"), Column::text("state"), Column::text("folder")]);
     for skill in skills {
         let state = match &skill.state {
@@ -90,7 +99,7 @@ fn screen(skills: &[InstalledSkill], (absent, scope): (&[String], InstallScope),
         };
         let place = Cell::faint(&report::place(&skill.path));
         table.row(vec![Cell::strong(&skill.name), Cell::new(state), place]);
-        let lines = lines(skill);
+        let lines = lines(skill, here);
         for line in lines.lines().skip(1) {
             table.more(Style::new(), line.trim_start());
         }
@@ -99,14 +108,14 @@ fn screen(skills: &[InstalledSkill], (absent, scope): (&[String], InstallScope),
         }
     }
     for name in absent {
-        let what = Cell::faint(&format!("install it with: prowess sync{}", scope_option(scope)));
+        let what = Cell::faint(&format!("install it with: prowess sync{here}"));
         table.row(vec![Cell::strong(name), Cell::new("not installed"), what]);
     }
     table.screen(columns)
 }
 
 /// What is wrong with a skill, in lines; none when nothing is.
-pub(super) fn lines(skill: &InstalledSkill) -> String {
+fn lines(skill: &InstalledSkill, here: &str) -> String {
     if skill.is_clean() {
         return String::new();
     }
@@ -117,7 +126,7 @@ pub(super) fn lines(skill: &InstalledSkill) -> String {
             let _ = writeln!(text, "  changed: {}", clean(reason));
         }
         InstalledState::Edited(files) if files.is_empty() => {
-            let learn = format!("prowess sync --fetch-only{}", scope_option(skill.scope));
+            let learn = format!("prowess sync --fetch-only{here}");
             let _ = writeln!(text, "  changed; to see which files, fetch what was installed: {learn}");
         }
         InstalledState::Edited(files) => {
@@ -140,7 +149,7 @@ pub(super) fn lines(skill: &InstalledSkill) -> String {
     text
 }
 
-fn changes(files: &[(String, FileChange)], indent: &str, text: &mut String) {
+pub(super) fn changes(files: &[(String, FileChange)], indent: &str, text: &mut String) {
     for (path, change) in files {
         let _ = writeln!(text, "{indent}{}  {}", word(*change), clean(path));
     }

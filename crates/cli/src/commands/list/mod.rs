@@ -44,11 +44,16 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let outcome = ended(Outcome::Fine, &registry);
     let wanted = Wanted::of(args);
     let with_cost = args.cost || args.sort == Some(Sort::Cost);
-    let prompts = with_cost.then(|| Prompts::new(registry.catalog(), &said));
+    let prompts = with_cost.then(|| Prompts::new(&registry, &said));
     let listed: Vec<&Candidate> = catalog.iter().filter(|candidate| wanted.has(candidate)).collect();
     let mut left_out: Vec<(&Candidate, &Standing)> = catalog
         .all()
         .filter(|(candidate, standing)| **standing != Standing::Listed && wanted.has(candidate))
+        // A copy that Prowess made for a client is no second skill.
+        .filter(|(candidate, standing)| match standing {
+            Standing::Shadowed { by } => args.all || !provenance::is_own_copy(candidate, by, &origins),
+            _ => true,
+        })
         .collect();
     left_out.sort_by(|a, b| a.0.entry.key.cmp(&b.0.entry.key));
     let others = left_out.iter().filter(|_| args.all).copied();
@@ -88,11 +93,13 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             skills: rows,
             unread: Unread::all(&registry),
             summary: Summary {
-                skills: listed.len(),
-                left_out: left_out.len(),
-                left_out_at_least: registry.passed_over(),
-                filtered,
-                prompt_tokens,
+                counts: Counts {
+                    skills: listed.len(),
+                    left_out: left_out.len(),
+                    left_out_at_least: registry.passed_over(),
+                    filtered,
+                },
+                prompt_tokens: prompt_tokens.map(|tokens| tokens.all),
                 states,
             },
         })?;
@@ -131,14 +138,14 @@ fn sort(rows: &mut [Row<'_>], by: Option<Sort>) {
 }
 
 /// Which skills the options select.
-struct Wanted<'w> {
+pub(super) struct Wanted<'w> {
     folder: &'w str,
     filter: Option<&'w Filter>,
     tools: HostTools,
 }
 
 impl<'w> Wanted<'w> {
-    fn of(args: &'w List) -> Self {
+    pub(super) fn of(args: &'w List) -> Self {
         Self {
             folder: &args.subset.folder,
             filter: args.subset.filter.as_ref(),
@@ -146,7 +153,7 @@ impl<'w> Wanted<'w> {
         }
     }
 
-    fn has(&self, candidate: &Candidate) -> bool {
+    pub(super) fn has(&self, candidate: &Candidate) -> bool {
         candidate.is_in(self.folder)
             && self.filter.is_none_or(|filter| filter.passes(&candidate.virtual_path))
             && self.tools.suffice(candidate.entry.allowed_tools.as_ref())
@@ -161,15 +168,22 @@ struct Report<'r> {
     summary: Summary,
 }
 
+/// How many skills are listed and not listed.
+#[derive(Serialize)]
+pub(super) struct Counts {
+    pub(super) skills: usize,
+    pub(super) left_out: usize,
+    /// Whether there may be more that are not listed, which only `--all` finds.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) left_out_at_least: bool,
+    /// The number of skills that the filter of a configuration hides from sessions.
+    pub(super) filtered: usize,
+}
+
 #[derive(Serialize)]
 struct Summary {
-    skills: usize,
-    left_out: usize,
-    /// Whether there may be more that the client does not list, which only `--all` finds.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    left_out_at_least: bool,
-    /// The number of skills that the filter of a configuration hides from sessions.
-    filtered: usize,
+    #[serde(flatten)]
+    counts: Counts,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_tokens: Option<usize>,
     /// How many skills are in each state, left out or not.

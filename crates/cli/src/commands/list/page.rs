@@ -12,8 +12,8 @@ use prowess::library::config::SessionConfig;
 use prowess::text::collapse;
 use prowess::{Candidate, Obstacle, Registry};
 
-use super::super::cost::Cost;
-use super::super::hints::trust_hint;
+use super::super::cost::{Cost, PromptTokens};
+use super::super::hints::{shell_word, trust_hint};
 use super::super::row::Row;
 use super::super::short_path::ShortPaths;
 use super::super::{advice, filter_place};
@@ -39,7 +39,7 @@ pub(super) struct Totals<'p> {
     pub(super) left_out: BTreeMap<&'static str, usize>,
     /// How many the filter of a configuration hides.
     pub(super) filtered: usize,
-    pub(super) prompt_tokens: Option<usize>,
+    pub(super) prompt_tokens: Option<PromptTokens>,
     pub(super) said: &'p SessionConfig,
     pub(super) origins: &'p Origins,
 }
@@ -127,7 +127,7 @@ impl Page<'_> {
         } else {
             let _ = write!(text, "\n{}", count(listed.len(), "skill"));
             if let Some(tokens) = prompt_tokens {
-                let _ = write!(text, ", about {tokens} tokens in every prompt");
+                text.push_str(&in_prompts(*tokens));
             }
             let (never, untrusted): (Vec<&Candidate>, Vec<&Candidate>) = listed
                 .iter()
@@ -165,7 +165,10 @@ impl Page<'_> {
             let least = if registry.passed_over() { "at least " } else { "" };
             let _ = write!(text, "{least}{} left out ({words})", left_out.values().sum::<usize>());
             if !self.args.all {
-                let _ = write!(text, ": prowess list --all{options}, prowess why NAME{options}");
+                let tools = self.args.tools.as_deref().map(|tools| format!(" --tools {}", shell_word(tools)));
+                let tools = tools.unwrap_or_default();
+                let tools = clean(&tools);
+                let _ = write!(text, ": prowess list --all{options}{tools}, prowess why NAME{options}");
             }
             text.push('\n');
         }
@@ -266,6 +269,16 @@ fn shortened(row: &Row<'_>, paths: &ShortPaths) -> String {
 fn description<'r>(row: &Row<'r>) -> Cow<'r, str> {
     let is_readable = row.state != "broken" || row.shown_as.is_some();
     collapse(if is_readable { row.description } else { "" })
+}
+
+/// The tokens in a prompt, and how the column adds up to them.
+fn in_prompts(tokens: PromptTokens) -> String {
+    let PromptTokens { all, skills, untrusted } = tokens;
+    let around = (all as u64).saturating_sub(skills);
+    let mut parts = vec![format!("skills {skills}")];
+    parts.extend((around > 0).then(|| format!("around them {around}")));
+    parts.extend((untrusted > 0).then(|| format!("without {untrusted} not trusted")));
+    format!(", about {all} tokens in every prompt ({})", parts.join(", "))
 }
 
 /// The columns of a cost; a question mark for what is not known.

@@ -110,7 +110,8 @@ pub(super) fn tokens(args: &Serve) -> Result<Option<Tokens>, CommandError> {
         return Tokens::read(file).map(Some).map_err(|error| match error {
             TokensError::Read(error) => Failure::from(&error).into(),
             other => {
-                let hint = "write one token, or a table [[token]] with a name and a token for each client";
+                let hint =
+                    "write one token, or a table [[token]] with a name, a token and a filter for each client";
                 Failure::new(other.to_string(), hint).into()
             }
         });

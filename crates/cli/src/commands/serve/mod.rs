@@ -14,7 +14,7 @@ use prowess_mcp::{LogFormat, ServeError, ServeOptions, log_to};
 
 pub(super) use self::print_config::in_config;
 use self::print_config::print_config;
-use super::{Purpose, clients_named, hints, library_options, no_library, session_defaults};
+use super::{Purpose, clients_named, hints, ignored_settings, library_options, no_library, session_defaults};
 use crate::Outcome;
 use crate::args::{Log, Places, Serve};
 use crate::error::{CommandError, Failure};
@@ -34,6 +34,9 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Log::Json => Some(LogFormat::Json),
     };
     let _said = format.map(|format| log_to(format, Box::new(log_line)));
+    if args.log != Log::Off {
+        ignored_settings::say(&registry.catalog(), ui);
+    }
     let served = match listening {
         Some(listening) => listening.serve(registry, &options, args),
         None => {
@@ -80,7 +83,7 @@ fn library(args: &Serve) -> Result<(Registry, ServeOptions), CommandError> {
 
 /// Checks that the given files and folders exist. Other errors are reported when they are read, so that no client waits
 /// for them.
-fn check_exist(places: &Places) -> Result<(), CommandError> {
+pub(super) fn check_exist(places: &Places) -> Result<(), CommandError> {
     let environment = Environment::current();
     for source in &places.sources {
         let Some(path) = source.place.path() else { continue };

@@ -8,6 +8,7 @@
 //! | `json` | parsed, as one value or as one value a line |
 //! | `sh` | parsed by the shell, and its commands and options must exist; it is not run, because it needs a network, a clone or another program, or does not end |
 //! | `js` | run by the tests of the package that it imports (`packages/web/tests/pages.mjs`) |
+//! | `python` | run by the tests of the package (`packages/python/tests/test_package.py`) |
 //! | `yaml`, `text` | not tested |
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +23,8 @@ use crate::Place;
 
 #[test]
 fn every_block_says_how_it_is_tested() {
-    const KNOWN: [&str; 9] = ["console", "rust", "rust,no_run", "toml", "json", "sh", "js", "yaml", "text"];
+    const KNOWN: [&str; 10] =
+        ["console", "rust", "rust,no_run", "toml", "json", "sh", "js", "python", "yaml", "text"];
     for page in pages() {
         for block in page.parts().0 {
             assert!(KNOWN.contains(&block.language), "{}: ```{}", page.name(), block.language);
@@ -125,7 +127,12 @@ fn every_command_and_option_that_a_page_names_exists() {
                     continue;
                 };
                 found += 1;
-                let known = known.entry(name).or_insert_with(|| options(&help(&[name, "--help"])));
+                let known = known.entry(name).or_insert_with(|| {
+                    let own = help(&[name, "--help"]);
+                    let inner = super::reference::inner_commands(&own).into_iter();
+                    let inner = inner.flat_map(|inner| options(&help(&[name, inner, "--help"])));
+                    options(&own).into_iter().chain(inner).collect()
+                });
                 for option in options(&words.collect::<Vec<_>>().join(" ")) {
                     if option != "--" && !known.contains(&option) {
                         wrong.push(format!("{}: {name} has no option {option}: {line}", page.name()));

@@ -42,6 +42,12 @@ pub(crate) fn command_names(help: &str) -> Vec<&str> {
     rows.map(|(name, _)| name).filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase())).collect()
 }
 
+/// The commands inside of a command, which its help lists.
+pub(crate) fn inner_commands(help: &str) -> Vec<&str> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    lines.map_while(|line| line.strip_prefix("  ")?.split_whitespace().next()).collect()
+}
+
 #[test]
 fn the_page_of_rules_is_current() {
     let mut text = generated("Rules", "the table of rules");
@@ -116,7 +122,12 @@ fn the_page_of_commands_is_current() {
     let names = command_names(&all);
     assert!(names.len() > 20 && names.contains(&"verify"), "{names:?}");
     for command in names.into_iter().filter(|name| *name != "help") {
-        let _ = write!(text, "\n## prowess {command}\n\n```text\n{}\n```\n", help(&[command, "--help"]));
+        let own = help(&[command, "--help"]);
+        let _ = write!(text, "\n## prowess {command}\n\n```text\n{own}\n```\n");
+        for inner in inner_commands(&own) {
+            let own = help(&[command, inner, "--help"]);
+            let _ = write!(text, "\n### prowess {command} {inner}\n\n```text\n{own}\n```\n");
+        }
     }
     compare("cli.md", &text);
 }
@@ -163,8 +174,9 @@ fn the_page_of_configuration_is_current() {
     text.push_str(
         "\n\nA project has a `prowess.toml` in its folder or above it, up to the root of its git repository. Your own file \
          is `prowess/prowess.toml` in `$XDG_CONFIG_HOME`, usually `~/.config/prowess/prowess.toml`, and applies in every \
-         folder. The command line has precedence over both. An unknown key is an error. \
-         [Where skills come from](../use/sources.md) says what the file of a project may change before you trust it.\n",
+         folder. The command line has precedence over both, and your own file over that of a project. An unknown key is an error. \
+         [Settings](../use/config.md) says which value counts, what the file of a project may change before you trust \
+         it, and how `prowess config` shows and sets keys.\n",
     );
     for table in &CONFIG_TABLES {
         let (open, close) = if table.is_list { ("[[", "]]") } else { ("[", "]") };

@@ -11,12 +11,12 @@ mod visitor;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prowess_core::Origin;
 use prowess_core::path::MAX_DEPTH;
 use prowess_core::with_methods;
+use prowess_core::{Origin, Scope};
 
 use crate::env;
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::is_temporary;
 use crate::fs::stamp::FileStamp;
 use crate::library::clients::DOT_FOLDERS;
@@ -137,6 +137,9 @@ with_methods! { ScanOptions:
     with_on_error on_error: OnError;
 }
 
+/// The maximum number of folders in a user's own folder of skills.
+const MAX_OWN_FOLDERS: usize = 100_000;
+
 impl ScanOptions {
     /// The options for a folder that the user named: no limit of folders, a depth that no real tree reaches, and a
     /// limit on what links add. A link to `/` must not become a walk over the whole disk.
@@ -148,6 +151,19 @@ impl ScanOptions {
             max_inside: 1_000_000,
             missing_root: MissingRoot::Error,
             ..Self::default()
+        }
+    }
+}
+
+impl ScanOptions {
+    /// The options for a folder of this scope that is searched by default. The user decides what is in folders of their
+    /// own, so that these may have many more skills than a project.
+    pub(crate) fn of(scope: Scope) -> Self {
+        match scope {
+            Scope::User => {
+                Self { max_folders: MAX_OWN_FOLDERS, max_entries: MAX_OWN_FOLDERS, ..Self::default() }
+            }
+            _ => Self::default(),
         }
     }
 }
@@ -318,6 +334,23 @@ fn joined(path: &Path, name: &std::ffi::OsStr) -> PathBuf {
     joined.push(path);
     joined.push(name);
     joined
+}
+
+/// Why a folder that is searched by default cannot be opened. The reason may be in a folder above it.
+fn in_place(root: &Path, error: io::Error) -> SourceError {
+    let mut at = root;
+    for folder in root.ancestors() {
+        match std::fs::metadata(folder) {
+            Ok(metadata) if metadata.is_dir() => break,
+            Ok(_) => return SourceErrorKind::FileInPlace.at(folder),
+            // The folder above must not be entered.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                at = folder.parent().unwrap_or(folder);
+            }
+            Err(_) => at = folder,
+        }
+    }
+    SourceError::io(at, error)
 }
 
 /// Whether an error means that there is nothing at the path.

@@ -17,7 +17,7 @@ use super::ignore::Ignores;
 use super::limits::{has_other_spelling, may_contain_skills, may_have_skills};
 use super::probe::Probe;
 use super::visitor::Visitor;
-use super::{MAX_THREADS, MissingRoot, OnError, ScanOptions, is_left_out, is_missing, joined};
+use super::{MAX_THREADS, MissingRoot, OnError, ScanOptions, in_place, is_left_out, is_missing, joined};
 use crate::error::{Counted, SourceError, SourceErrorKind};
 use crate::fs::confine::Within;
 use crate::fs::dir::{Folder, Kind, Links, Name, is_link_error};
@@ -377,23 +377,6 @@ impl<V: Visitor> Walk<'_, V> {
             None => place.ignores.clone(),
         }
     }
-}
-
-/// Why a folder that is searched by default cannot be opened. The reason may be in a folder above it.
-fn in_place(root: &Path, error: io::Error) -> SourceError {
-    let mut at = root;
-    for folder in root.ancestors() {
-        match std::fs::metadata(folder) {
-            Ok(metadata) if metadata.is_dir() => break,
-            Ok(_) => return SourceErrorKind::FileInPlace.at(folder),
-            // The folder above must not be entered.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                at = folder.parent().unwrap_or(folder);
-            }
-            Err(_) => at = folder,
-        }
-    }
-    SourceError::io(at, error)
 }
 
 /// Whether the walk goes on below a folder of a skill, itself below one at this depth. Deeper folders only contain

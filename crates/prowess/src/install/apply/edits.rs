@@ -14,6 +14,9 @@ use crate::install::tree::{FileChange, changes};
 /// How many changed files an error names.
 const MAX_NAMED: usize = 5;
 
+/// The beginning of the error for one edited skill.
+const EDITED: &str = "this skill was edited after it was installed: ";
+
 /// The files of an installed skill that differ from what was installed; none when that is not known.
 pub(crate) fn edits_of(
     path: &Path,
@@ -37,9 +40,21 @@ pub(super) fn edited(place: &Place, old: &LockedSkill, how: &Orders<'_>) -> Inst
         format!("this skill cannot be compared with what was installed: {}: {reason}", old.name)
     } else {
         let files = named(edits_of(&path, old, how.listing).unwrap_or_default());
-        format!("this skill was edited after it was installed: {}{files}", shown(&path))
+        format!("{EDITED}{}{files}", shown(&path))
     };
     InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them")
+}
+
+/// One error for all edited skills; none when there are none.
+pub(super) fn all_edited(mut errors: Vec<InstallError>) -> Option<InstallError> {
+    if errors.len() < 2 {
+        return errors.pop();
+    }
+    let each: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let each: Vec<&str> =
+        each.iter().map(|message| message.strip_prefix(EDITED).unwrap_or(message)).collect();
+    let message = format!("{} skills were edited after they were installed: {}", each.len(), each.join("; "));
+    Some(InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them"))
 }
 
 /// The first of some changed files, as the end of a message.

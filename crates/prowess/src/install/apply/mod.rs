@@ -3,6 +3,7 @@
 
 mod copy;
 mod edits;
+mod loss;
 mod made;
 mod names;
 
@@ -11,9 +12,11 @@ use std::path::Path;
 use prowess_core::Manifest;
 
 pub(crate) use self::copy::copy;
-use self::edits::edited;
 pub(super) use self::edits::named;
+use self::edits::{all_edited, edited};
 pub(crate) use self::edits::{edits_of, unknown};
+pub use self::loss::Loss;
+use self::loss::check_shown;
 pub(super) use self::made::Made;
 use self::names::{Names, ordered_twice};
 pub(crate) use self::names::{check_installable, same_name};
@@ -56,6 +59,8 @@ pub(crate) struct Orders<'o> {
     pub(crate) replace: bool,
     /// Whether the user accepted what is installed.
     pub(crate) accepted: bool,
+    /// The losses that the user agreed to; none agrees to all.
+    pub(crate) shown: Option<&'o [Loss]>,
     pub(crate) clients: &'o [String],
     pub(crate) link: Option<LinkMode>,
     /// Whether the folders of skills are changed.
@@ -100,6 +105,7 @@ pub(crate) fn apply(
         };
         return Err(same_name(&one.locked.name, &at(one), &at(other)));
     }
+    let mut edited = Vec::new();
     for order in orders {
         let change = match order {
             Order::Install(new) => install(
@@ -109,23 +115,32 @@ pub(crate) fn apply(
                 new,
                 how,
                 &mut transaction,
-            )?,
+            ),
             Order::Hold(name) => match records.lock.get(name) {
-                Some(locked) => changed(place, locked.clone(), Action::Unchanged),
-                None => return Err(unknown(place, name, &before)),
+                Some(locked) => Ok(changed(place, locked.clone(), Action::Unchanged)),
+                None => Err(unknown(place, name, &before)),
             },
             Order::Remove(name) if before.get(name).is_none() && records.wanted.get(name).is_none() => {
-                return Err(unknown(place, name, &before));
+                Err(unknown(place, name, &before))
             }
             Order::Remove(name) => {
-                remove(place, &mut records, (dir.as_ref(), &accepted), name, how, &mut transaction)?
+                remove(place, &mut records, (dir.as_ref(), &accepted), name, how, &mut transaction)
             }
         };
-        done.push(change);
+        match change {
+            Ok(change) => done.push(change),
+            // All edited skills are named at once.
+            Err(error) if error.kind() == InstallErrorKind::Edited => edited.push(error),
+            Err(error) => return Err(error),
+        }
+    }
+    if let Some(error) = all_edited(edited) {
+        return Err(error);
     }
     records.wanted.set_clients(how.clients, how.link);
     let changing = (&mut transaction, &mut made);
     links(place, &records, (&before, copied), (orders, &mut done), how, changing)?;
+    how.shown.map_or(Ok(()), |shown| check_shown(&done, shown))?;
     for change in &mut done {
         change.fetched = how.fetch_log.has(&change.locked);
     }
@@ -191,11 +206,12 @@ fn install(
             InstallErrorKind::Exists,
             format!("a skill of this name is installed from another source: {name}: {}", old.source),
             "give the new one another name, or replace the old one",
-        ));
+        )
+        .in_entry(name));
     }
     let mut replaced = Vec::new();
-    let mut replace = || {
-        replaced.push(place.skill(name));
+    let mut replace = |there: &State| {
+        replaced.push(Loss::of(place.skill(name), there, old.as_ref(), how.listing));
         Action::Updated
     };
     let action = match (&there, &old) {
@@ -210,12 +226,16 @@ fn install(
         {
             Action::Updated
         }
-        (Some(_), Some(old)) => match how.edits {
-            Edits::Overwrite => replace(),
+        (Some(there), Some(old)) => match how.edits {
+            Edits::Overwrite => replace(there),
             Edits::Keep => Action::Kept,
             Edits::Stop => return Err(edited(place, old, how)),
         },
-        (Some(_), None) if how.replace || how.edits == Edits::Overwrite => replace(),
+        (Some(there), None) if how.replace || how.edits == Edits::Overwrite => replace(there),
+        (Some(_), None) if how.edits == Edits::Keep => {
+            let left = changed(place, new.locked.clone(), Action::LeftThere);
+            return Ok(Change { recorded: false, ..left });
+        }
         (Some(_), None) => {
             return Err(InstallError::new(
                 InstallErrorKind::Exists,
@@ -224,7 +244,8 @@ fn install(
                     shown(&place.skill(name))
                 ),
                 "give the skill another name, or replace what is there",
-            ));
+            )
+            .in_entry(name));
         }
     };
     if action == Action::Kept {
@@ -275,9 +296,9 @@ fn remove(
             Action::Removed
         }
         None => Action::Removed,
-        Some(_) => match how.edits {
+        Some(there) => match how.edits {
             Edits::Overwrite => {
-                replaced.push(place.skill(name));
+                replaced.push(Loss::of(place.skill(name), there, Some(&old), how.listing));
                 Action::Removed
             }
             Edits::Keep => Action::Kept,

@@ -19,6 +19,8 @@ const MAX_ENTRIES: usize = 100_000;
 pub(super) struct FolderContents {
     root: Folder,
     path: PathBuf,
+    /// The folder of installed skills below it, which is no source.
+    without: Option<String>,
     /// The SKILL.md files that were read for their names, so that none is read twice.
     heads: BTreeMap<String, TreeFile>,
     /// The entries of each folder: the search for skills and the reading of files both need them.
@@ -42,7 +44,24 @@ impl FolderContents {
             }
             _ => InstallError::io("open the folder", path, error),
         })?;
-        Ok(Self { root, path: path.to_owned(), heads: BTreeMap::new(), listed: BTreeMap::new() })
+        Ok(Self {
+            root,
+            path: path.to_owned(),
+            without: None,
+            heads: BTreeMap::new(),
+            listed: BTreeMap::new(),
+        })
+    }
+
+    /// Leaves out the folder of installed skills, if it is below this one.
+    pub(super) fn without(mut self, installed: Option<&Path>) -> Self {
+        let real = |path: &Path| std::fs::canonicalize(path).ok();
+        let both = installed.and_then(real).zip(real(&self.path));
+        let below =
+            both.and_then(|(installed, source)| Some(installed.strip_prefix(source).ok()?.to_owned()));
+        self.without =
+            below.and_then(|below| below.to_str().map(str::to_owned)).filter(|below| !below.is_empty());
+        self
     }
 
     fn failed(&self, doing: &str, below: &str, error: io::Error) -> InstallError {
@@ -132,7 +151,11 @@ impl Contents for FolderContents {
             };
             Item { name: entry.name.to_string_lossy().into_owned(), kind, id: String::new() }
         };
-        let items: Arc<[Item]> = names.into_iter().map(item).collect();
+        let is_source = |item: &Item| {
+            let path = if folder.is_empty() { item.name.clone() } else { format!("{folder}/{}", item.name) };
+            self.without.as_deref() != Some(&*path)
+        };
+        let items: Arc<[Item]> = names.into_iter().map(item).filter(is_source).collect();
         self.listed.insert(folder.to_owned(), Arc::clone(&items));
         Ok(items)
     }

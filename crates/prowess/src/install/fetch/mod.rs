@@ -43,6 +43,8 @@ pub(crate) struct FetchOptions {
     /// Where the skills of organisations are: for each a source with `{org}` and `{name}` in it. One without `{name}`
     /// is a repository of many skills. All other organisations are on GitHub.
     pub(crate) organisations: BTreeMap<String, String>,
+    /// The folder of installed skills, which is no source.
+    pub(crate) installed: Option<PathBuf>,
     /// The folder that paths in a lock are relative to.
     pub(crate) base: Option<PathBuf>,
 }
@@ -185,7 +187,10 @@ impl Fetcher {
     /// Opens a source, and fetches its commit unless it is on this machine.
     fn open(&self, located: &Located<'_>) -> Result<Place, InstallError> {
         match &located.spec.place {
-            InstallPlace::Folder(path) => FolderContents::open(&env::place(path)).map(Place::Folder),
+            InstallPlace::Folder(path) => {
+                let contents = FolderContents::open(&env::place(path))?;
+                Ok(Place::Folder(contents.without(self.options.installed.as_deref())))
+            }
             InstallPlace::Git(url) => {
                 let git = Arc::clone(&self.git);
                 let contents = GitContents::open(git, url, &located.wanted, self.options.offline)?;

@@ -158,10 +158,18 @@ impl GitContents {
         let all: BTreeSet<String> = missing.iter().chain(links).cloned().chain(ahead).collect();
         let all: Vec<String> = all.into_iter().collect();
         self.git.bring(&self.url, &all)?;
-        match self.read(&missing, limit)?.first() {
-            Some(id) => Err(not_there(&self.url, id)),
-            None => Ok(()),
+        let mut missing = self.read(&missing, limit)?;
+        if !missing.is_empty() {
+            // A git that was killed may leave a commit without some of its files. It takes the commit for complete, and
+            // fetches nothing more of it.
+            self.git.refetch(&self.url, &self.commit)?;
+            missing = self.read(&missing, limit)?;
         }
+        if !missing.is_empty() {
+            self.git.bring(&self.url, &missing)?;
+            missing = self.read(&missing, limit)?;
+        }
+        missing.first().map_or(Ok(()), |id| Err(not_there(&self.url, id)))
     }
 
     /// Reads the available objects into memory, and returns the ids of the missing ones.

@@ -37,6 +37,8 @@ pub struct InstalledOrigin {
     pub scope: InstallScope,
     /// Its folder.
     pub path: PathBuf,
+    /// The folder in which it was found: its own, or a copy for a client.
+    pub found_in: PathBuf,
     /// Its entry in the lock.
     pub locked: LockedSkill,
     /// Whether this user fetched it from the source in the lock. If not, only the lock says that it is from there.
@@ -69,13 +71,15 @@ impl Installer {
         origins.approvals.clone_from(&place.books.approvals);
         for locked in lock.into_skills() {
             let path = place.skill(&locked.name);
-            let places: Vec<String> = folders
-                .iter()
-                .map(|folder| folder.join(&locked.name).to_string_lossy().into_owned())
-                .collect();
             let fetched = self.fetch_log().has(&locked);
-            let origin = Arc::new(InstalledOrigin { scope: place.scope, path, locked, fetched });
-            origins.by_folder.extend(places.into_iter().map(|place| (place, Arc::clone(&origin))));
+            for folder in &folders {
+                let there = folder.join(&locked.name);
+                let (path, locked) = (path.clone(), locked.clone());
+                // A link leads to the skill itself.
+                let found_in = if there.is_symlink() { path.clone() } else { there.clone() };
+                let origin = InstalledOrigin { scope: place.scope, path, found_in, locked, fetched };
+                origins.by_folder.insert(there.to_string_lossy().into_owned(), Arc::new(origin));
+            }
         }
         Ok(())
     }
@@ -95,7 +99,27 @@ impl Origins {
     /// of them.
     pub fn edits(&self, origin: &InstalledOrigin) -> Option<Vec<(String, FileChange)>> {
         let store = Store::at(self.store.clone());
-        edits_of(&origin.path, &origin.locked, &|digest| store.listing(digest))
+        edits_of(&origin.found_in, &origin.locked, &|digest| store.listing(digest))
+    }
+
+    /// The skills that were installed under a name, of the project first.
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &InstalledOrigin> {
+        let own = |origin: &&InstalledOrigin| origin.locked.name == name && origin.found_in == origin.path;
+        let mut found: Vec<&InstalledOrigin> =
+            self.by_folder.values().map(AsRef::as_ref).filter(own).collect();
+        found.sort_by_key(|origin| origin.scope);
+        found.into_iter()
+    }
+
+    /// Where the skill with this file came from; none when it was not installed.
+    pub fn of_file(&self, skill_file: &Location) -> Option<&InstalledOrigin> {
+        self.at(skill_file)
+    }
+
+    /// Whether the user accepted the files that the lock names, so that installing them again restores what was accepted.
+    pub fn restores_accepted(&self, origin: &InstalledOrigin) -> bool {
+        let accepted = AcceptedSkills::load(&self.approvals).ok();
+        accepted.is_some_and(|all| all.has(&origin.path, &origin.locked.digest))
     }
 
     fn at(&self, skill_file: &Location) -> Option<&InstalledOrigin> {
@@ -119,7 +143,7 @@ impl Origins {
 impl InstalledOrigin {
     /// Whether its files differ from the lock; none when they cannot be read. This reads all of them.
     pub fn is_edited(&self) -> Option<bool> {
-        let dir = Dir::open(self.path.parent()?).ok()?;
+        let dir = Dir::open(self.found_in.parent()?).ok()?;
         let there = state_of(&dir, &self.locked.name).ok()??;
         Some(there != State::Tree(self.locked.digest.clone()))
     }

@@ -12,10 +12,10 @@ pub(super) use self::differences::differences;
 pub use self::differences::{ClientDifference, ClientState};
 use self::folders::client_folders;
 use self::given::{Given, Installed};
-use self::take_back::{take_back, take_back_elsewhere};
+use self::take_back::{Placed, take_back, take_back_elsewhere};
 use self::trusted::Trusted;
 pub(super) use self::trusted::{AcceptedSkills, end_trust};
-use super::apply::{Made, Order, Orders, changed, edits_of, named};
+use super::apply::{Loss, Made, Order, Orders, changed, edits_of, named};
 use super::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::open_skills;
@@ -35,17 +35,19 @@ pub(super) fn links(
 ) -> Result<(), InstallError> {
     let copies = records.wanted.link().copies();
     let trusted = Trusted::of(place, orders, how)?;
+    let placed = Placed { accepted: trusted.skills(), copied: before.1 };
     let available = Installed { orders, place, dir: open_skills(place)?, how };
     let making = (how.files && !records.lock.skills().is_empty()).then_some(made);
     for folder in client_folders(place, records, how.environment, making)? {
         for locked in records.lock.skills() {
             let there = folder.state(&locked.name)?;
-            if how.files {
-                for accepted in trusted.accepted(&folder.folder, locked) {
-                    transaction.accept(accepted);
-                }
-            }
+            // What the user has there instead is not trusted with it.
+            let trust = |transaction: &mut Transaction<'_>| {
+                let accepted = trusted.accepted(&folder.folder, locked);
+                accepted.into_iter().filter(|_| how.files).for_each(|accepted| transaction.accept(accepted));
+            };
             if folder.is_fine(there.as_ref(), place, locked, copies) {
+                trust(transaction);
                 continue;
             }
             let path = folder.folder.join(&locked.name);
@@ -79,8 +81,13 @@ pub(super) fn links(
                     change_of(place, locked, done).left.push(LeftAlone { client, path });
                     continue;
                 }
-                Edits::Overwrite => change_of(place, locked, done).replaced.push(path.clone()),
+                Edits::Overwrite => {
+                    let there = there.as_ref().unwrap_or(&State::Other);
+                    let loss = Loss::of(path.clone(), there, Some(locked), how.listing);
+                    change_of(place, locked, done).replaced.push(loss);
+                }
             }
+            trust(transaction);
             let action =
                 if matches!(given, Given::Copy(_)) { ClientAction::Copied } else { ClientAction::Linked };
             let client = ClientChange { client: folder.client.clone(), action, path };
@@ -91,12 +98,13 @@ pub(super) fn links(
                 _ => transaction.link(real, &locked.name, &folder.target(place, &locked.name), there)?,
             }
         }
-        for removed in done.iter_mut().filter(|change| !change.recorded) {
-            take_back(place, &folder, removed, how, transaction)?;
+        for removed in done.iter_mut().filter(|change| !change.recorded && change.action != Action::LeftThere)
+        {
+            take_back(place, &folder, removed, (how, &placed), transaction)?;
         }
     }
     let removed = done.iter_mut().filter(|change| change.action == Action::Removed);
-    take_back_elsewhere(place, records, removed, how, transaction)
+    take_back_elsewhere(place, records, removed, (how, &placed), transaction)
 }
 
 /// The change of a skill; a skill without an order is unchanged.

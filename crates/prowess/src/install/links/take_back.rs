@@ -1,24 +1,39 @@
 //! Removes what clients have of skills that no record names any more.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::folders::ClientFolder;
-use super::trusted::end_trust;
-use crate::install::apply::Orders;
+use super::trusted::{AcceptedSkills, end_trust};
+use crate::install::apply::{Loss, Orders};
 use crate::install::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
 use crate::install::error::InstallError;
 use crate::install::records::{Place, Records};
 use crate::install::target::{State, Transaction};
 use crate::library::clients::CLIENTS;
 
-/// Removes the links to removed skills that clients have which `skills.toml` no longer names: they would lead to nothing.
-/// What else they have of a removed skill may be the user's own, and stays.
+/// What Prowess placed in the folders of clients.
+pub(super) struct Placed<'p> {
+    /// A copy of an installed skill is trusted at its path; the user's own folder there is not.
+    pub(super) accepted: &'p AcceptedSkills,
+    /// Whether clients got copies.
+    pub(super) copied: bool,
+}
+
+impl Placed<'_> {
+    /// Whether Prowess placed a copy at a path. It may have been edited since.
+    fn has_copy(&self, path: &Path, there: &State) -> bool {
+        !matches!(there, State::Link(_)) && self.accepted.digest_in(path).is_some()
+    }
+}
+
+/// Removes the links and unedited copies of removed skills that clients have which `skills.toml` no longer names. What
+/// else they have of a removed skill may be the user's own, and stays.
 pub(super) fn take_back_elsewhere<'c>(
     place: &Place,
     records: &Records,
     removed: impl Iterator<Item = &'c mut Change>,
-    how: &Orders<'_>,
+    (how, placed): (&Orders<'_>, &Placed<'_>),
     transaction: &mut Transaction<'_>,
 ) -> Result<(), InstallError> {
     let mut removed: Vec<&mut Change> = removed.collect();
@@ -44,10 +59,19 @@ pub(super) fn take_back_elsewhere<'c>(
         };
         for change in &mut removed {
             let there = folder.state(&change.name)?;
-            let is_link =
-                matches!(&there, Some(State::Link(to)) if *to == folder.target(place, &change.name));
-            let Some(there) = there.filter(|_| is_link) else { continue };
+            let Some(there) = there else { continue };
             let path = folder.folder.join(&change.name);
+            let has_copy = placed.has_copy(&path, &there);
+            let ours = match &there {
+                State::Link(to) => *to == folder.target(place, &change.name),
+                State::Tree(digest) => has_copy && *digest == change.locked.digest,
+                State::Other => false,
+            };
+            if !ours {
+                let left = LeftAlone { client: folder.client.clone(), path };
+                change.left.extend(has_copy.then_some(left));
+                continue;
+            }
             if how.files {
                 transaction.remove(real, &change.name, there)?;
                 end_trust(&change.name, &path, transaction);
@@ -64,23 +88,26 @@ pub(super) fn take_back(
     place: &Place,
     folder: &ClientFolder,
     removed: &mut Change,
-    how: &Orders<'_>,
+    (how, placed): (&Orders<'_>, &Placed<'_>),
     transaction: &mut Transaction<'_>,
 ) -> Result<(), InstallError> {
     let (Some(there), Some((real, _))) = (folder.state(&removed.name)?, &folder.open) else { return Ok(()) };
     let ours = match &there {
         State::Link(to) => *to == folder.target(place, &removed.name),
-        State::Tree(digest) => *digest == removed.locked.digest,
+        State::Tree(digest) => placed.copied && *digest == removed.locked.digest,
         State::Other => false,
     };
     let path = folder.folder.join(&removed.name);
     let kept = removed.action == Action::Kept && matches!(there, State::Link(_));
-    if kept || !ours && how.edits != Edits::Overwrite {
+    // Where clients get links, a folder is the user's own.
+    let edited = placed.copied && placed.has_copy(&path, &there);
+    let is_lost = edited && how.edits == Edits::Overwrite;
+    if kept || !(ours || is_lost) {
         removed.left.push(LeftAlone { client: folder.client.clone(), path });
         return Ok(());
     }
     if !ours {
-        removed.replaced.push(path.clone());
+        removed.replaced.push(Loss::of(path.clone(), &there, Some(&removed.locked), how.listing));
     }
     if how.files {
         transaction.remove(real, &removed.name, there)?;

@@ -37,6 +37,11 @@ impl<'t> Trusted<'t> {
         Ok(Self { place, accepted: AcceptedSkills::of(place)?, new: new.collect() })
     }
 
+    /// The skills that the user accepted before.
+    pub(super) fn skills(&self) -> &AcceptedSkills {
+        &self.accepted
+    }
+
     /// The approvals to record so that a skill in a client's folder is trusted like the installed one.
     pub(super) fn accepted(&self, folder: &Path, locked: &LockedSkill) -> Vec<Accepted> {
         let (there, here) = (self.place.skill(&locked.name), folder.join(&locked.name));

@@ -2,13 +2,17 @@
 //! decides nothing.
 
 mod files;
+mod found;
 mod names;
+mod runs;
 
 use prowess_core::document::Document;
-use prowess_core::{Origin, check, parse};
+use prowess_core::{FileEntry, Origin, check, parse};
 use serde::Serialize;
 
+pub use self::found::preview_of_found;
 pub(crate) use self::names::OtherNames;
+pub use self::runs::RunText;
 use super::tree::SkillTree;
 use crate::fs::walk::FILE_NAMES;
 
@@ -17,6 +21,8 @@ const OTHER_TOOLS: [&str; 4] = ["tools", "allowed_tools", "allowedTools", "allow
 
 /// The most comments of a skill that are shown; the others are counted.
 const MAX_COMMENTS: usize = 20;
+/// The most hooks and commands that are shown; the others are counted.
+const MAX_RUNS: usize = 20;
 /// The most characters of one comment that are shown.
 const MAX_COMMENT: usize = 300;
 
@@ -40,6 +46,10 @@ pub struct Preview {
     pub hooks: bool,
     /// Commands in its instructions that some clients run while they load it.
     pub commands: bool,
+    /// The hooks and commands themselves, of this skill and of those inside of it.
+    pub runs: Vec<RunText>,
+    /// The number of further ones.
+    pub more_runs: usize,
     /// Hidden text.
     pub hidden: Vec<HiddenText>,
     /// Comments in its Markdown, which a reader of the rendered page does not see.
@@ -65,6 +75,11 @@ pub struct Preview {
     pub claimed_source: Option<String>,
     /// The paths that would be replaced although they were edited or not installed.
     pub replaces: Vec<String>,
+    /// The files in them that would be lost: those that are not as they were installed.
+    pub loses: Vec<String>,
+    /// What was not looked into, such as files that are too large; nothing before an installation, which refuses these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<String>,
 }
 
 /// Hidden text in a file.
@@ -113,6 +128,7 @@ pub struct NestedSkill {
 struct Said {
     nested: NestedSkill,
     hidden: Vec<&'static str>,
+    runs: Vec<RunText>,
 }
 
 impl Preview {
@@ -125,37 +141,44 @@ impl Preview {
         };
         let own = tree.manifest().own().map(|own| &own.path);
         for (file, bytes) in tree.files() {
-            let path = file.path.as_str();
-            if files::can_be_run(path, file.executable, bytes) {
-                preview.executables.push(path.to_owned());
-            }
-            if files::is_loaded_by_others(path) {
-                preview.loaded_by_others.push(path.to_owned());
-            }
-            if bytes.starts_with(files::LFS_POINTER) {
-                preview.lfs_pointers.push(path.to_owned());
-            }
-            let mut rules = Vec::new();
-            if FILE_NAMES.contains(&file.path.file_name()) {
-                let Said { nested, hidden } = Said::of(path, name, bytes);
-                rules = hidden;
-                if Some(&file.path) == own {
-                    (preview.declared_name, preview.description) = (nested.name, nested.description);
-                    (preview.tools, preview.hooks, preview.commands) =
-                        (nested.tools, nested.hooks, nested.commands);
-                } else {
-                    preview.nested.push(nested);
-                }
-            } else {
-                rules.extend(files::hidden_text(path, bytes));
-            }
-            preview.add_comments(path, bytes);
-            if !rules.is_empty() {
-                preview.hidden.push(HiddenText { path: path.to_owned(), rules });
-            }
+            preview.look_at(file, Some(&file.path) == own, name, bytes);
         }
         preview.looks_like = others.like([name, &preview.declared_name]);
         preview
+    }
+
+    /// Adds what a file could do. The skill's own file also says what the skill asks for.
+    fn look_at(&mut self, file: &FileEntry, is_own: bool, name: &str, bytes: &[u8]) {
+        let path = file.path.as_str();
+        if files::can_be_run(path, file.executable, bytes) {
+            self.executables.push(path.to_owned());
+        }
+        if files::is_loaded_by_others(path) {
+            self.loaded_by_others.push(path.to_owned());
+        }
+        if bytes.starts_with(files::LFS_POINTER) {
+            self.lfs_pointers.push(path.to_owned());
+        }
+        let mut rules = Vec::new();
+        if is_own || FILE_NAMES.contains(&file.path.file_name()) {
+            let Said { nested, hidden, runs } = Said::of(path, name, bytes);
+            rules = hidden;
+            let free = MAX_RUNS.saturating_sub(self.runs.len());
+            self.more_runs += runs.len().saturating_sub(free);
+            self.runs.extend(runs.into_iter().take(free));
+            if is_own {
+                (self.declared_name, self.description) = (nested.name, nested.description);
+                (self.tools, self.hooks, self.commands) = (nested.tools, nested.hooks, nested.commands);
+            } else {
+                self.nested.push(nested);
+            }
+        } else {
+            rules.extend(files::hidden_text(path, bytes));
+        }
+        self.add_comments(path, bytes);
+        if !rules.is_empty() {
+            self.hidden.push(HiddenText { path: path.to_owned(), rules });
+        }
     }
 
     /// Adds the comments of a Markdown file.
@@ -175,7 +198,7 @@ impl Preview {
     pub fn is_remarkable(&self) -> bool {
         let lists =
             [&self.executables, &self.tools, &self.loaded_by_others, &self.lfs_pointers, &self.looks_like];
-        let places = [&self.shadows, &self.installed_as, &self.replaces];
+        let places = [&self.shadows, &self.installed_as, &self.replaces, &self.unseen];
         self.hooks
             || self.commands
             || self.claimed_source.is_some()
@@ -213,7 +236,7 @@ impl Said {
             .collect();
         hidden.sort_unstable();
         hidden.dedup();
-        Self { nested, hidden }
+        Self { nested, hidden, runs: runs::of(path, &document) }
     }
 }
 
@@ -259,6 +282,8 @@ mod tests {
         assert_eq!(preview.executables, ["run.sh"]);
         assert_eq!(preview.tools, ["Bash(git:*)", "Read"]);
         assert!(preview.hooks && preview.commands && preview.is_remarkable());
+        let runs: Vec<(&str, &str)> = preview.runs.iter().map(|run| (run.kind, &*run.text)).collect();
+        assert_eq!(runs, [("hook", r#"{"a":"b"}"#), ("command", "date")]);
         let hidden = HiddenText { path: "SKILL.md".to_owned(), rules: vec!["hidden-bidi"] };
         assert_eq!(preview.hidden, [hidden]);
         assert_eq!(preview.loaded_by_others, [".mcp.json", "docs/CLAUDE.md"]);

@@ -93,7 +93,7 @@ impl SkillsLock {
             damaged(if conflict {
                 "it has conflict markers of a merge".to_owned()
             } else {
-                first_line(&error.to_string())
+                syntax_error(text, &error)
             })
         })?;
         let table = document.as_table();
@@ -106,6 +106,9 @@ impl SkillsLock {
                     "use that version of prowess, or a newer one",
                 ));
             }
+            _ if table.contains_key("version") => {
+                return Err(damaged("version is no number".to_owned()));
+            }
             _ => return Err(damaged("it has no version".to_owned())),
         }
         let mut lock = Self::default();
@@ -115,7 +118,9 @@ impl SkillsLock {
                 ("version", _) => {}
                 ("skill", Item::ArrayOfTables(tables)) => {
                     for table in tables {
-                        let skill = read(table).map_err(&damaged)?;
+                        let line = table.span().map(|span| format!("line {}: ", line_at(text, span.start)));
+                        let line = line.unwrap_or_default();
+                        let skill = read(table).map_err(|reason| damaged(format!("{line}{reason}")))?;
                         if !names.insert(folder_key(&skill.name)) {
                             return Err(damaged(format!("two skills are called {}", skill.name)));
                         }
@@ -208,6 +213,9 @@ impl LockedSkill {
 fn read(table: &Table) -> Result<LockedSkill, String> {
     let mut skill = LockedSkill::default();
     for (key, item) in table {
+        if !skill.members().iter().any(|(known, _)| *known == key) {
+            return Err(format!("the key {key} is not known"));
+        }
         let text = item.as_str().ok_or_else(|| format!("{key} is no text"))?;
         if text.chars().any(char::is_control) {
             return Err(format!("{key} has control characters"));
@@ -223,8 +231,7 @@ fn read(table: &Table) -> Result<LockedSkill, String> {
             "digest" => skill.digest = text,
             "reference" => skill.reference = Some(text),
             "upstream-name" => skill.upstream_name = Some(text),
-            "declared-version" => skill.declared_version = Some(text),
-            _ => return Err(format!("the key {key} is not known")),
+            _ => skill.declared_version = Some(text),
         }
     }
     check_folder_name(&skill.name)?;
@@ -270,9 +277,16 @@ fn damaged(file: &Path, reason: &str) -> InstallError {
     InstallError::new(InstallErrorKind::Damaged, message, hint)
 }
 
-/// The first line of a message, for errors that show their input below it.
-pub(crate) fn first_line(message: &str) -> String {
-    message.lines().next().unwrap_or_default().to_owned()
+/// What is wrong with a text that is no TOML, and in which line.
+pub(crate) fn syntax_error(text: &str, error: &toml_edit::TomlError) -> String {
+    let line = error.span().map(|span| format!("line {}: ", line_at(text, span.start))).unwrap_or_default();
+    let reason = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{line}{reason}")
+}
+
+/// The line of a byte, from 1.
+pub(crate) fn line_at(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
 
 #[cfg(test)]
@@ -318,7 +332,7 @@ mod tests {
         for (bad, part) in [
             (String::new(), "no version"),
             ("version = 2\n".to_owned(), "newer"),
-            ("version = \"1\"\n".to_owned(), "no version"),
+            ("version = \"1\"\n".to_owned(), "version is no number"),
             ("version = 1\nskill = 3\n".to_owned(), "skill"),
             ("version = 1\nother = 3\n".to_owned(), "other"),
             (format!("<<<<<<< a\n{good}=======\n>>>>>>> b\n"), "conflict"),

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
+use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, Value};
 
-use super::skills_lock::{check_folder_name, first_line, folder_key};
+use super::skills_lock::{check_folder_name, folder_key, line_at, syntax_error};
 use crate::error::shown;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::library::clients;
@@ -119,34 +119,41 @@ impl SkillsToml {
             )
         };
         let document: DocumentMut =
-            text.parse().map_err(|error: toml_edit::TomlError| failed(first_line(&error.to_string())))?;
+            text.parse().map_err(|error: toml_edit::TomlError| failed(syntax_error(text, &error)))?;
+        let at =
+            |table: &str, key: &str, reason: String| failed(format!("{}{reason}", line_of(text, table, key)));
         let mut this = Self { document, ..Self::default() };
         let mut names = BTreeSet::new();
         for (key, item) in this.document.as_table() {
             match (key, item.as_table_like()) {
                 ("skills", Some(table)) => {
                     for (name, item) in table.iter() {
-                        check_folder_name(name).map_err(failed)?;
+                        let at = |reason: String| at(key, name, reason);
+                        check_folder_name(name).map_err(at)?;
                         if !names.insert(folder_key(name)) {
-                            return Err(failed(format!("two skills are called {name}")));
+                            return Err(at(format!("two skills are called {name}")));
                         }
-                        this.skills.push((name.to_owned(), wanted(name, item).map_err(failed)?));
+                        this.skills.push((name.to_owned(), wanted(name, item).map_err(at)?));
                     }
                 }
                 ("settings", Some(table)) => {
                     for (name, item) in table.iter() {
                         match name {
-                            "clients" => this.clients = client_ids(item).map_err(failed)?,
+                            "clients" => {
+                                this.clients = client_ids(item).map_err(|reason| at(key, name, reason))?;
+                            }
                             "link" => {
                                 let mode = item.as_str().and_then(LinkMode::of);
-                                this.link =
-                                    mode.ok_or_else(|| failed("link is auto, symlink or copy".to_owned()))?;
+                                this.link = mode.ok_or_else(|| {
+                                    at(key, name, "link is auto, symlink or copy".to_owned())
+                                })?;
                             }
-                            _ => return Err(failed(format!("the key settings.{name} is not known"))),
+                            _ => return Err(at(key, name, format!("the key settings.{name} is not known"))),
                         }
                     }
                 }
-                _ => return Err(failed(format!("the key {key} is not known"))),
+                ("skills" | "settings", None) => return Err(at(key, "", format!("{key} is no table"))),
+                _ => return Err(at(key, "", format!("the key {key} is not known"))),
             }
         }
         Ok(this)
@@ -207,6 +214,16 @@ impl SkillsToml {
             set(&mut self.document, "settings", "link", link.word().into());
         }
     }
+}
+
+/// The line of a key, as the beginning of a message; empty when it is not known. A document that can be edited does not
+/// know the places of its keys.
+fn line_of(text: &str, table: &str, key: &str) -> String {
+    let Ok(document) = Document::parse(text) else { return String::new() };
+    let outer = document.as_table().get_key_value(table);
+    let inner = outer.and_then(|(_, item)| item.as_table_like()?.get_key_value(key));
+    let span = inner.or(outer).and_then(|(key, item)| key.span().or_else(|| item.span()));
+    span.map(|span| format!("line {}: ", line_at(text, span.start))).unwrap_or_default()
 }
 
 /// The table with this name, created if it does not exist. A file in which it is anything else was rejected when it was

@@ -199,8 +199,12 @@ pub(crate) fn org_of(locked: &LockedSkill) -> Option<String> {
 
 /// Whether a reference refers to a skill: it was installed by it, or has that name and organisation.
 pub(crate) fn is_meant(locked: &LockedSkill, skill: &SkillRef) -> bool {
-    locked.reference.as_ref() == Some(&skill.full_name())
-        || locked.name == skill.name && org_of(locked).as_deref() == Some(&*skill.org)
+    let named = locked.reference.as_ref() == Some(&skill.full_name())
+        || locked.name == skill.name && org_of(locked).as_deref() == Some(&*skill.org);
+    // Without a version, every version is meant.
+    let requested = locked.requested.as_deref();
+    let requested = requested.map(|requested| requested.split_once(':').map_or(requested, |(_, name)| name));
+    named && skill.version.as_deref().is_none_or(|version| requested == Some(version))
 }
 
 /// A path relative to a folder, with `/` between its parts.

@@ -1,7 +1,7 @@
 //! Where a client looks from a folder: its row names the folders, and this module goes upwards as far as the client
 //! does.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use prowess_core::Scope;
@@ -19,8 +19,8 @@ pub(super) struct Here<'h> {
     pub(super) environment: &'h Environment,
     repository: Option<&'h Path>,
     home: Option<Home<'h>>,
-    /// The folders of all clients in which users keep their own skills.
-    own: BTreeSet<PathBuf>,
+    /// The folders of all clients in which users keep their own skills. Ordering paths is slower than hashing them.
+    own: HashSet<PathBuf>,
 }
 
 /// The home of the user, which may be reached through a link.
@@ -124,7 +124,7 @@ pub(super) fn roots(id: &'static str, reads: &Reads, here: &Here<'_>) -> Vec<Roo
     } else {
         [project, user, admin].concat()
     };
-    let mut seen = BTreeSet::new();
+    let mut seen = HashSet::new();
     roots.retain(|root| seen.insert(root.path.clone()));
     roots
 }

@@ -30,6 +30,50 @@ pub struct ConfigKey {
     pub default: &'static str,
     /// What it does.
     pub meaning: &'static str,
+    /// The type of its value.
+    pub kind: ConfigKind,
+    /// What its value in the file of a project does.
+    pub project: InProject,
+    /// The option with the same meaning; empty if there is none.
+    pub option: &'static str,
+}
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigKind {
+    /// A text.
+    Text,
+    /// True or false.
+    Flag,
+    /// A number.
+    Number,
+    /// A list of texts.
+    Texts,
+    /// A table with a text for each name.
+    Map,
+    /// A list of tables.
+    Tables,
+}
+
+/// What a value in the file of a project does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InProject {
+    /// It alone counts: that of the user's own file does not.
+    Decides,
+    /// It counts for the project's own skills, beside those of the user and of the option.
+    Adds,
+    /// The same, but the option replaces both.
+    AddsWithoutOption,
+    /// It counts once the project is trusted, where the user's own file has none.
+    Trusted,
+    /// The same, but before the project is trusted, a value that finds less counts too.
+    Narrows,
+    /// It counts once the project is trusted, if it is lower.
+    Lowers,
+    /// It never counts.
+    Nothing,
 }
 
 pub(crate) const fn key(
@@ -38,7 +82,22 @@ pub(crate) const fn key(
     default: &'static str,
     meaning: &'static str,
 ) -> ConfigKey {
-    ConfigKey { name, value, default, meaning }
+    let (kind, project) = (ConfigKind::Text, InProject::Trusted);
+    ConfigKey { name, value, default, meaning, kind, project, option: "" }
+}
+
+impl ConfigKey {
+    const fn kind(self, kind: ConfigKind) -> Self {
+        Self { kind, ..self }
+    }
+
+    const fn project(self, project: InProject) -> Self {
+        Self { project, ..self }
+    }
+
+    const fn option(self, option: &'static str) -> Self {
+        Self { option, ..self }
+    }
 }
 
 /// Every table, in the order of the documentation.
@@ -54,19 +113,19 @@ pub static CONFIG_TABLES: [ConfigTable; 7] = [
                 "the name of a profile",
                 "`\"spec\"`",
                 "the profile to check by; `--profile` has precedence",
-            ),
+            ).project(InProject::Decides).option("--profile"),
             key(
                 "levels",
                 "a table: `off`, `info`, `warning` or `error` for each rule",
                 "those of the profile",
                 "the level of single rules; a rule that keeps a skill from loading cannot be lowered",
-            ),
+            ).kind(ConfigKind::Map).project(InProject::Decides),
             key(
                 "paths",
                 "a list of tables",
                 "none",
                 "settings for some paths only; of two that match, the later one counts",
-            ),
+            ).kind(ConfigKind::Tables).project(InProject::Decides),
         ],
         example: "[check]\nprofile = \"anthropic\"\nlevels = { name-folder-mismatch = \"off\" }\n\
                   paths = [{ glob = \"vendor/**\", ignore = true }]\n",
@@ -98,26 +157,26 @@ pub static CONFIG_TABLES: [ConfigTable; 7] = [
                 "a list of names",
                 "every skill",
                 "offers only skills with these names; `*` matches any text",
-            ),
+            ).kind(ConfigKind::Texts).project(InProject::Adds).option("--only"),
             key(
                 "disable",
                 "a list of names, at most 1 024",
                 "none",
                 "hides skills with these names; `*` matches any text",
-            ),
+            ).kind(ConfigKind::Texts).project(InProject::Adds).option("--except"),
             key(
                 "strict",
                 "the name of a profile",
                 "none",
                 "hides skills that have an error under this profile",
-            ),
+            ).project(InProject::AddsWithoutOption).option("--strict"),
             key(
                 "duplicates",
                 "`\"first\"`, `\"last\"` or `\"error\"`",
                 "`\"first\"`",
                 "which of two skills with the same key is offered",
-            ),
-            key("sources", "a list of tables", "none", "more places with skills"),
+            ).option("--duplicates"),
+            key("sources", "a list of tables", "none", "more places with skills").kind(ConfigKind::Tables).project(InProject::AddsWithoutOption).option("--in"),
         ],
         example: "[skills]\nenable = [\"pdf-*\", \"mail\"]\ndisable = [\"draft-*\"]\nstrict = \"spec\"\n\
                   duplicates = \"first\"\nsources = [{ dir = \"vendor/skills\" }]\n",
@@ -151,22 +210,22 @@ pub static CONFIG_TABLES: [ConfigTable; 7] = [
                 "a number",
                 "`6`, or unlimited for your own sources",
                 "how many levels of folders are searched",
-            ),
+            ).kind(ConfigKind::Number).project(InProject::Narrows).option("--depth"),
             key(
                 "nested",
                 "true or false",
                 "`true`",
                 "whether skills are found inside a skill, and beside a `SKILL.md` at the top of a source",
-            ),
-            key("skip", "a list of texts", "none", "folders whose name begins with one of these are skipped"),
+            ).kind(ConfigKind::Flag).project(InProject::Narrows).option("--no-nested"),
+            key("skip", "a list of texts", "none", "folders whose name begins with one of these are skipped").kind(ConfigKind::Texts).project(InProject::Adds).option("--skip"),
         ],
         example: "[scan]\ndepth = 2\nnested = false\nskip = [\"_\"]\n",
     },
     ConfigTable {
         name: "session",
         is_list: false,
-        about: "The defaults of sessions, for `activate`, `prompt`, `replay`, `serve`, `tools` and `why`. Your own file has \
-                precedence. The file of a project is used once the project is trusted; there, `plain`, `inline` and \
+        about: "The defaults of sessions, for `activate`, `prompt`, `replay`, `serve`, `tools` and `why`. The file of a \
+                project is used once the project is trusted; there, `plain`, `inline` and \
                 `location` have no effect, and `max_activation_bytes` can only be lower.",
         keys: &[
             key(
@@ -174,17 +233,17 @@ pub static CONFIG_TABLES: [ConfigTable; 7] = [
                 "a glob of virtual paths, or `\"none\"`",
                 "every skill",
                 "the skills that sessions see; `--filter` has precedence",
-            ),
+            ).option("--filter"),
             key(
                 "tools",
                 "a list of names",
                 "no limit",
                 "the tools of the host: skills are granted no others, and prompts leave out skills that need others; `[]` for none",
-            ),
-            key("plain", "true or false", "`false`", "activations without a wrapper"),
-            key("inline", "true or false", "`false`", "activations with the text of the skill's files"),
-            key("location", "true or false", "`false`", "prompts with the location of each `SKILL.md`"),
-            key("max_activation_bytes", "a number", "`4194304`", "the maximum size of an activation"),
+            ).kind(ConfigKind::Texts).option("--tools"),
+            key("plain", "true or false", "`false`", "activations without a wrapper").kind(ConfigKind::Flag).project(InProject::Nothing),
+            key("inline", "true or false", "`false`", "activations with the text of the skill's files").kind(ConfigKind::Flag).project(InProject::Nothing),
+            key("location", "true or false", "`false`", "prompts with the location of each `SKILL.md`").kind(ConfigKind::Flag).project(InProject::Nothing),
+            key("max_activation_bytes", "a number", "`4194304`", "the maximum size of an activation").kind(ConfigKind::Number).project(InProject::Lowers),
         ],
         example: "[session]\nfilter = \"skills/billing/*\"\ntools = [\"Read\", \"Bash\"]\nplain = true\ninline = true\n\
                   location = true\nmax_activation_bytes = 1000000\n",
@@ -198,7 +257,7 @@ pub static CONFIG_TABLES: [ConfigTable; 7] = [
             "a table: an address with `{org}` and `{name}` for each organisation",
             "`https://github.com/{org}/{name}.git`",
             "the repository of `@org/name`",
-        )],
+        ).kind(ConfigKind::Map).project(InProject::Nothing)],
         example: "[install]\nregistries = { acme = \"https://git.acme.example/{org}/{name}.git\" }\n",
     },
 ];

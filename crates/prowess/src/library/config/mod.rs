@@ -1,5 +1,9 @@
 //! `prowess.toml`: the levels of rules, which paths are ignored, and more sources of skills.
 
+#[cfg(feature = "install")]
+pub(crate) mod edit;
+pub(crate) mod in_force;
+pub(crate) mod key_path;
 pub(crate) mod keys;
 mod reader;
 mod scan;
@@ -185,10 +189,15 @@ impl Config {
         found
     }
 
-    /// The user's own configuration, if there is one.
+    /// The user's own configuration, if there is one. A link that leads to nothing is one, which cannot be read: what it
+    /// says must not be forgotten in silence.
     pub fn file_of_user(environment: &env::Environment) -> Option<PathBuf> {
-        let folder = environment.xdg("XDG_CONFIG_HOME", ".config")?.join("prowess");
-        Some(folder.join(FILE_NAME)).filter(|file| file.exists())
+        Self::place_of_user(environment).filter(|file| file.symlink_metadata().is_ok())
+    }
+
+    /// Where the user's own configuration is, or would be.
+    pub(crate) fn place_of_user(environment: &env::Environment) -> Option<PathBuf> {
+        Some(environment.xdg("XDG_CONFIG_HOME", ".config")?.join("prowess").join(FILE_NAME))
     }
 
     /// Reads a file, with the default limits.
@@ -208,14 +217,17 @@ impl Config {
         limits: ConfigLimits,
         approvals: &Approvals,
     ) -> Result<Self, ConfigError> {
-        let trusted = approvals.folder_of(&env::absolute(file)).is_some();
-        let project = file.parent().map(clients::project).filter(|_| !trusted);
-        Self::read_in(file, limits, project)
+        Self::read_in(file, limits, confined(file, approvals))
     }
 
     fn read_in(file: &Path, limits: ConfigLimits, within: Option<&Path>) -> Result<Self, ConfigError> {
+        Self::parse_within(&Self::text_in(file, within)?, file, limits)
+    }
+
+    /// The text of a file.
+    fn text_in(file: &Path, within: Option<&Path>) -> Result<String, ConfigError> {
         let bytes = confine::read_small(file, MAX_CONFIG_BYTES, within)?;
-        Self::parse_within(&String::from_utf8_lossy(&bytes), file, limits)
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Reads the text of a file, with the default limits.
@@ -267,6 +279,12 @@ impl Config {
         });
         self.paths.iter().filter(move |part| relative.as_deref().is_some_and(|path| part.glob.matches(path)))
     }
+}
+
+/// The folder that the file of a project must be in; none if the project is trusted.
+fn confined<'f>(file: &'f Path, approvals: &Approvals) -> Option<&'f Path> {
+    let trusted = approvals.folder_of(&env::absolute(file)).is_some();
+    file.parent().map(clients::project).filter(|_| !trusted)
 }
 
 /// Whether a configuration belongs to this user, to root, or to the owner of the folder that it is for.

@@ -12,6 +12,8 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::toml::of_value as of_toml;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -53,6 +55,11 @@ pub struct ConfigChange {
 }
 
 impl ConfigChange {
+    /// A change of no text, inside this many tables that are new.
+    pub fn nothing(tables: usize) -> Self {
+        Self { at: 0, old: String::new(), new: String::new(), tables }
+    }
+
     /// The text with this change.
     pub fn apply(&self, text: &str) -> Option<String> {
         replaced(text, self.at, &self.old, &self.new)
@@ -169,17 +176,27 @@ impl ConfigFormat {
         self.verified(text, ConfigChange { tables, ..change }, path, None).map(Some)
     }
 
-    /// Whether a text without an entry says nothing any more: it is blank, or has an empty table.
-    pub fn is_blank(self, text: &str) -> bool {
-        match self.value(text) {
-            Ok(Value::Object(members)) => members.is_empty(),
-            Ok(value) => value.is_null(),
-            Err(_) => false,
+    /// The text without a change that inserted an entry, if only the entry differs after that: what was added to the
+    /// text since may belong to the entry by its place.
+    pub fn undone(self, text: &str, change: &ConfigChange, path: EntryPath<'_>) -> Option<String> {
+        let undone = change.undo(text)?;
+        let (mut now, mut then) = (self.value(text).ok()?, self.value(&undone).ok()?);
+        if entry_of(&then, path).is_some() {
+            return None;
         }
+        cut(&mut now, path, change.tables);
+        cut(&mut then, path, change.tables);
+        is_same(&now, &then).then_some(undone)
+    }
+
+    /// Whether a text has nothing in it, not even a comment: it is blank, or an empty table.
+    pub fn is_blank(self, text: &str) -> bool {
+        let bare: String = text.split_whitespace().collect();
+        bare.is_empty() || self == Self::Json && bare == "{}"
     }
 
     /// The whole text as a value. Nothing at all is `null`.
-    fn value(self, text: &str) -> Result<Value, ConfigEditError> {
+    pub(super) fn value(self, text: &str) -> Result<Value, ConfigEditError> {
         match self {
             Self::Json => json::read(text).map(|root| root.map_or(Value::Null, |root| root.to_value(text))),
             Self::Toml => toml::value(text),
@@ -234,7 +251,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
 }
 
 /// Removes the entry, and as many of the tables around it as are empty, up to this number.
-fn cut(value: &mut Value, path: EntryPath<'_>, tables: usize) {
+pub(super) fn cut(value: &mut Value, path: EntryPath<'_>, tables: usize) {
     // In YAML, a table without entries is nothing.
     for depth in 0..path.keys.len() {
         let Some((key, above)) = path.keys.get(..=depth).and_then(<[_]>::split_last) else { return };

@@ -25,7 +25,8 @@ fn of_table(table: &DeTable<'_>) -> Value {
     Value::Object(members.collect())
 }
 
-fn of_value(value: &DeValue<'_>) -> Value {
+/// A value of TOML as one of JSON.
+pub(crate) fn of_value(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::from(&**text),
         DeValue::Boolean(flag) => Value::from(*flag),

@@ -231,4 +231,10 @@ impl Git for GitCommand {
             self.fetch_into((bare, lock), &EVERYTHING, &options, b"").map_err(|problem| problem.error(url))
         })
     }
+
+    fn refetch(&self, url: &str, commit: &str) -> Result<(), InstallError> {
+        self.runner
+            .locked(url, |bare, _| bare.remove().map_err(|error| Problem::folder(bare, error).error(url)))?;
+        self.fetch(url, &Wanted::Commit(commit.to_owned())).map(drop)
+    }
 }

@@ -45,7 +45,7 @@ pub(super) enum Fault {
     /// git gave no result.
     Process(ProcessError),
     /// The folder for the repository could not be changed.
-    Folder(InstallError),
+    Folder(Box<InstallError>),
 }
 
 /// The prefix of lines that git passes on from the server.
@@ -120,7 +120,7 @@ impl Problem {
 
     pub(super) fn folder(bare: &Bare, error: io::Error) -> Self {
         let error = InstallError::io("write the repository to fetch into", &bare.folder, error);
-        Self { fault: Fault::Folder(error), said: String::new() }
+        Self { fault: Fault::Folder(Box::new(error)), said: String::new() }
     }
 
     /// git was stopped.
@@ -264,7 +264,7 @@ impl Problem {
                 InstallError::new(git, format!("git could not fetch: {url}"), "run the command again")
                     .because(error)
             }
-            Fault::Folder(error) => error,
+            Fault::Folder(error) => *error,
         }
     }
 }

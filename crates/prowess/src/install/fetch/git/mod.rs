@@ -136,6 +136,9 @@ pub(crate) trait Git: Debug + Send + Sync {
 
     /// Fetches files, all in one request.
     fn bring(&self, url: &str, ids: &[String]) -> Result<(), InstallError>;
+
+    /// Removes what was fetched of a repository, and fetches a commit again.
+    fn refetch(&self, url: &str, commit: &str) -> Result<(), InstallError>;
 }
 
 /// Whether a text is the complete id of an object.

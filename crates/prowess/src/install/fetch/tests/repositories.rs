@@ -230,6 +230,22 @@ fn what_a_killed_process_left_of_a_repository_is_made_again() {
 }
 
 #[test]
+fn a_repository_that_a_killed_git_left_without_a_file_is_fetched_again() {
+    let Some(world) = World::new() else { return };
+    let commit = world.two_skills();
+    let text = format!("{}#{commit}", world.url("repo"));
+    take(&world.fetcher(), &text).unwrap();
+    let file = world.git("repo", &["rev-parse", "HEAD:skills/a/scripts/run.sh"]);
+    let (first, rest) = file.split_at(2);
+    let object = world.bare().join("objects").join(first).join(rest);
+    fs::remove_file(&object).unwrap();
+    empty_store(&world);
+    let fetched = take(&world.fetcher(), &text);
+    assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.with_cause()), Ok(2));
+    assert!(is_there(&object));
+}
+
+#[test]
 fn a_repository_with_long_ids_is_fetched() {
     let Some(world) = World::new() else { return };
     fs::create_dir_all(world.path("repo")).unwrap();

@@ -43,6 +43,10 @@ impl Git for Counting {
         self.fetches.lock().unwrap().push(format!("{} files", ids.len()));
         self.git.bring(url, ids)
     }
+
+    fn refetch(&self, url: &str, commit: &str) -> Result<(), InstallError> {
+        self.git.refetch(url, commit)
+    }
 }
 
 #[test]

@@ -1,0 +1,160 @@
+//! `prowess config set`, `unset` and `path`: which file is changed, and what that changes.
+
+use std::path::{Path, PathBuf};
+
+use prowess::Config;
+use prowess::SourceErrorKind;
+use prowess::env::{self, Environment};
+use prowess::internal::{
+    ConfigEditor, ConfigOrigin, ConfigSetting, InProject, KeyPath, WhyUnused, config_of_user, value_in_toml,
+};
+use prowess::library::clients;
+use prowess::library::config::FILE_NAME;
+use prowess::registry::trust::Approvals;
+use serde_json::{Value, json};
+
+use super::{in_force, toml};
+use crate::Outcome;
+use crate::args::{ConfigPath, Whose};
+use crate::commands::hints::{command_for, shell_word};
+use crate::error::{CommandError, Failure};
+use crate::report::json::VERSION;
+use crate::ui::{Ui, clean};
+
+/// Sets a key, or unsets it without a value.
+pub(super) fn run(
+    text: &str,
+    value: Option<&str>,
+    whose: Whose,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<Outcome, CommandError> {
+    let key = KeyPath::parse(text)?;
+    let environment = Environment::current();
+    environment.check().map_err(|error| Failure::from(&error))?;
+    if let Some(value) = value {
+        refuse_without_effect(&key, value, whose)?;
+    }
+    let editor = editor(whose, &environment)?;
+    let set = editor.set(&key, value, &environment).map_err(|error| Failure::from(&error))?;
+    let why = value.and_then(|_| why_unused(&key, whose));
+    let file = editor.file.to_string_lossy();
+    if json {
+        ui.json(&json!({
+            "version": VERSION,
+            "key": key.to_string(),
+            "file": file,
+            "owner": if whose.project { "project" } else { "user" },
+            "changed": set.is_change(),
+            "reason": why.map(WhyUnused::code),
+        }))?;
+        return Ok(Outcome::Fine);
+    }
+    let done = match (value, set.is_change()) {
+        (Some(_), true) => "set",
+        (Some(_), false) => "it is set so already",
+        (None, true) => "no longer set",
+        (None, false) => "it is not set",
+    };
+    let written = value_in_toml(&set.after, &key).filter(|_| value.is_some());
+    let written = written.map(|value| format!(" = {}", toml(&value))).unwrap_or_default();
+    ui.print(&format!("{done}: {}{}: {}\n", clean(&key.to_string()), clean(&written), clean(&file)))?;
+    if editor.file.symlink_metadata().is_ok_and(|file| file.is_symlink())
+        && let Ok(target) = editor.file.canonicalize()
+        && set.is_change()
+    {
+        ui.note(&format!("the file is a link, and stays one; its target was changed: {}", target.display()));
+    }
+    if let Some(why) = why {
+        let trust = if why == WhyUnused::Untrusted { "; trust it with: prowess trust" } else { "" };
+        ui.note(&format!("it has no effect now: {}{trust}", why.words()));
+    }
+    Ok(Outcome::Fine)
+}
+
+/// An error if the key never counts in this file.
+fn refuse_without_effect(key: &KeyPath, value: &str, whose: Whose) -> Result<(), CommandError> {
+    let value = shell_word(value);
+    let (error, option) = match (key.key.project, whose.project) {
+        (InProject::Decides, false) => ("this key counts only in the file of a project", "--project"),
+        (InProject::Nothing, true) => ("this key counts only in your own file", "--user"),
+        _ => return Ok(()),
+    };
+    let command = command_for(&format!("config set {option}"), &key.to_string(), &format!(" {value}"));
+    Err(Failure::new(format!("{error}: {key}"), format!("set it there with: {command}")).into())
+}
+
+/// Why what was set has no effect now.
+fn why_unused(key: &KeyPath, whose: Whose) -> Option<WhyUnused> {
+    let origin = if whose.project { ConfigOrigin::Project } else { ConfigOrigin::User };
+    let in_force = in_force(&[]).ok()?;
+    let same = |setting: &ConfigSetting| setting.origin == origin && std::ptr::eq(setting.key.key, key.key);
+    if in_force.settings.iter().any(same) {
+        return None;
+    }
+    in_force.unused.iter().find(|(setting, _)| same(setting)).map(|(_, why)| *why)
+}
+
+/// The file that is changed.
+fn editor(whose: Whose, environment: &Environment) -> Result<ConfigEditor, CommandError> {
+    if whose.project {
+        let (file, ignored) = of_project();
+        if ignored.contains(&file) {
+            return Err(SourceErrorKind::OtherOwner.at(&file).into());
+        }
+        let within = file.parent().map(Path::to_owned);
+        return Ok(ConfigEditor { file, within });
+    }
+    match config_of_user(environment) {
+        Some(file) => Ok(ConfigEditor { file, within: None }),
+        None => {
+            Err(Failure::new("there is no place for your own file", "set HOME or XDG_CONFIG_HOME").into())
+        }
+    }
+}
+
+/// The file of the project, which need not exist, and files that belong to other users.
+fn of_project() -> (PathBuf, Vec<PathBuf>) {
+    let here = env::absolute(Path::new("."));
+    let found = Config::find(&here);
+    (found.file.unwrap_or_else(|| clients::project(&here).join(FILE_NAME)), found.ignored)
+}
+
+/// Says where the files are.
+pub(super) fn path(args: &ConfigPath, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let environment = Environment::current();
+    environment.check().map_err(|error| Failure::from(&error))?;
+    let whose = args.whose;
+    if whose.user || whose.project {
+        let file = editor(whose, &environment)?.file;
+        if json {
+            ui.json(&json!({"version": VERSION, "files": [entry(if whose.project { "project" } else { "user" }, &file)]}))?;
+        } else {
+            ui.print(&format!("{}\n", clean(&file.to_string_lossy())))?;
+        }
+        return Ok(Outcome::Fine);
+    }
+    let cache = environment.xdg("XDG_CACHE_HOME", ".cache").map(|cache| cache.join("prowess"));
+    let files = [
+        ("user", config_of_user(&environment)),
+        ("project", Some(of_project().0)),
+        ("trust", Approvals::file(&environment)),
+        ("cache", cache),
+    ];
+    let files: Vec<(&str, PathBuf)> =
+        files.into_iter().filter_map(|(name, file)| Some((name, file?))).collect();
+    if json {
+        let files: Vec<Value> = files.iter().map(|(name, file)| entry(name, file)).collect();
+        ui.json(&json!({"version": VERSION, "files": files}))?;
+        return Ok(Outcome::Fine);
+    }
+    for (name, file) in files {
+        let missing = if file.exists() { "" } else { " (does not exist)" };
+        ui.print(&format!("{name}  {}{missing}\n", clean(&file.to_string_lossy())))?;
+    }
+    Ok(Outcome::Fine)
+}
+
+fn entry(name: &str, file: &Path) -> Value {
+    json!({"name": name, "path": file.to_string_lossy(), "exists": file.exists()})
+}

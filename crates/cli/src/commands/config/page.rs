@@ -1,0 +1,84 @@
+//! The page of `prowess config`: a table on a terminal, else lines.
+
+use std::fmt::Write as _;
+
+use prowess::internal::{ConfigFile, ConfigOrigin, ConfigSetting, InForce};
+
+use super::toml;
+use crate::commands::short_path::ShortPaths;
+use crate::ui::{Cell, Column, FAINT, STRONG, Table, clean};
+
+/// The page, for a screen with this many columns, or as lines.
+pub(super) fn page(in_force: &InForce, columns: Option<usize>) -> String {
+    let mut text = files(in_force, columns.is_some());
+    text.push('\n');
+    let settings = in_force.settings.iter().map(|setting| (setting, from(setting)));
+    rows(settings, columns, &mut text);
+    if in_force.unused.is_empty() {
+        return text;
+    }
+    let _ = writeln!(text, "\n{STRONG}without effect:{STRONG:#}");
+    let unused = in_force.unused.iter();
+    let unused = unused.map(|(setting, why)| (setting, format!("{}: {}", from(setting), why.words())));
+    rows(unused, columns, &mut text);
+    text
+}
+
+/// The files, each with its state.
+fn files(in_force: &InForce, short: bool) -> String {
+    let paths = ShortPaths::new();
+    let mut text = String::new();
+    let mut line = |title: &str, file: Option<&ConfigFile>, state: &str| {
+        let path = file.map_or("none".into(), |file| file.path.to_string_lossy());
+        let path = if short { paths.of(&path) } else { path.into_owned() };
+        let _ = writeln!(text, "{STRONG}{title}{STRONG:#}: {}{FAINT}{state}{FAINT:#}", clean(&path));
+    };
+    let user = in_force.user.as_ref();
+    line("your own file", user, if user.is_some_and(|user| !user.exists) { " (does not exist)" } else { "" });
+    let project = in_force.project.as_ref();
+    let state = match project {
+        Some(project) if project.error.is_some() => " (not used)",
+        Some(project) if !project.trusted => " (not trusted)",
+        _ => "",
+    };
+    line("file of the project", project, state);
+    text
+}
+
+/// Where a setting comes from, in words.
+fn from(setting: &ConfigSetting) -> String {
+    let line = setting.line.map(|line| format!(", line {line}")).unwrap_or_default();
+    let own_skills = if setting.own_skills { ", for its own skills" } else { "" };
+    match setting.origin {
+        ConfigOrigin::Default => "default".to_owned(),
+        ConfigOrigin::Option => setting.key.key.option.to_owned(),
+        ConfigOrigin::User => format!("your own file{line}"),
+        ConfigOrigin::Project => format!("project{line}{own_skills}"),
+    }
+}
+
+fn rows<'s>(
+    settings: impl Iterator<Item = (&'s ConfigSetting, String)>,
+    columns: Option<usize>,
+    text: &mut String,
+) {
+    let value = |setting: &ConfigSetting| match &setting.value {
+        Some(value) => toml(value),
+        None => setting.key.key.default.replace('`', ""),
+    };
+    let Some(columns) = columns else {
+        for (setting, from) in settings {
+            let value = value(setting);
+            let _ = writeln!(text, "{}  {}  {}", setting.key, clean(&value), clean(&from));
+        }
+        return;
+    };
+    let mut table = Table::new(vec![Column::text("key"), Column::text("value"), Column::text("from")]);
+    for (setting, from) in settings {
+        let is_default = setting.origin == ConfigOrigin::Default;
+        let cell = if is_default { Cell::faint } else { Cell::strong };
+        let key = setting.key.to_string();
+        table.row(vec![Cell::new(&key), cell(&value(setting)), Cell::faint(&from)]);
+    }
+    text.push_str(&table.screen(columns));
+}

@@ -1,0 +1,36 @@
+//! Standard input, within a limit.
+
+use std::io::{self, BufRead as _, Read as _};
+
+use crate::error::CommandError;
+
+/// Reads standard input, at most one byte more than `limit`.
+pub(crate) fn read_input(limit: usize) -> Result<Vec<u8>, CommandError> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(limit as u64 + 1).read_to_end(&mut bytes);
+    read.map(|_| bytes).map_err(|error| CommandError::reading_input(&error))
+}
+
+/// One line of standard input, without its end; `None` at the end of the input. Of a line longer than `limit`, only one
+/// byte more than the limit is kept, so that the caller sees that it was cut.
+pub(crate) fn read_line(limit: usize) -> Result<Option<Vec<u8>>, CommandError> {
+    let mut input = io::stdin().lock();
+    let mut line = Vec::new();
+    let mut seen = false;
+    loop {
+        let buffer = input.fill_buf().map_err(|error| CommandError::reading_input(&error))?;
+        if buffer.is_empty() {
+            return Ok(seen.then_some(line));
+        }
+        seen = true;
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let part = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or(buffer);
+        let room = (limit + 1).saturating_sub(line.len()).min(part.len());
+        line.extend_from_slice(part.get(..room).unwrap_or(part));
+        let used = part.len() + usize::from(end.is_some());
+        input.consume(used);
+        if end.is_some() {
+            return Ok(Some(line));
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! What `remove`, `sync` and `add` delete: only what Prowess placed, only what was shown, only with consent.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+
+use crate::Place;
+use crate::install::{place, read, say, skill};
+use crate::shelf::{command, json_of, run};
+use crate::skipped;
+
+const OWN: &str = "---\nname: pdf\ndescription: My own.\n---\nMine.\n";
+
+fn edit(place: &Place) {
+    place.write(".agents/skills/pdf/SKILL.md", skill("pdf", "edited").as_bytes());
+}
+
+#[test]
+fn remove_overwrite_leaves_a_folder_that_prowess_never_placed() {
+    let place = place();
+    place.write(".claude/skills/pdf/SKILL.md", OWN.as_bytes());
+    let added = run(&place, &["add", "./from/pdf", "--client", "claude-code", "--keep", "--yes"]);
+    assert!(added.contains("left alone"), "{added}");
+    edit(&place);
+    assert_snapshot!(say(&place, &["remove", "pdf", "--overwrite", "--yes"]), @"
+    exit 0
+    --- stdout
+    - pdf  from/pdf
+      deleted: [DIR]/.agents/skills/pdf
+      left alone: [DIR]/.claude/skills/pdf
+    wrote [DIR]/skills.toml
+    wrote [DIR]/skills.lock
+    ");
+    assert_eq!(read(&place, ".claude/skills/pdf/SKILL.md"), OWN);
+}
+
+#[test]
+fn remove_overwrite_leaves_a_folder_that_replaced_the_link() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--client", "claude-code", "--yes"]);
+    fs::remove_file(place.path().join(".claude/skills/pdf")).unwrap();
+    place.write(".claude/skills/pdf/SKILL.md", OWN.as_bytes());
+    edit(&place);
+    let said = run(&place, &["remove", "pdf", "--overwrite", "--yes"]);
+    assert!(said.contains("left alone: [DIR]/.claude/skills/pdf"), "{said}");
+    assert_eq!(read(&place, ".claude/skills/pdf/SKILL.md"), OWN);
+    assert!(!place.path().join(".agents/skills/pdf").exists());
+}
+
+#[test]
+fn remove_overwrite_names_the_files_and_needs_consent() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--client", "claude-code", "--link", "copy", "--yes"]);
+    edit(&place);
+    place.write(".agents/skills/pdf/mine.txt", b"mine");
+    place.write(".claude/skills/pdf/also.txt", b"mine");
+    assert_snapshot!(say(&place, &["remove", "pdf", "--overwrite"]), @"
+    exit 2
+    --- stderr
+    pdf
+      changed  SKILL.md
+      added  mine.txt
+      [DIR]/.claude/skills/pdf
+        added  also.txt
+    error: there is no terminal to ask whether these edits may be lost, so nothing was changed
+      hint: keep them with --keep, or lose them with --overwrite --yes
+    ");
+    assert!(place.path().join(".agents/skills/pdf/mine.txt").exists());
+    assert_snapshot!(say(&place, &["remove", "pdf", "--overwrite", "--yes"]), @"
+    exit 0
+    --- stdout
+    - pdf  from/pdf
+      removed for claude-code: [DIR]/.claude/skills/pdf
+      deleted: [DIR]/.agents/skills/pdf
+      deleted: [DIR]/.claude/skills/pdf
+    wrote [DIR]/skills.toml
+    wrote [DIR]/skills.lock
+    ");
+    assert!(!place.path().join(".agents/skills/pdf").exists());
+    assert!(!place.path().join(".claude/skills/pdf").exists());
+}
+
+#[test]
+fn add_overwrite_names_each_file_that_it_deletes() {
+    let place = place();
+    place.write(".agents/skills/pdf/SKILL.md", OWN.as_bytes());
+    place.write(".agents/skills/pdf/notes/mine.txt", b"mine");
+    let said = say(&place, &["add", "./from/pdf", "--overwrite"]);
+    assert!(said.starts_with("exit 2"), "{said}");
+    for file in ["SKILL.md", "notes/mine.txt"] {
+        assert!(said.contains(&format!("deletes your file  [DIR]/.agents/skills/pdf/{file}")), "{said}");
+    }
+    let dry = json_of(&place, &["add", "./from/pdf", "--overwrite", "--dry-run", "--json"]);
+    assert_eq!(dry["skills"][0]["preview"]["loses"].as_array().unwrap().len(), 2);
+    assert!(place.path().join(".agents/skills/pdf/notes/mine.txt").exists());
+}
+
+/// Runs a command on a terminal, does something while its question is open, then agrees.
+fn while_asked(place: &Place, args: &str, act: impl FnOnce()) -> Option<String> {
+    let inner = command(place);
+    let mut outer = Command::new("script");
+    outer.current_dir(place.path()).env_clear().env("PATH", "/usr/bin:/bin").env("TERM", "dumb");
+    for (name, value) in inner.get_envs() {
+        outer.env(name, value.unwrap());
+    }
+    let line = format!("{} {args}", inner.get_program().to_string_lossy());
+    outer.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let Ok(mut child) = outer.spawn() else {
+        skipped("script is not here");
+        return None;
+    };
+    let (mut said, mut byte) = (Vec::new(), [0]);
+    let mut out = child.stdout.take().unwrap();
+    while !said.ends_with(b"[y/N]") && out.read(&mut byte).unwrap() == 1 {
+        said.push(byte[0]);
+    }
+    act();
+    child.stdin.as_mut().unwrap().write_all(b"y\n").unwrap();
+    out.read_to_end(&mut said).unwrap();
+    child.wait().unwrap();
+    Some(String::from_utf8_lossy(&said).replace(&*place.path().to_string_lossy(), "[DIR]"))
+}
+
+#[test]
+fn a_file_that_is_written_while_the_question_is_open_is_not_deleted() {
+    for args in ["sync --overwrite", "add ./from/pdf --overwrite", "remove pdf --overwrite"] {
+        let place = place();
+        run(&place, &["add", "./from/pdf", "--yes"]);
+        edit(&place);
+        let said = while_asked(&place, args, || place.write(".agents/skills/pdf/late.txt", b"work"));
+        let Some(said) = said else { return };
+        assert!(said.contains("this changed after you were asked"), "{args}: {said}");
+        assert!(said.contains("[DIR]/.agents/skills/pdf: late.txt"), "{args}: {said}");
+        assert_eq!(read(&place, ".agents/skills/pdf/late.txt"), "work", "{args}");
+    }
+}
+
+#[test]
+fn what_was_shown_is_replaced_after_the_answer() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    edit(&place);
+    let Some(said) = while_asked(&place, "sync --overwrite", || {}) else { return };
+    assert!(said.contains("changed  SKILL.md") && said.contains("~ pdf"), "{said}");
+    assert!(read(&place, ".agents/skills/pdf/SKILL.md").contains("one"));
+}
+
+#[test]
+fn sync_does_not_trust_files_that_were_exchanged_together_with_the_lock() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    let accepted = json_of(&place, &["verify", "--json"])["skills"][0]["digest"].as_str().unwrap().to_owned();
+    place.write("other/from/pdf/SKILL.md", skill("pdf", "evil").as_bytes());
+    place.write("other/.git/x", b"");
+    let evil = run(&place, &["add", "./other/from/pdf", "--dry-run", "--json", "--as", "evil"]);
+    let at = evil.find("sha256:").unwrap();
+    let evil = evil.get(at..at + accepted.len()).unwrap();
+    // A pull brings other files, and a lock that names them.
+    fs::remove_dir_all(place.path().join(".agents/skills/pdf")).unwrap();
+    fs::create_dir(place.path().join(".agents/skills/pdf")).unwrap();
+    edit_as(&place, "evil");
+    place.write("skills.lock", read(&place, "skills.lock").replace(&accepted, evil).as_bytes());
+    let listed = run(&place, &["list"]);
+    assert!(listed.contains("changed since it was trusted"), "{listed}");
+    assert!(!listed.contains("sync --overwrite"), "{listed}");
+    assert!(listed.contains("the lock changed too"), "{listed}");
+    let synced = run(&place, &["sync", "--overwrite", "--yes"]);
+    assert!(synced.starts_with("exit 2") && !synced.contains("trusted as it is"), "{synced}");
+    assert!(run(&place, &["list"]).contains("1 not trusted"));
+}
+
+fn edit_as(place: &Place, text: &str) {
+    place.write(".agents/skills/pdf/SKILL.md", skill("pdf", text).as_bytes());
+}
+
+#[test]
+fn a_copy_for_a_client_that_is_no_longer_named_is_removed_with_its_skill() {
+    let place = place();
+    run(&place, &["add", "./from", "--all", "--client", "claude-code", "--link", "copy", "--yes"]);
+    let toml = read(&place, "skills.toml").replace("clients = [\"claude-code\"]\n", "");
+    place.write("skills.toml", toml.as_bytes());
+    place.write(".claude/skills/notes/mine.txt", b"mine");
+    assert_snapshot!(say(&place, &["remove", "pdf", "notes"]), @"
+    exit 0
+    --- stdout
+    - pdf  from/pdf
+      removed for claude-code: [DIR]/.claude/skills/pdf
+    - notes  from/notes
+      left alone: [DIR]/.claude/skills/notes
+    wrote [DIR]/skills.toml
+    wrote [DIR]/skills.lock
+    ");
+    assert!(!place.path().join(".claude/skills/pdf").exists());
+    assert!(place.path().join(".claude/skills/notes/mine.txt").exists());
+}
+
+#[test]
+fn all_edited_skills_are_named_at_once() {
+    let place = place();
+    run(&place, &["add", "./from", "--all", "--yes"]);
+    edit(&place);
+    place.write(".agents/skills/notes/extra.md", b"mine");
+    for args in [&["sync"][..], &["remove", "pdf", "notes"]] {
+        let said = run(&place, args);
+        assert!(said.contains("2 skills were edited after they were installed"), "{said}");
+        assert!(said.contains("skills/pdf: SKILL.md") && said.contains("skills/notes: extra.md"), "{said}");
+    }
+}
+
+#[test]
+fn an_empty_or_missing_skills_toml_beside_a_lock_stops_every_command() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    place.write("skills.toml", b"\n");
+    for args in [&["verify"][..], &["sync", "--yes"], &["remove", "pdf"]] {
+        let said = run(&place, args);
+        assert!(said.starts_with("exit 2") && said.contains("skills.toml is empty"), "{args:?}: {said}");
+    }
+    fs::remove_file(place.path().join("skills.toml")).unwrap();
+    assert_snapshot!(say(&place, &["verify"]), @"
+    exit 2
+    --- stderr
+    error: there is a skills.lock and no skills.toml: [DIR]/skills.toml
+      hint: restore skills.toml from version control, or remove skills.lock as well
+    ");
+    assert!(place.path().join(".agents/skills/pdf/SKILL.md").exists());
+}
+
+#[test]
+fn hints_repeat_the_project_and_overwrite_only_where_something_would_be_lost() {
+    let place = place();
+    let project = |args: &[&'static str]| {
+        let args: Vec<&str> = args.iter().copied().chain(["--project", "my project"]).collect();
+        run(&place, &args)
+    };
+    fs::create_dir_all(place.path().join("my project")).unwrap();
+    project(&["add", "./from/pdf", "--client", "claude-code", "--yes"]);
+    fs::remove_file(place.path().join("my project/.claude/skills/pdf")).unwrap();
+    let said = project(&["verify"]);
+    assert!(said.contains("restore with: prowess sync --project '[DIR]/my project'\n"), "{said}");
+    place.write("my project/.agents/skills/pdf/extra.md", b"mine");
+    let said = project(&["verify"]);
+    assert!(said.contains("prowess sync --overwrite --project '[DIR]/my project'\n"), "{said}");
+    for args in [&["sync"][..], &["remove", "pdf"]] {
+        let said = project(args);
+        assert!(said.contains("prowess verify --project '[DIR]/my project'"), "{said}");
+    }
+}

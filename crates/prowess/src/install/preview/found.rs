@@ -1,0 +1,76 @@
+//! The preview of a skill that was found, before the user trusts it.
+
+use prowess_core::Candidate;
+
+use super::{OtherNames, Preview, files};
+use crate::install::tree::InstallLimits;
+use crate::registry::Registry;
+use crate::source::Slice;
+
+/// What a skill that was found could do, beside other skills with these names. Of a skill on another machine no file is
+/// read, so that its preview is what the list of its source says.
+///
+/// `budget` is the most bytes that are read, and goes down by what was read. What does not fit is named.
+pub fn preview_of_found(
+    registry: &Registry,
+    skill: &Candidate,
+    others: &[&str],
+    budget: &mut u64,
+) -> Preview {
+    let mut preview = said_by_source(skill);
+    let name = skill.entry.key.as_str();
+    match registry.files_of(skill) {
+        Err(error) => preview.unseen.push(format!("its files: {error}")),
+        Ok(manifest) => {
+            (preview.files, preview.bytes) = (manifest.files.len(), manifest.total_size());
+            let is_remote = skill.wants_approval || registry.is_remote(skill);
+            let own = manifest.own().map(|own| own.path.clone());
+            for file in &manifest.files {
+                let path = file.path.as_str();
+                if is_remote {
+                    if files::can_be_run(path, file.executable, &[]) {
+                        preview.executables.push(path.to_owned());
+                    }
+                    if files::is_loaded_by_others(path) {
+                        preview.loaded_by_others.push(path.to_owned());
+                    }
+                    continue;
+                }
+                let most = InstallLimits::default().file_bytes.min(*budget);
+                let slice = Slice::first(usize::try_from(most).unwrap_or(usize::MAX));
+                match registry.read(skill, &file.path, slice) {
+                    Ok(chunk) => {
+                        let read = chunk.bytes.len() as u64;
+                        *budget = budget.saturating_sub(read);
+                        preview.look_at(file, own.as_ref() == Some(&file.path), name, &chunk.bytes);
+                        if read < chunk.size {
+                            preview.unseen.push(format!("{path} after {read} bytes"));
+                        }
+                    }
+                    Err(_) => preview.unseen.push(path.to_owned()),
+                }
+            }
+            preview.unseen.extend(manifest.left_out.iter().map(|left| left.path.clone()));
+            if is_remote {
+                preview.unseen.push("its files, which are on another machine".to_owned());
+            }
+        }
+    }
+    let declared = preview.declared_name.clone();
+    let others = others.iter().copied().filter(|other| *other != name && *other != declared);
+    preview.looks_like = OtherNames::new(others).like([name, &declared]);
+    preview
+}
+
+/// What the source says about a skill, without its files.
+fn said_by_source(skill: &Candidate) -> Preview {
+    let entry = &skill.entry;
+    let grants = entry.allowed_tools.iter().flat_map(|tools| &tools.grants);
+    Preview {
+        declared_name: entry.name.clone(),
+        description: entry.description.clone(),
+        tools: grants.map(ToString::to_string).collect(),
+        hooks: entry.client.hooks.is_some(),
+        ..Preview::default()
+    }
+}

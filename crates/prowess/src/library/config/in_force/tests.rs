@@ -1,0 +1,121 @@
+//! Which value counts, for users and projects that set the same keys.
+
+use std::fs;
+
+use super::*;
+use crate::library::session_config;
+
+/// A home and a project with these files.
+fn place(user: &str, project: &str, trusted: bool) -> (tempfile::TempDir, Environment) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    fs::create_dir_all(root.join("p/.git")).unwrap();
+    fs::create_dir_all(root.join("home/.config/prowess")).unwrap();
+    fs::write(root.join("home/.config/prowess/prowess.toml"), user).unwrap();
+    fs::write(root.join("p/prowess.toml"), project).unwrap();
+    let environment = Environment::of([("HOME", root.join("home").to_str().unwrap())]);
+    if trusted {
+        let file = Approvals::file(&environment).unwrap();
+        Approvals::update(&file, |approvals| {
+            approvals.trust_folder(root.join("p"));
+            Ok::<_, crate::SourceError>(())
+        })
+        .unwrap();
+    }
+    (folder, environment)
+}
+
+fn said(in_force: &InForce, key: &str) -> Vec<String> {
+    let of_key = in_force.settings.iter().filter(|setting| setting.key.to_string() == key);
+    of_key
+        .map(|setting| format!("{:?} {}", setting.origin, setting.value.clone().unwrap_or_default()))
+        .collect()
+}
+
+fn unused(in_force: &InForce) -> Vec<String> {
+    let words = |(setting, why): &(ConfigSetting, WhyUnused)| format!("{} {}", setting.key, why.code());
+    in_force.unused.iter().map(words).collect()
+}
+
+#[test]
+fn the_user_comes_before_the_project_and_lists_of_both_count() {
+    let user =
+        "[scan]\ndepth = 2\n[skills]\ndisable = ['a']\nduplicates = 'last'\n[check]\nprofile = 'plugin'\n";
+    let project = "[scan]\ndepth = 1\nnested = false\n[skills]\ndisable = ['b']\nduplicates = 'error'\n\
+                   [check]\nprofile = 'anthropic'\n[session]\ntools = ['Read']\nplain = true\n";
+    let (folder, environment) = place(user, project, true);
+    let in_force = InForce::of(&folder.path().join("p"), &environment, &[]).unwrap();
+    assert_eq!(said(&in_force, "scan.depth"), ["User 2"]);
+    assert_eq!(said(&in_force, "scan.nested"), ["Project false"]);
+    assert_eq!(said(&in_force, "skills.disable"), [r#"User ["a"]"#, r#"Project ["b"]"#]);
+    assert_eq!(said(&in_force, "skills.duplicates"), [r#"User "last""#]);
+    assert_eq!(said(&in_force, "check.profile"), [r#"Project "anthropic""#]);
+    assert_eq!(said(&in_force, "session.tools"), [r#"Project ["Read"]"#]);
+    assert_eq!(said(&in_force, "session.plain"), ["Default false"]);
+    assert_eq!(said(&in_force, "skills.strict"), ["Default null"]);
+    assert_eq!(
+        unused(&in_force),
+        [
+            "check.profile only-in-project",
+            "skills.duplicates overridden",
+            "scan.depth overridden",
+            "session.plain only-in-own-file"
+        ]
+    );
+    let options = [("scan.depth", Value::from(9)), ("skills.disable", Value::from(vec!["c"]))];
+    let in_force = InForce::of(&folder.path().join("p"), &environment, &options).unwrap();
+    assert_eq!(said(&in_force, "scan.depth"), ["Option 9"]);
+    assert_eq!(said(&in_force, "skills.disable").len(), 3);
+}
+
+#[test]
+fn a_project_that_is_not_trusted_only_narrows() {
+    let project = "[scan]\ndepth = 20\nnested = false\n[skills]\ndisable = ['b']\nduplicates = 'error'\n\
+                   sources = [{ url = 'https://x.test' }, { mcp = 'https://y.test' }, { dir = 'v' }]\n\
+                   [session]\nfilter = 'none'\nmax_activation_bytes = 9\n";
+    let (folder, environment) = place("", project, false);
+    let in_force = InForce::of(&folder.path().join("p"), &environment, &[]).unwrap();
+    assert_eq!(said(&in_force, "scan.nested"), ["Project false"]);
+    assert_eq!(said(&in_force, "skills.sources"), [r#"Project [{"dir":"v"}]"#]);
+    assert_eq!(
+        in_force.untrusted(),
+        [
+            "skills.sources",
+            "skills.duplicates",
+            "scan.depth",
+            "session.filter",
+            "session.max_activation_bytes"
+        ]
+    );
+    assert!(unused(&in_force).contains(&"skills.sources server-of-project".to_owned()));
+    assert_eq!(in_force.settings.iter().find(|one| one.key.key.name == "disable").unwrap().line, Some(5));
+}
+
+/// What is said about sessions is what sessions get, for every combination of values.
+#[test]
+fn what_is_said_about_sessions_is_what_they_get() {
+    let values = ["", "max_activation_bytes = 10\n", "max_activation_bytes = 99999999\n", "filter = 'a/*'\n"];
+    for user in values {
+        for project in values {
+            for trusted in [true, false] {
+                let [own, of_project] = [user, project].map(|text| format!("[session]\n{text}"));
+                let (folder, environment) = place(&own, &of_project, trusted);
+                let from = folder.path().join("p");
+                let in_force = InForce::of(&from, &environment, &[]).unwrap();
+                let used = session_config(&from, &environment, ConfigLimits::default()).unwrap();
+                let value = |key: &str| {
+                    let mut all = in_force.settings.iter();
+                    all.find(|one| one.key.to_string() == key).and_then(|one| one.value.clone())
+                };
+                let most = value("session.max_activation_bytes").and_then(|most| most.as_u64());
+                assert_eq!(
+                    most,
+                    Some(used.options().max_activation_bytes as u64),
+                    "{user}{project}{trusted}"
+                );
+                let filter = value("session.filter").is_some();
+                assert_eq!(filter, used.filter.is_some(), "{user}{project}{trusted}");
+            }
+        }
+    }
+}
