@@ -135,7 +135,7 @@ export class Chat {
     const wanted = { ...narrowingUsual, ...narrowing };
     const found = { hits: [] };
     if (query.trim() !== '') {
-      const among = session.run('visible', 'model').map((skill) => skill.key);
+      const among = session.run('visibleKeys', 'model');
       try {
         found.hits = await this.#host.search({ query, tags: [] }, among, wanted.topK ?? among.length, signal);
       } catch (error) {

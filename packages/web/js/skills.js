@@ -46,7 +46,7 @@ export class Skills {
     }
     checkSelector(given);
     const shelf = new Shelf(sources, given);
-    const skills = new Skills(OPENING, shelf, { ...given, prompt: needOptions(given.prompt, 'prompt') });
+    const skills = new this(OPENING, shelf, { ...given, prompt: needOptions(given.prompt, 'prompt') });
     await shelf.refresh(given.signal);
     return skills;
   }
@@ -70,13 +70,13 @@ export class Skills {
   }
 
   /** The changes of the sources as they happen: each is read before it is returned. */
-  async *watch(options) {
+  watch(options) {
     const { signal } = needOptions(options);
     this.#open();
     if (this.#shelf.watch === undefined) {
       throw new InvalidArgumentError('these sources cannot be watched; call refresh()');
     }
-    yield* this.#shelf.watch({ signal });
+    return this.#shelf.watch({ signal });
   }
 
   /** What could not be read at the last refresh. */
@@ -96,7 +96,7 @@ export class Skills {
 
   /** The keys of the skills that are offered. */
   keys() {
-    return this.list().map((skill) => skill.key);
+    return this.#list('keys');
   }
 
   /** The skill with this key, or undefined. */
@@ -111,7 +111,7 @@ export class Skills {
 
   /** How many skills are offered. */
   get size() {
-    return this.list().length;
+    return this.#list('size');
   }
 
   [Symbol.iterator]() {
@@ -144,7 +144,7 @@ export class Skills {
   async search(query, options) {
     const { signal, ...others } = needOptions(options);
     const chat = this.chat('search');
-    const among = chat.visible().map((skill) => skill.key);
+    const among = chat.session.run('visibleKeys', 'model');
     chat.close();
     const { narrowing, tags = [], ...rest } = asked(query, others);
     return this.#search({ query, tags, ...rest }, among, narrowing, signal);

@@ -20,12 +20,18 @@ export function layerOf(given, at) {
   }
   needFunction(source.list, 'the list of a source');
   needFunction(source.read, 'the read of a source');
+  layerOptions(options);
+  const label = typeof source.label === 'string' && source.label !== '' ? source.label : `source-${at + 1}`;
+  return { source, label, options };
+}
+
+/** The options of a source, checked. */
+export function layerOptions(options) {
   const unknown = Object.keys(options).find((name) => !LAYER.includes(name));
   if (unknown !== undefined) {
     throw new InvalidArgumentError(`a source has no such option: ${unknown}; the options are ${LAYER.join(', ')}`);
   }
-  const label = typeof source.label === 'string' && source.label !== '' ? source.label : `source-${at + 1}`;
-  return { source, label, options };
+  return options;
 }
 
 /** Sources with labels of their own: the location of a skill begins with the label, so two must not share one. */

@@ -6,7 +6,7 @@ import path from 'node:path';
 
 const [page, name, folder] = process.argv.slice(2);
 const blocks = [...readFileSync(page, 'utf8').matchAll(/^```js\n(.*?)^```$/gms)].map(([, text]) => text);
-const own = blocks.filter((text) => text.includes(`from '${name}'`));
+const own = blocks.filter((text) => text.includes(`from '${name}'`) || text.includes(`from '${name}/`));
 if (own.length === 0) throw new Error(`no block of ${page} imports ${name}`);
 own.forEach((text, at) => {
   const file = path.join(folder, `block-${at + 1}.mjs`);

@@ -1,23 +1,47 @@
-//! [`Failure`]: an operation that could not be performed, as JavaScript throws it.
+//! [`Failure`]: an operation that could not be performed, as packages throw it.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// An operation that could not be performed. The code decides the class of the error in JavaScript.
+/// An operation that could not be performed. The code decides the class of the error in each language.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// The stable name of the kind of failure.
     pub code: &'static str,
     /// What could not be done, and what to do about it.
     pub message: String,
+    /// What to do about it, if the message does not say it.
+    pub hint: Option<String>,
     /// The problems of a skill that does not load.
-    pub problems: Option<Value>,
+    pub problems: Option<Box<Value>>,
+    /// What a callback of the host threw.
+    pub cause: Option<Cause>,
+}
+
+/// A value of another language that a callback threw.
+#[derive(Clone)]
+pub struct Cause(pub Arc<dyn Any + Send + Sync>);
+
+impl fmt::Debug for Cause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Cause")
+    }
+}
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 impl Failure {
     /// A failure of this kind.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), problems: None }
+        Self { code, message: message.into(), hint: None, problems: None, cause: None }
     }
 
     /// An argument that cannot be used.
@@ -27,7 +51,8 @@ impl Failure {
 
     /// The failure as JSON text.
     pub fn to_json(&self) -> String {
-        json!({"code": self.code, "message": self.message, "problems": self.problems}).to_string()
+        json!({"code": self.code, "message": self.message, "hint": self.hint, "problems": self.problems})
+            .to_string()
     }
 }
 

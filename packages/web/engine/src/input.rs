@@ -1,4 +1,4 @@
-//! The options that JavaScript gives, and the values of the core that they become.
+//! The options that a host gives, and the values of the core that they become.
 
 use std::collections::BTreeMap;
 
@@ -39,10 +39,31 @@ impl Place {
     }
 }
 
+/// What places in a text count.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Units {
+    /// UTF-16 units.
+    #[default]
+    Utf16,
+    /// Characters, which are code points.
+    Characters,
+}
+
+impl Units {
+    /// How many units a character has.
+    pub(crate) fn of(self, character: char) -> usize {
+        match self {
+            Self::Utf16 => character.len_utf16(),
+            Self::Characters => 1,
+        }
+    }
+}
+
 /// A profile with other levels.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Judge {
+pub struct Judge {
     pub(crate) profile: Option<Preset>,
     pub(crate) levels: BTreeMap<String, Level>,
     pub(crate) names: Option<NameRule>,
@@ -53,7 +74,8 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    pub(crate) fn profile(self, usual: Preset) -> Result<Profile, Failure> {
+    /// The profile.
+    pub fn profile(self, usual: Preset) -> Result<Profile, Failure> {
         let mut profile = Profile::new(self.profile.unwrap_or(usual));
         if let Some(names) = self.names {
             profile = profile.with_names(names);
@@ -80,20 +102,26 @@ impl Judge {
 /// A file of a skill: its path, or its path with what is known of it.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(crate) enum GivenFile {
+pub enum GivenFile {
+    /// Its path.
     Path(String),
+    /// Its path with what is known of it.
     #[serde(rename_all = "camelCase")]
     Whole {
+        /// Its path.
         path: String,
+        /// Its size in bytes.
         size: Option<u64>,
+        /// Whether it may be run.
         #[serde(default)]
         executable: bool,
+        /// Why it is no file of the skill.
         left_out: Option<String>,
     },
 }
 
 /// The manifest of given files. A path that a skill cannot have is an error.
-pub(crate) fn manifest(files: Vec<GivenFile>) -> Result<Manifest, Failure> {
+pub fn manifest(files: Vec<GivenFile>) -> Result<Manifest, Failure> {
     let (mut entries, mut left_out) = (Vec::new(), Vec::new());
     for file in files {
         let (path, size, executable) = match file {
@@ -113,14 +141,15 @@ pub(crate) fn manifest(files: Vec<GivenFile>) -> Result<Manifest, Failure> {
     Ok(Manifest::new(entries).with_left_out(left_out))
 }
 
-pub(crate) fn rel_path(path: &str) -> Result<RelPath, Failure> {
+/// A path in a skill.
+pub fn rel_path(path: &str) -> Result<RelPath, Failure> {
     RelPath::parse(path).map_err(|error| Failure::argument(error.to_string()))
 }
 
 /// The layout of a catalog.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Style {
+pub struct Style {
     shape: Option<Shape>,
     location: Option<bool>,
     compatibility: bool,
@@ -134,7 +163,8 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    pub(crate) fn style(self, usual: Shape) -> CatalogStyle {
+    /// The layout.
+    pub fn style(self, usual: Shape) -> CatalogStyle {
         let style = CatalogStyle::new(self.shape.unwrap_or(usual));
         let location = self.location.unwrap_or(style.location);
         style
@@ -153,7 +183,7 @@ impl Style {
 /// What an activation shows.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct ActivationLook {
+pub struct ActivationLook {
     max_listed: Option<usize>,
     max_inline_bytes: Option<usize>,
     compatibility: bool,
@@ -161,7 +191,8 @@ pub(crate) struct ActivationLook {
 }
 
 impl ActivationLook {
-    pub(crate) fn style(&self) -> ActivationStyle {
+    /// The layout.
+    pub fn style(&self) -> ActivationStyle {
         let style = ActivationStyle::default().with_compatibility(self.compatibility).with_plain(self.plain);
         let (listed, inline) = (style.max_listed, style.max_inline_bytes);
         style
@@ -173,8 +204,10 @@ impl ActivationLook {
 /// How long a text may be; without either, there is no limit.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Limit {
+pub enum Limit {
+    /// Estimated tokens.
     Tokens(usize),
+    /// Characters.
     Characters(usize),
 }
 
@@ -194,19 +227,23 @@ pub(crate) fn budget(limit: Option<Limit>) -> Budget {
 /// How many skills a query selects.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Narrowing {
+pub struct Narrowing {
     /// Absent for the usual number, null for all.
     #[serde(deserialize_with = "given")]
-    #[expect(clippy::option_option, reason = "absent, null and a number mean three things")]
-    pub(crate) top_k: Option<Option<usize>>,
-    pub(crate) min_score: Option<f32>,
-    pub(crate) available_tools: HostTools,
-    pub(crate) on_empty: OnEmpty,
-    pub(crate) on_error: OnSelectError,
+    pub top_k: Option<Option<usize>>,
+    /// The lowest score that counts.
+    pub min_score: Option<f32>,
+    /// The tools of the host.
+    pub available_tools: HostTools,
+    /// What happens when nothing is found.
+    pub on_empty: OnEmpty,
+    /// What happens when the selector fails.
+    pub on_error: OnSelectError,
 }
 
 impl Narrowing {
-    pub(crate) fn options(self) -> SelectOptions {
+    /// The options of a selection.
+    pub fn options(self) -> SelectOptions {
         let usual = SelectOptions::default();
         let top_k = self.top_k.unwrap_or(usual.top_k);
         usual
@@ -236,7 +273,7 @@ struct ScopeRule {
 /// What a session may show and do.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct GivenPolicy {
+pub struct GivenPolicy {
     allow: Option<Vec<String>>,
     deny: Vec<String>,
     filter: Filter,
@@ -249,7 +286,8 @@ pub(crate) struct GivenPolicy {
 }
 
 impl GivenPolicy {
-    pub(crate) fn policy(self) -> Policy {
+    /// The policy.
+    pub fn policy(self) -> Policy {
         let mut policy = Policy::default()
             .with_deny(self.deny)
             .with_filter(self.filter)
@@ -283,7 +321,7 @@ struct InTool {
 /// How a session behaves.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct GivenOptions {
+pub struct GivenOptions {
     naming: Option<String>,
     namespace: Option<String>,
     tools: Option<Vec<Tool>>,
@@ -309,7 +347,8 @@ pub(crate) struct GivenOptions {
 }
 
 impl GivenOptions {
-    pub(crate) fn options(self) -> Result<Options, Failure> {
+    /// The options.
+    pub fn options(self) -> Result<Options, Failure> {
         let mut options = Options::default();
         let naming: Naming = match &self.naming {
             Some(name) => name.parse().map_err(|error| Failure::argument(format!("{error}")))?,

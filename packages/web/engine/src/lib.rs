@@ -1,11 +1,13 @@
-//! What the JavaScript packages of Prowess share: the pure core behind JSON in JavaScript's idiom.
+//! What the packages of Prowess for other languages share: the pure core behind JSON.
 //!
-//! Input and output are JSON with names in camel case, and places in a text count UTF-16 units, as JavaScript does.
+//! Input and output are JSON with names in camel case. Places in a text count UTF-16 units, as JavaScript does, or
+//! characters if the input says `"units": "characters"`, as Python does.
 //! The bytes of files are beside the JSON. [`run`] has the operations without state, [`Library`] is a set of skills, and
-//! [`Session`] answers the calls of a model. The packages wrap these for WebAssembly and for Node.
+//! [`Session`] answers the calls of a model. The packages wrap these for WebAssembly, and with
+//! `packages/native` for Python and Node.
 
 mod failure;
-mod input;
+pub mod input;
 mod library;
 mod operations;
 mod output;
@@ -13,8 +15,12 @@ mod render;
 mod search;
 mod session;
 
-pub use failure::{Failure, read};
+pub use failure::{Cause, Failure, read};
 pub use library::{Library, delta_json, over_catalog, search_catalog};
-pub use operations::run;
-pub use output::candidate as candidate_json;
+pub use operations::{document_json, load_failure, problems_json, run};
+pub use output::{
+    brief as problem_json, candidate as candidate_json, effect_json, event as event_json, hits as hits_json,
+    result_json,
+};
+pub use render::GivenSkill;
 pub use session::{Session, Usual};

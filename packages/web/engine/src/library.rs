@@ -158,6 +158,8 @@ pub fn over_catalog(catalog: &Catalog, operation: &str, input: &str) -> Result<S
     let value: Value = match operation {
         "list" => catalog.iter().map(|skill| output::candidate(skill, None)).collect(),
         "all" => catalog.all().map(|(skill, standing)| output::candidate(skill, Some(standing))).collect(),
+        "keys" => catalog.iter().map(|skill| Value::from(skill.entry.key.as_str())).collect(),
+        "size" => catalog.len().into(),
         "get" => {
             let key: String = read(input)?;
             json!(catalog.get(&key).map(|skill| output::candidate(skill, None)))

@@ -3,14 +3,14 @@
 use prowess_core::path::first_collision;
 use prowess_core::session::scope_tools;
 use prowess_core::{
-    Document, FixMode, Level, Manifest, Origin, Preset, Profile, RelPath, ToolList, check, check_description,
-    check_name, fix, parse,
+    Document, FixMode, Level, LoadError, Manifest, Origin, Preset, Problem, Profile, RelPath, ToolList,
+    check, check_description, check_name, fix, parse,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, read};
-use crate::input::{GivenFile, Judge, Place, manifest, rel_path};
+use crate::input::{GivenFile, Judge, Place, Units, manifest, rel_path};
 use crate::output::{self, Places};
 use crate::{render, search};
 
@@ -54,7 +54,7 @@ fn parsed(place: Place, bytes: &[u8]) -> Value {
 }
 
 /// A skill with its text.
-pub(crate) fn document_json(document: &Document, at: &Origin) -> Value {
+pub fn document_json(document: &Document, at: &Origin) -> Value {
     let mut value = output::entry(&document.entry(at));
     if let Some(members) = value.as_object_mut() {
         members.insert("body".to_owned(), document.body().into());
@@ -75,6 +75,7 @@ struct Judged {
     files: Option<Vec<GivenFile>>,
     /// For fixes: also those that rename or remove something.
     all: bool,
+    units: Units,
 }
 
 impl Judged {
@@ -85,35 +86,45 @@ impl Judged {
 }
 
 fn loaded(asked: Judged, bytes: &[u8]) -> Result<Value, Failure> {
+    let units = asked.units;
     let (at, files, profile) = asked.parts(Preset::Lenient)?;
     let document = parse(bytes);
     match document.load(&at, files.as_ref(), &profile) {
         Ok(_) => Ok(document_json(&document, &at)),
-        Err(error) => {
-            let problems = Places::of(&document).problems(&error.problems);
-            Err(Failure { problems: Some(problems), ..Failure::new("load", error.to_string()) })
-        }
+        Err(error) => Err(load_failure(&document, &error, units)),
     }
 }
 
+/// The failure of a skill that does not load.
+pub fn load_failure(document: &Document, error: &LoadError, units: Units) -> Failure {
+    let problems = problems_json(document, &error.problems, units);
+    Failure { problems: Some(Box::new(problems)), ..Failure::new("load", error.to_string()) }
+}
+
+/// Problems of a document, with their places.
+pub fn problems_json(document: &Document, problems: &[Problem], units: Units) -> Value {
+    Places::of(document, units).problems(problems)
+}
+
 fn checked(asked: Judged, bytes: &[u8]) -> Result<Value, Failure> {
+    let units = asked.units;
     let (at, files, profile) = asked.parts(Preset::Spec)?;
     let document = parse(bytes);
-    Ok(Places::of(&document).problems(&profile.check(&document, files.as_ref(), &at)))
+    Ok(problems_json(&document, &profile.check(&document, files.as_ref(), &at), units))
 }
 
 fn fixed(asked: Judged, bytes: &[u8]) -> Result<Value, Failure> {
-    let mode = if asked.all { FixMode::All } else { FixMode::Safe };
+    let (mode, units) = (if asked.all { FixMode::All } else { FixMode::Safe }, asked.units);
     let (at, files, profile) = asked.parts(Preset::Spec)?;
     let document = parse(bytes);
     let fixed = fix(&document, files.as_ref(), &at, &profile, mode);
     let left = profile.check(&fixed.document, files.as_ref(), &at);
-    let places = Places::of(&document);
+    let places = Places::of(&document, units);
     Ok(json!({
         "text": fixed.document.text(),
         // Later rounds find problems in a text that was fixed before, so only the words count here.
         "applied": fixed.applied.iter().map(|problem| places.problem(problem)).collect::<Value>(),
-        "problems": Places::of(&fixed.document).problems(&left),
+        "problems": problems_json(&fixed.document, &left, units),
     }))
 }
 
@@ -145,16 +156,18 @@ fn rules() -> Value {
 /// One field to judge.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
+struct OneField {
     text: String,
     #[serde(default)]
     judge: Judge,
+    #[serde(default)]
+    units: Units,
 }
 
-fn text_problems(asked: Text, check: fn(&str) -> Vec<prowess_core::Finding>) -> Result<Value, Failure> {
+fn text_problems(asked: OneField, check: fn(&str) -> Vec<prowess_core::Finding>) -> Result<Value, Failure> {
     let profile = asked.judge.profile(Preset::Spec)?;
     let document = parse(asked.text.as_bytes());
-    Ok(Places::of(&document).problems(&profile.judge(check(&asked.text))))
+    Ok(problems_json(&document, &profile.judge(check(&asked.text)), asked.units))
 }
 
 /// The value of `allowed-tools`.

@@ -1,9 +1,11 @@
-//! The values of the core as JavaScript reads them: names in camel case, places in UTF-16 units.
+//! The values of the core as packages read them: names in camel case, places in the units of the language.
 
 use prowess_core::select::Hit;
 use prowess_core::session::{Effect, Event, Step, ToolResult};
 use prowess_core::{Candidate, Document, Entry, LineIndex, Obstacle, Problem, Span, Standing, ToolList};
 use serde_json::{Map, Value, json};
+
+use crate::input::Units;
 
 /// A name in camel case: `when_to_use` is `whenToUse`.
 fn camel(name: &str) -> String {
@@ -94,7 +96,7 @@ pub fn candidate(skill: &Candidate, standing: Option<&Standing>) -> Value {
 }
 
 /// A problem without its place, for a skill whose text is not at hand.
-fn brief(problem: &Problem) -> Value {
+pub fn brief(problem: &Problem) -> Value {
     json!({
         "code": problem.code,
         "severity": problem.severity,
@@ -104,18 +106,19 @@ fn brief(problem: &Problem) -> Value {
     })
 }
 
-/// Places of a text in UTF-16 units, lines and columns.
+/// Places of a text in units of a language, lines and columns.
 pub(crate) struct Places<'t> {
     text: &'t str,
+    of: Units,
     lines: LineIndex<'t>,
-    /// The UTF-16 offset of every 1024th byte or so, with that byte.
+    /// The offset of every 1024th byte or so, with that byte.
     marks: Vec<(usize, usize)>,
 }
 
 const DISTANCE: usize = 1024;
 
 impl<'t> Places<'t> {
-    pub(crate) fn of(document: &'t Document) -> Self {
+    pub(crate) fn of(document: &'t Document, of: Units) -> Self {
         let text = document.text();
         let mut marks = vec![(0, 0)];
         let (mut units, mut next) = (0, DISTANCE);
@@ -124,19 +127,19 @@ impl<'t> Places<'t> {
                 marks.push((byte, units));
                 next = byte + DISTANCE;
             }
-            units += character.len_utf16();
+            units += of.of(character);
         }
-        Self { text, lines: LineIndex::new(text), marks }
+        Self { text, of, lines: LineIndex::new(text), marks }
     }
 
     fn units(&self, byte: usize) -> usize {
         let at = self.marks.partition_point(|(start, _)| *start <= byte).saturating_sub(1);
         let (start, units) = self.marks.get(at).copied().unwrap_or_default();
         let between = self.text.get(start..byte).unwrap_or_default();
-        units + between.chars().map(char::len_utf16).sum::<usize>()
+        units + between.chars().map(|character| self.of.of(character)).sum::<usize>()
     }
 
-    /// A place: UTF-16 units from the start of the text, and the line and column of its start.
+    /// A place: units from the start of the text, and the line and column of its start.
     fn span(&self, span: Span) -> Value {
         let start = self.lines.position(span.start);
         json!({
@@ -181,7 +184,8 @@ impl<'t> Places<'t> {
     }
 }
 
-pub(crate) fn hits(hits: &[Hit]) -> Value {
+/// The hits of a search.
+pub fn hits(hits: &[Hit]) -> Value {
     let hit = |hit: &Hit| {
         let why: Vec<Value> = hit.why.iter().map(|why| camel_members(json!(why))).collect();
         json!({"key": hit.key, "score": hit.score, "why": why})
@@ -189,7 +193,8 @@ pub(crate) fn hits(hits: &[Hit]) -> Value {
     hits.iter().map(hit).collect()
 }
 
-pub(crate) fn event(event: &Event) -> Value {
+/// An event of a session.
+pub fn event(event: &Event) -> Value {
     camel_members(json!(event))
 }
 
@@ -201,11 +206,13 @@ pub(crate) fn step(step: &Step) -> Value {
     }
 }
 
-pub(crate) fn result_json(result: &ToolResult) -> Value {
+/// The result of a call.
+pub fn result_json(result: &ToolResult) -> Value {
     json!(result)
 }
 
-pub(crate) fn effect_json(effect: &Effect) -> Value {
+/// What a session needs.
+pub fn effect_json(effect: &Effect) -> Value {
     let mut value = camel_members(json!(effect));
     if let Some(members) = value.as_object_mut()
         && let Some(kind) = members.shift_remove("effect")

@@ -14,10 +14,11 @@ use crate::operations::document_json;
 /// A skill that a program gives: one that Prowess returned, or its fields in the specification's form.
 #[derive(Deserialize)]
 #[serde(transparent)]
-pub(crate) struct GivenSkill(Map<String, Value>);
+pub struct GivenSkill(Map<String, Value>);
 
 impl GivenSkill {
-    pub(crate) fn skill(self) -> Result<SkillData, Failure> {
+    /// The skill.
+    pub fn skill(self) -> Result<SkillData, Failure> {
         let Self(mut given) = self;
         let mut take = |name: &str| given.shift_remove(name).filter(|value| !value.is_null());
         let (key, scope, location) = (take("key"), take("scope"), take("location"));

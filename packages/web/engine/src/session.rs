@@ -70,6 +70,11 @@ impl Session {
         CoreSession::restore(state, catalog, policy, options).map(Self).map_err(failed)
     }
 
+    /// The session of the core.
+    pub fn core(&mut self) -> &mut CoreSession {
+        &mut self.0
+    }
+
     /// Sets the catalog, and returns what that changed.
     pub fn set_catalog(&mut self, catalog: Arc<Catalog>) -> String {
         let change = self.0.set_catalog(catalog);
@@ -112,6 +117,10 @@ impl Session {
                 let by: Actor = read(input)?;
                 let filter = session.filter().clone();
                 session.visible(by, &filter).into_iter().map(|skill| output::candidate(skill, None)).collect()
+            }
+            "visibleKeys" => {
+                let (by, filter): (Actor, _) = (read(input)?, session.filter().clone());
+                session.visible(by, &filter).into_iter().map(|skill| Value::from(&*skill.entry.key)).collect()
             }
             "whyHidden" => why_hidden(session, read(input)?),
             "tools" => dialect(&read::<String>(input)?)?.tools(&session.tools()),

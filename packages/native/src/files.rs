@@ -1,0 +1,173 @@
+//! The operations without state that read files, beside those of the engine:
+//!
+//! | operation | input | output |
+//! | --- | --- | --- |
+//! | `loadPath` | `{path, judge, units}` | the skill of a folder or a SKILL.md, with its text; or `load` with its problems |
+//! | `filesOfPath` | the path | its files |
+//! | `readPath` | see [`read_path`] | |
+//! | `activationOfPath` | `{path, options}` | the text that gives it to a model |
+//! | `checkPath` | `{path, judge, units}` | the problems of a folder or a SKILL.md, as `prowess check` finds them |
+//! | `discover` | `{roots, recursive, last, judge, missing}` | the skills of folders, each with its text |
+//!
+//! Paths may begin with `~`.
+
+use std::path::{Path, PathBuf};
+
+use prowess::fs::read as read_files;
+use prowess::fs::walk::{MissingRoot, OnError, SkillFile};
+use prowess::source::Slice;
+use prowess::{
+    Catalog, DirSource, Document, Duplicates, Manifest, Preset, Profile, Registry, RelPath, ScanOptions,
+    Skill, SourceErrorKind,
+};
+use prowess_engine::input::{GivenOptions, Judge, Units};
+use prowess_engine::{Failure, candidate_json, document_json, load_failure, problems_json, read};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::errors::{of_registry, of_skills, of_source};
+
+/// Runs an operation without state.
+pub fn run(operation: &str, input: &str, bytes: &[u8]) -> Result<String, Failure> {
+    let value = match operation {
+        "loadPath" => loaded(read(input)?)?,
+        "filesOfPath" => manifest_json(&listing(&Place::of(&read::<PathBuf>(input)?)?)?),
+        "activationOfPath" => activation(read(input)?)?,
+        "checkPath" => checked(read(input)?)?,
+        "discover" => discovered(read(input)?)?,
+        other => return prowess_engine::run(other, input, bytes),
+    };
+    Ok(value.to_string())
+}
+
+/// Bytes of a file of the skill at a path, at most `limit` from `offset` on, and the size of the whole file. No path and
+/// no link leads out of the skill.
+pub fn read_path(skill: &Path, path: &str, offset: u64, limit: usize) -> Result<(Vec<u8>, u64), Failure> {
+    let path = RelPath::from_request(path).map_err(|error| Failure::new("outside", error.to_string()))?;
+    let skill = Skill::load(skill).map_err(of_skills)?;
+    let chunk = skill.read(&path, Slice { offset, limit }).map_err(of_skills)?;
+    Ok((chunk.bytes, chunk.size))
+}
+
+/// The files of a skill as JSON.
+pub(crate) fn manifest_json(files: &Manifest) -> Value {
+    let listed = files
+        .files
+        .iter()
+        .map(|file| json!({"path": file.path, "size": file.size, "executable": file.executable}));
+    let left_out = files.left_out.iter().map(|one| json!({"path": one.path, "leftOut": one.reason}));
+    listed.chain(left_out).collect()
+}
+
+/// A SKILL.md.
+struct Place {
+    file: SkillFile,
+}
+
+impl Place {
+    /// The SKILL.md of a folder, or the file itself.
+    fn of(path: &Path) -> Result<Self, Failure> {
+        let path = prowess::env::place(path);
+        if !path.is_dir() {
+            return Ok(Self { file: SkillFile { path } });
+        }
+        let found = ["SKILL.md", "skill.md"].map(|name| path.join(name));
+        let found = found.into_iter().find(|file| file.symlink_metadata().is_ok());
+        let path = found.ok_or_else(|| of_source(&SourceErrorKind::NoSkill.at(path)))?;
+        Ok(Self { file: SkillFile { path } })
+    }
+
+    fn document(&self) -> Result<Document, Failure> {
+        Ok(read_files::read_skill(&self.file.path).map_err(|error| of_source(&error))?.document())
+    }
+}
+
+fn listing(place: &Place) -> Result<Manifest, Failure> {
+    Ok(read_files::list(place.file.folder()).map_err(|error| of_source(&error))?.manifest)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfPath {
+    path: PathBuf,
+    #[serde(default)]
+    judge: Judge,
+    #[serde(default)]
+    units: Units,
+}
+
+fn loaded(asked: OfPath) -> Result<Value, Failure> {
+    let profile = asked.judge.profile(Preset::Lenient)?;
+    let place = Place::of(&asked.path)?;
+    let (document, files, at) = (place.document()?, listing(&place)?, place.file.origin());
+    match document.load(&at, Some(&files), &profile) {
+        Ok(_) => Ok(document_json(&document, &at)),
+        Err(error) => Err(load_failure(&document, &error, asked.units)),
+    }
+}
+
+fn checked(asked: OfPath) -> Result<Value, Failure> {
+    let profile = asked.judge.profile(Preset::Spec)?;
+    let place = Place::of(&asked.path)?;
+    let (document, files, at) = (place.document()?, listing(&place)?, place.file.origin());
+    Ok(problems_json(&document, &profile.check(&document, Some(&files), &at), asked.units))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Activation {
+    path: PathBuf,
+    #[serde(default)]
+    options: GivenOptions,
+}
+
+fn activation(asked: Activation) -> Result<Value, Failure> {
+    let skill = Skill::load(asked.path).map_err(of_skills)?;
+    Ok(skill.to_prompt_with(&asked.options.options()?).map_err(of_skills)?.into())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Discover {
+    roots: Vec<PathBuf>,
+    /// Whether to look below the folders in each root.
+    #[serde(default)]
+    recursive: bool,
+    /// Whether the last of two skills with one name counts, and not the first.
+    #[serde(default)]
+    last: bool,
+    /// Offers only skills without an error under this profile.
+    judge: Option<Judge>,
+    /// Whether a root may be missing; it may by default.
+    missing: Option<bool>,
+}
+
+fn discovered(asked: Discover) -> Result<Value, Failure> {
+    let profile: Option<Profile> = asked.judge.map(|judge| judge.profile(Preset::Lenient)).transpose()?;
+    let mut options = ScanOptions::unbounded().with_on_error(OnError::Report);
+    options.stop_at_skill = asked.recursive;
+    options.missing_root = if asked.missing.unwrap_or(true) { MissingRoot::Skip } else { MissingRoot::Error };
+    if !asked.recursive {
+        options = options.with_max_depth(1).with_report_deeper(false);
+    }
+    let mut registry = Registry::new();
+    registry.set_duplicates(if asked.last { Duplicates::Last } else { Duplicates::First });
+    for root in asked.roots {
+        let source = DirSource::new(prowess::env::place(&root), options.clone());
+        registry.add(match &profile {
+            Some(profile) => source.judged_by(profile.clone()),
+            None => source,
+        });
+    }
+    registry.refresh().map_err(of_registry)?;
+    let catalog: std::sync::Arc<Catalog> = registry.catalog();
+    let whole = |skill: &prowess::Candidate| -> Option<Value> {
+        let document = registry.document_of(skill).ok()?;
+        let mut value = document_json(&document, &skill.entry.origin);
+        if let (Some(members), Value::Object(listed)) = (value.as_object_mut(), candidate_json(skill, None)) {
+            members.extend(listed);
+        }
+        Some(value)
+    };
+    Ok(catalog.iter().filter_map(whole).collect())
+}

@@ -1,0 +1,225 @@
+//! The input of [`Skills::open`](crate::Skills::open): where skills come from, and the usual settings of chats.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prowess::catalog::KeyFrom;
+use prowess::env::Environment;
+use prowess::library::{LibraryOptions, clients, session_config, terms_file};
+use prowess::search::LazyIndex;
+use prowess::source::Mount;
+use prowess::source::open::Opening as PlacesOpening;
+use prowess::{Duplicates, Layer, Preset, Scope, Skill, SourceSpec};
+use prowess_engine::input::{GivenOptions, GivenPolicy, Judge};
+use prowess_engine::{Failure, GivenSkill, Usual, read};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::asked::Rules;
+use crate::errors::{of_library, of_skills, of_source};
+use crate::foreign::Foreign;
+use crate::selector;
+use crate::skills::Parts;
+use crate::source::HostSource;
+
+/// Where skills come from, what is offered, and how chats behave.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct Opening {
+    /// A text as after `--in`, a table with its keys, `{source, …}` for either with options, `{host, …}` for a source of
+    /// the host, or `{skill}`.
+    sources: Vec<Value>,
+    /// Adds the skills of the user, after the sources.
+    user: Option<OfUser>,
+    judge: Option<Judge>,
+    duplicates: Option<Duplicates>,
+    policy: Option<GivenPolicy>,
+    options: Option<GivenOptions>,
+    /// The usual settings of prompts: `{style, budget, narrowing}`.
+    prompt: Map<String, Value>,
+    /// The name of a selector; `host` for the one of the host.
+    selector: Option<String>,
+}
+
+/// The skills of the user.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct OfUser {
+    /// The folder from which projects are looked for; the current one by default.
+    from: Option<PathBuf>,
+    /// The client whose folders are used; all by default.
+    client: Option<String>,
+    /// Whether the built-in skills are included.
+    builtins: bool,
+    /// Whether to cache what was read; it is by default.
+    cache: Option<bool>,
+}
+
+/// A source of the host, and how its skills appear.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OfHost {
+    /// Its index in [`Foreign::sources`].
+    host: usize,
+    label: Option<String>,
+    prefix: Option<String>,
+    mount: Option<String>,
+    key_from: Option<String>,
+    #[serde(default)]
+    scope: Scope,
+    #[serde(default)]
+    preload: bool,
+    trusted: Option<bool>,
+}
+
+impl OfHost {
+    fn layer(self, foreign: &Foreign, rules: &Rules) -> Result<Layer, Failure> {
+        let source = foreign.sources.get(self.host).map(Arc::clone);
+        let source = source.ok_or_else(|| Failure::argument(format!("there is no source {}", self.host)))?;
+        let label = self.label.filter(|label| !label.is_empty());
+        let label = label.unwrap_or_else(|| format!("source-{}", self.host + 1));
+        let mut layer = Layer::from(HostSource {
+            source,
+            label: label.into(),
+            scope: self.scope,
+            untrusted: self.trusted == Some(false),
+            rules: rules.clone(),
+            listed: std::sync::RwLock::default(),
+        });
+        if let Some(prefix) = self.prefix {
+            layer = layer.with_prefix(prefix);
+        }
+        if let Some(mount) = self.mount {
+            layer = layer.mounted_at(self::mount(&mount)?);
+        }
+        if let Some(word) = self.key_from {
+            layer = layer.keyed_by(key_from(&word)?);
+        }
+        Ok(if self.preload { layer.preloaded() } else { layer })
+    }
+}
+
+fn mount(text: &str) -> Result<Mount, Failure> {
+    Mount::parse(text).map_err(|error| Failure::argument(error.to_string()))
+}
+
+fn key_from(word: &str) -> Result<KeyFrom, Failure> {
+    let wrong = || Failure::argument(format!("keys are not made of {word}; use name, folder or id"));
+    KeyFrom::parse(word).ok_or_else(wrong)
+}
+
+/// A place that is not of the host, and how its skills appear.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Placed {
+    source: Value,
+    prefix: Option<String>,
+    mount: Option<String>,
+    key_from: Option<String>,
+    scope: Option<Scope>,
+    preload: Option<bool>,
+}
+
+impl Placed {
+    fn layer(self) -> Result<Layer, Failure> {
+        let mut spec = match self.source {
+            Value::String(text) => spec(&text)?,
+            table => value(table)?,
+        };
+        spec.prefix = self.prefix.or(spec.prefix);
+        spec.preload = self.preload.unwrap_or(spec.preload);
+        if let Some(text) = self.mount {
+            spec.mount = Some(mount(&text)?);
+        }
+        if let Some(word) = self.key_from {
+            spec.key_from = Some(key_from(&word)?);
+        }
+        let places = PlacesOpening::named(Path::new("."), None);
+        let places = places.with_scope(self.scope.unwrap_or(Scope::Explicit));
+        places.open(&spec, &Environment::current()).map_err(|error| of_source(&error))
+    }
+}
+
+/// Opens skills.
+pub(crate) fn open(input: &str, foreign: Foreign, rules: Rules) -> Result<Parts, Failure> {
+    let asked: Opening = read(input)?;
+    let mut builder = prowess::Skills::builder();
+    for source in asked.sources {
+        builder = match source {
+            Value::String(text) => builder.with_source(spec(&text)?),
+            Value::Object(members) if members.contains_key("host") => {
+                let given: OfHost = value(Value::Object(members))?;
+                builder.with_layer(given.layer(&foreign, &rules)?)
+            }
+            Value::Object(members) if members.contains_key("source") => {
+                let given: Placed = value(Value::Object(members))?;
+                builder.with_layer(given.layer()?)
+            }
+            Value::Object(mut members) if members.contains_key("skill") => {
+                let given: GivenSkill = value(members.remove("skill").unwrap_or_default())?;
+                builder.with_skill(Skill::from(given.skill()?))
+            }
+            Value::Object(members) => builder.with_source(value(Value::Object(members))?),
+            _ => return Err(Failure::argument("a source must be a text or an object")),
+        };
+    }
+    let mut usual = Usual::default();
+    let mut prompt = asked.prompt;
+    let mut cached = None;
+    if let Some(user) = asked.user {
+        let environment = Environment::current();
+        let from = user.from.unwrap_or_else(|| ".".into());
+        let client = match user.client.as_deref() {
+            Some(name) => {
+                let unknown = || Failure::argument(format!("there is no such client: {name}"));
+                Some(clients::client(name).ok_or_else(unknown)?)
+            }
+            None => None,
+        };
+        let options = LibraryOptions::default()
+            .with_cache(user.cache.unwrap_or(true))
+            .with_builtins(user.builtins)
+            .with_client(client);
+        let said = session_config(&from, &environment, options.limits).map_err(|error| of_library(&error))?;
+        usual = Usual { policy: said.policy(), options: said.options() };
+        if let Some(location) = said.location {
+            let style = prompt.entry("style").or_insert_with(|| Map::new().into());
+            if let Some(style) = style.as_object_mut() {
+                style.entry("location").or_insert_with(|| location.into());
+            }
+        }
+        cached = options.cache.then(|| environment.clone());
+        builder = builder.with_library(from, environment, options);
+    }
+    if let Some(policy) = asked.policy {
+        usual.policy = policy.policy();
+    }
+    if let Some(options) = asked.options {
+        usual.options = options.options()?;
+    }
+    if let Some(judge) = asked.judge {
+        builder = builder.with_profile(judge.profile(Preset::Lenient)?);
+    }
+    if let Some(duplicates) = asked.duplicates {
+        builder = builder.with_duplicates(duplicates);
+    }
+    let front = builder.build().map_err(of_skills)?;
+    let registry = Arc::clone(front.registry());
+    let terms = cached.and_then(|environment| terms_file(&environment, &registry));
+    let index = LazyIndex::new(Arc::clone(&registry)).with_cache(terms);
+    let selector = selector::named(asked.selector.as_deref(), &registry, index, &foreign, &rules)?;
+    Ok(Parts { front, registry, selector, usual, prompt, host: foreign.host, rules })
+}
+
+/// Reads a source as after `--in`.
+pub(crate) fn spec(text: &str) -> Result<SourceSpec, Failure> {
+    SourceSpec::parse(text).map_err(|error| {
+        let hint = Some(error.hint.to_owned());
+        Failure { hint, ..Failure::argument(error.to_string()) }
+    })
+}
+
+/// Reads a value of the input.
+pub(crate) fn value<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, Failure> {
+    read(&value.to_string())
+}

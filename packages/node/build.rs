@@ -1,0 +1,5 @@
+//! The flags with which an addon is linked.
+
+fn main() {
+    napi_build::setup();
+}

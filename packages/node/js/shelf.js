@@ -1,0 +1,334 @@
+// Where the skills of a `Skills` are: places that the addon reads, and sources in JavaScript.
+//
+// JavaScript lists its sources and reads every SKILL.md before the addon refreshes, and reads their other files itself.
+// So the addon never waits for a callback, and a callback that never settles holds no thread.
+
+import { fileURLToPath } from 'node:url';
+
+import { engine, guarded, owned, settled } from './binding.js';
+import { ClosedError, fromEngine, InvalidArgumentError, SourceError } from './errors.js';
+import { aborted, digestOf, filesFrom, layerOf, layerOptions, listed, readFrom, textsOf, withOwnLabels } from './sources.js';
+import { needOptions, toJson } from './values.js';
+
+/** The options of `Skills.open` that are about which skills there are. */
+export const SHELF_OPTIONS = ['profile', 'levels', 'duplicates'];
+
+/** The most bytes of one read. */
+const WHOLE = Number.MAX_SAFE_INTEGER;
+
+/** The sources, and what was read from them last. */
+export class Shelf {
+  #layers;
+  #options;
+  #native;
+  #origins = new Map();
+  #readings = 0;
+  #filled = 0;
+  #watchers = new Set();
+  #watching;
+  #closed = false;
+  /** What the sources in JavaScript could not read. */
+  #unread = [];
+  snapshot;
+
+  constructor(sources, options) {
+    this.#layers = labelled((Array.isArray(sources) ? sources : [sources]).map(layerFrom));
+    this.#options = options;
+  }
+
+  /** Reads every source again: what changed. After an error the old skills stay. */
+  async refresh(signal) {
+    const reading = (this.#readings += 1);
+    const { skills, origins, problems } = await this.#gathered(signal);
+    this.#open();
+    if (this.#native === undefined) {
+      const count = this.#layers.filter((layer) => layer.source !== undefined).length;
+      this.#native = await aborted(settled(engine().openSkills(toJson(this.#opening()), count, skills)), signal);
+      this.#open();
+      this.#origins = origins;
+      this.snapshot = snapshotOf(this.#native);
+      this.#unread = problems;
+      return undefined;
+    }
+    // A reading that began later may be done already; what it found counts.
+    if (reading > this.#filled) {
+      this.#filled = reading;
+      this.#native.fill(skills);
+      // Until the refresh is done, skills of both states are read where they are.
+      this.#origins = new Map([...this.#origins, ...origins]);
+    }
+    const delta = JSON.parse(await aborted(settled(this.#native.work('refresh', 'null')), signal));
+    this.#open();
+    if (this.#filled === reading) {
+      this.#origins = origins;
+      this.#unread = problems;
+    }
+    this.#tell(delta);
+    return delta;
+  }
+
+  #open() {
+    if (this.#closed) throw new ClosedError('these skills are closed', { code: 'closed' });
+  }
+
+  /** The skills of the sources in JavaScript. */
+  async #gathered(signal) {
+    const skills = [];
+    const origins = new Map();
+    const problems = [];
+    for (const layer of this.#layers) {
+      if (layer.source === undefined) continue;
+      const entries = await listed(layer, signal);
+      const texts = await textsOf(layer, entries, signal, problems);
+      entries.forEach(({ id, location }, at) => {
+        if (texts[at] === undefined) return;
+        skills.push({ host: layer.host, id, location, bytes: owned(texts[at]) });
+        origins.set(location ?? `${layer.label}:${id}`, { layer, id });
+      });
+    }
+    return { skills, origins, problems };
+  }
+
+  #opening() {
+    const { profile, levels, duplicates } = this.#options;
+    const judge = profile === undefined && levels === undefined ? undefined : { profile, levels };
+    const user = this.#layers.find((layer) => layer.user !== undefined)?.user;
+    const sources = this.#layers.filter((layer) => layer.user === undefined).map(({ spec, host, label, options }) =>
+      spec === undefined ? { host, label, ...options } : { source: spec, ...options });
+    return { sources, user, judge, duplicates };
+  }
+
+  /** What could not be read at the last refresh. */
+  get problems() {
+    const read = this.#closed ? [] : guarded(() => JSON.parse(this.#native.run('problems', 'null')));
+    return [...this.#unread, ...read.map((problem) => fromEngine(toJson(problem)))];
+  }
+
+  /** The source in JavaScript of a skill and its id there; undefined for a skill that the addon reads. */
+  #origin({ location }) {
+    return this.#origins.get(location);
+  }
+
+  async #perform(effect, signal) {
+    this.#open();
+    const { json, bytes } = await aborted(settled(this.#native.perform(toJson(effect))), signal);
+    return { ...JSON.parse(json), bytes };
+  }
+
+  async files(skill, signal) {
+    const origin = this.#origin(skill);
+    if (origin !== undefined) return filesFrom(origin.layer, origin.id, signal);
+    return (await this.#perform({ kind: 'files', key: skill.key, location: skill.location }, signal)).files;
+  }
+
+  /** A part of a file; with `expectDigest`, the digest over all files when it was read. */
+  async read(skill, path, { offset = 0, limit = WHOLE, expectDigest } = {}, signal) {
+    const origin = this.#origin(skill);
+    if (origin === undefined) {
+      const most = Math.min(limit, WHOLE);
+      const { key, location } = skill;
+      return this.#perform({ kind: 'read', key, location, path, offset, limit: most, digest: expectDigest !== undefined }, signal);
+    }
+    const { layer, id } = origin;
+    const whole = expectDigest === undefined ? undefined : await digestOf(layer, id, signal);
+    const bytes = whole?.contents.get(path) ?? (await readFrom(layer, id, path, signal));
+    return { bytes: bytes.subarray(offset, offset + limit), size: bytes.byteLength, digest: whole?.digest };
+  }
+
+  /** A digest over all files of a skill. */
+  async digest(skill, signal) {
+    const origin = this.#origin(skill);
+    if (origin !== undefined) return (await digestOf(origin.layer, origin.id, signal)).digest;
+    return (await this.#perform({ kind: 'digest', key: skill.key, location: skill.location }, signal)).digest;
+  }
+
+  /** Ranks some of the skills, off the main thread. */
+  async search(among, asked) {
+    return JSON.parse(await settled(this.#native.work('rank', toJson({ among, asked }))));
+  }
+
+  /** The changes as they happen: those that the addon sees in folders, and those of each refresh. */
+  watch({ signal } = {}) {
+    this.#open();
+    const changes = new Changes(signal, () => {
+      this.#watchers.delete(changes);
+      if (this.#watchers.size === 0) this.#unwatch();
+    });
+    this.#watchers.add(changes);
+    this.#watching ??= this.#follow();
+    return changes;
+  }
+
+  /** Watches the folders until `stop`. */
+  #follow() {
+    const following = { stopped: false, watch: undefined };
+    const follow = async () => {
+      following.watch = await settled(this.#native.watch('{}'));
+      if (following.stopped) following.watch.stop();
+      while (!following.stopped) {
+        try {
+          const delta = await settled(following.watch.next());
+          if (delta === null) return;
+          this.#tell(JSON.parse(delta));
+        } catch (error) {
+          // A source that cannot be listed now may be listed later.
+          if (!(error instanceof SourceError)) throw error;
+          this.#options.onError?.(error);
+        }
+      }
+    };
+    follow().catch((error) => {
+      if (following.stopped) return;
+      this.#watching = undefined;
+      for (const watcher of [...this.#watchers]) watcher.fail(error);
+    });
+    return following;
+  }
+
+  #unwatch() {
+    if (this.#watching === undefined) return;
+    this.#watching.stopped = true;
+    this.#watching.watch?.stop();
+    this.#watching = undefined;
+  }
+
+  #tell(delta) {
+    if (Object.values(delta).every((keys) => keys.length === 0)) return;
+    for (const watcher of this.#watchers) watcher.tell(delta);
+  }
+
+  close() {
+    this.#closed = true;
+    this.#unwatch();
+    this.#native?.close();
+    this.#origins = new Map();
+    for (const watcher of [...this.#watchers]) {
+      watcher.fail(new ClosedError('these skills are closed', { code: 'closed' }));
+    }
+  }
+}
+
+/** The changes that one caller has not taken yet. Unlike a generator, it ends at once, also while it waits. */
+class Changes {
+  #end;
+  #changes = [];
+  #waiting = [];
+  #error;
+  #ended = false;
+
+  constructor(signal, end) {
+    signal?.throwIfAborted();
+    const abort = () => this.fail(signal.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    this.#end = () => {
+      if (this.#ended) return;
+      this.#ended = true;
+      signal?.removeEventListener('abort', abort);
+      end();
+      this.#wake();
+    };
+  }
+
+  #wake() {
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  tell(delta) {
+    this.#changes.push(delta);
+    this.#wake();
+  }
+
+  /** Ends with an error. */
+  fail(error) {
+    this.#changes = [];
+    this.#error = error;
+    this.#end();
+  }
+
+  async next() {
+    for (;;) {
+      if (this.#changes.length > 0) return { value: this.#changes.shift(), done: false };
+      if (this.#error !== undefined) {
+        const error = this.#error;
+        this.#error = undefined;
+        throw error;
+      }
+      if (this.#ended) return { value: undefined, done: true };
+      await new Promise((resolve) => {
+        this.#waiting.push(resolve);
+      });
+    }
+  }
+
+  async return() {
+    this.#changes = [];
+    this.#end();
+    return { value: undefined, done: true };
+  }
+
+  [Symbol.asyncIterator]() {
+    return this;
+  }
+}
+
+/** The skills of the addon as `Skills` and `Chat` use them. Sessions follow each refresh by themselves. */
+function snapshotOf(native) {
+  return {
+    run: (operation, input) => native.run(operation, input),
+    session: (id, settings) => native.session(id, settings),
+    restore: (state, settings) => native.restore(state, settings),
+  };
+}
+
+/** A layer: a source in JavaScript, a place that the addon reads, or the skills of the user. */
+function layerFrom(given, at) {
+  if (typeof given === 'string' || given instanceof URL) return { spec: specOf(given), options: {} };
+  if (given !== null && typeof given === 'object' && typeof given.list !== 'function') {
+    if (given.user !== undefined) return { user: needOptions(given.user === true ? {} : given.user, 'user') };
+    const { source, ...options } = given;
+    if (typeof source === 'string' || source instanceof URL) {
+      return { spec: specOf(source), options: nativeOptions(options) };
+    }
+    if (source === undefined && Object.keys(given).length > 0) return { spec: tableOf(given), options: {} };
+    if (source !== null && typeof source === 'object' && typeof source.list !== 'function' && source.read === undefined) {
+      return { spec: tableOf(source), options: nativeOptions(options) };
+    }
+  }
+  return layerOf(given, at);
+}
+
+/** The options of a place that the addon reads. Whether such skills are trusted is decided by their scope. */
+function nativeOptions(options) {
+  const { trusted, ...others } = layerOptions(options);
+  if (trusted !== undefined) {
+    throw new InvalidArgumentError('trusted is an option of sources in JavaScript; for a folder, set what the policy of its scope allows');
+  }
+  return others;
+}
+
+/** A place as the addon takes it. */
+function specOf(given) {
+  if (typeof given === 'string') return given;
+  return given.protocol === 'file:' ? { dir: fileURLToPath(given) } : { url: given.href };
+}
+
+/** The keys of a source in `prowess.toml`. */
+function tableOf(given) {
+  const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [
+      name === 'mount' ? 'mount_as' : snake(name), value instanceof URL ? specOf(value).dir ?? value.href : value,
+    ]),
+  );
+}
+
+/** Layers with labels of their own, and the sources in JavaScript with their numbers. */
+function labelled(layers) {
+  const own = withOwnLabels(layers.filter((layer) => layer.source !== undefined));
+  let host = -1;
+  return layers.map((layer) => {
+    if (layer.source === undefined) return layer;
+    host += 1;
+    return { ...own[host], host };
+  });
+}

@@ -1,0 +1,150 @@
+//! The skills of some sources, and sessions over them, as handles of JavaScript.
+
+use std::sync::Arc;
+
+use napi::bindgen_prelude::{AsyncTask, Uint8Array, Uint8ArraySlice};
+use napi_derive::napi;
+use prowess_native::{Cancel, Chat, Failure, Foreign, ForeignSource, Listed, Skills};
+
+use crate::given::Given;
+use crate::watch::NodeWatch;
+use crate::work::{Contents, Work, thrown};
+
+/// A skill that a source in JavaScript listed, with its SKILL.md.
+#[napi(object, object_to_js = false)]
+pub struct GivenSkill {
+    /// The number of the source.
+    pub host: u32,
+    /// What identifies the skill there.
+    pub id: String,
+    /// Where it is, if readers know it by a place.
+    pub location: Option<String>,
+    /// Its SKILL.md.
+    pub bytes: Uint8Array,
+}
+
+/// The skills of each source. The bytes are copied: JavaScript may change them later.
+fn by_source(sources: usize, given: Vec<GivenSkill>) -> Vec<Vec<Listed>> {
+    let mut skills: Vec<Vec<Listed>> = Vec::new();
+    skills.resize_with(sources, Vec::new);
+    for skill in given {
+        let listed = Listed { id: skill.id, location: skill.location, text: Some(skill.bytes.to_vec()) };
+        if let Some(of_source) = skills.get_mut(skill.host as usize) {
+            of_source.push(listed);
+        }
+    }
+    skills
+}
+
+/// The skills of some sources.
+#[napi(js_name = "Skills")]
+pub struct NodeSkills {
+    skills: Skills,
+    given: Vec<Arc<Given>>,
+}
+
+/// Opens sources and reads them. `sources` is the number of those in JavaScript, `given` what they listed.
+#[napi(catch_unwind)]
+pub fn open_skills(input: String, sources: u32, given: Vec<GivenSkill>) -> AsyncTask<Work<NodeSkills>> {
+    let listed = by_source(sources as usize, given);
+    Work::task(move || {
+        let given: Vec<Arc<Given>> = listed
+            .into_iter()
+            .map(|skills| {
+                let source = Arc::new(Given::default());
+                source.fill(skills);
+                source
+            })
+            .collect();
+        let sources = given.iter().map(|source| Arc::clone(source) as Arc<dyn ForeignSource>).collect();
+        let foreign = Foreign { sources, ..Foreign::default() };
+        let skills = Skills::open(&input, foreign, &Cancel::new())?;
+        Ok(NodeSkills { skills, given })
+    })
+}
+
+#[napi]
+impl NodeSkills {
+    /// Runs an operation that reads no files.
+    #[napi(catch_unwind)]
+    pub fn run(&self, operation: String, input: String) -> napi::Result<String> {
+        self.skills.run(&operation, &input, &Cancel::new()).map_err(thrown)
+    }
+
+    /// Runs an operation that reads files: `refresh`, `rank`.
+    #[napi(catch_unwind)]
+    pub fn work(&self, operation: String, input: String) -> AsyncTask<Work<String>> {
+        let skills = self.skills.clone();
+        Work::task(move || skills.run(&operation, &input, &Cancel::new()))
+    }
+
+    /// Replaces what the sources in JavaScript listed, for the next refresh.
+    #[napi(catch_unwind)]
+    pub fn fill(&self, given: Vec<GivenSkill>) {
+        for (source, skills) in self.given.iter().zip(by_source(self.given.len(), given)) {
+            source.fill(skills);
+        }
+    }
+
+    /// Lists the files of a skill, reads one or digests all, as a session asks for it.
+    #[napi(catch_unwind)]
+    pub fn perform(&self, effect: String) -> AsyncTask<Work<Contents>> {
+        let skills = self.skills.clone();
+        Work::task(move || {
+            let (json, bytes) = skills.perform(&effect)?;
+            Ok(Contents::new(json, bytes))
+        })
+    }
+
+    /// Starts a session.
+    #[napi(catch_unwind)]
+    pub fn session(&self, id: String, settings: String) -> napi::Result<NodeSession> {
+        self.skills.chat(&id, &settings).map(NodeSession::of).map_err(thrown)
+    }
+
+    /// Restores a session from its state.
+    #[napi(catch_unwind)]
+    pub fn restore(&self, state: String, settings: String) -> napi::Result<NodeSession> {
+        self.skills.restore(&state, &settings).map(NodeSession::of).map_err(thrown)
+    }
+
+    /// Watches the folders.
+    #[napi(catch_unwind)]
+    pub fn watch(&self, options: String) -> AsyncTask<Work<NodeWatch>> {
+        let skills = self.skills.clone();
+        Work::task(move || skills.watch(&options).map(NodeWatch::of))
+    }
+
+    /// Ends the use of the skills.
+    #[napi(catch_unwind)]
+    pub fn close(&self) {
+        self.skills.close();
+    }
+}
+
+/// A session of a model. It follows every refresh of its skills.
+#[napi(js_name = "Session")]
+pub struct NodeSession(Option<Chat>);
+
+impl NodeSession {
+    fn of(chat: Chat) -> Self {
+        Self(Some(chat))
+    }
+}
+
+#[napi]
+impl NodeSession {
+    /// Runs an operation of the session. `bytes` are those of a file that was read.
+    #[napi(catch_unwind)]
+    pub fn run(&self, operation: String, input: String, bytes: Uint8ArraySlice<'_>) -> napi::Result<String> {
+        let closed = || Failure::new("closed", "this chat is closed");
+        let chat = self.0.as_ref().ok_or_else(closed).map_err(thrown)?;
+        chat.step(&operation, &input, &bytes).map_err(thrown)
+    }
+
+    /// Frees the memory of the session.
+    #[napi(catch_unwind)]
+    pub fn free(&mut self) {
+        self.0 = None;
+    }
+}

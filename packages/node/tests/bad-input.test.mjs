@@ -1,0 +1,252 @@
+// What a program can do wrong: each is an error of the right class, and never the end of the process.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { Worker } from 'node:worker_threads';
+
+import * as prowess from 'prowess';
+import { ClosedError, InvalidArgumentError, memorySource, parse, ProwessError, Skills, SourceError } from 'prowess';
+
+import { newFolder, skill, write } from './place.mjs';
+
+setFlagsFromString('--expose-gc');
+const gc = runInNewContext('gc');
+const folderOf = (files) => write(newFolder(), files);
+
+test('every function takes any value of any type, and throws errors of one class', async () => {
+  const values = [
+    undefined, null, true, 0, -1, NaN, Infinity, 10n, '', '\0', 'x\ud800', 'x'.repeat(100_000), Symbol('s'), () => {}, [], [null], {},
+    { length: 3 }, new Map(), new Date(NaN), new Uint8Array(3), new ArrayBuffer(2), /x/, new Proxy({}, { get() { throw new Error('trap'); } }),
+    { toJSON() { throw new Error('no JSON'); } }, Object.create(null), new (class { get name() { throw new Error('getter'); } })(),
+  ];
+  const functions = Object.entries(prowess).filter(([, value]) => typeof value === 'function' && !/^[A-Z]/.test(value.name));
+  assert.ok(functions.length > 20);
+  let calls = 0;
+  for (const [name, work] of functions) {
+    for (const one of values) {
+      for (const other of [undefined, one, {}]) {
+        calls += 1;
+        try {
+          await work(one, other);
+        } catch (error) {
+          const ours = error instanceof ProwessError;
+          // What a getter or a trap of the caller throws is the caller's.
+          const theirs = ['trap', 'getter', 'no JSON'].includes(error?.message) || error instanceof TypeError;
+          assert.ok(ours || theirs, `${name}(${typeof one}): ${error?.stack ?? String(error)}`);
+        }
+      }
+    }
+  }
+  assert.ok(calls > 1000);
+});
+
+test('handles of the addon refuse what is not theirs', async () => {
+  const skills = await Skills.open(memorySource({ a: skill('a') }));
+  const chat = skills.chat();
+  const { handle } = chat.session;
+  assert.throws(() => Object.getPrototypeOf(handle).run.call({}, 'state', 'null', new Uint8Array(0)));
+  assert.throws(() => handle.run('state'));
+  assert.throws(() => handle.run(1, 2, 3));
+  assert.throws(() => handle.run('none', 'null', new Uint8Array(0)), /no such operation/);
+  assert.throws(() => new handle.constructor());
+  assert.deepEqual(chat.active, []);
+  chat.close();
+  chat.close();
+  assert.throws(() => chat.active, ClosedError);
+});
+
+test('bytes that change while they are used, and bytes that several threads share', async () => {
+  const bytes = new TextEncoder().encode(skill('a'));
+  const source = { list: () => [{ id: 'a', text: bytes }], read: () => bytes };
+  const opening = Skills.open(source);
+  bytes.fill(120);
+  const skills = await opening;
+  assert.ok(skills.keys().length <= 1);
+  const shared = new Uint8Array(new SharedArrayBuffer(64));
+  shared.set(new TextEncoder().encode('---\nname: s\ndescription: d\n---\n'));
+  assert.equal(parse(shared).name, 's');
+  const detached = new Uint8Array(8);
+  structuredClone(detached.buffer, { transfer: [detached.buffer] });
+  assert.equal(parse(detached).loads, false);
+  const grows = new ArrayBuffer(4, { maxByteLength: 1024 });
+  assert.equal(parse(new Uint8Array(grows)).loads, false);
+});
+
+test('objects that change while they are used', async () => {
+  const files = { a: skill('a'), b: skill('b') };
+  const options = { policy: { deny: [] } };
+  const source = {
+    async *list() {
+      yield 'a';
+      delete files.b;
+      options.policy.deny = 7;
+      this.read = () => { throw new Error('changed'); };
+      yield 'b';
+    },
+    read: (id) => files[id],
+  };
+  const skills = await Skills.open(source, options).catch((error) => error);
+  assert.ok(skills instanceof Skills || skills instanceof ProwessError);
+  if (skills instanceof Skills) assert.throws(() => skills.chat(), InvalidArgumentError);
+});
+
+test('callbacks that throw, reject or never settle, over folders too', async () => {
+  const folder = folderOf({ 'a/SKILL.md': skill('a') });
+  const never = new Promise(() => {});
+  const running = setInterval(() => {}, 1000);
+  try {
+    for (const selector of [() => never, { select: () => never }]) {
+      const skills = await Skills.open(folder, { selector });
+      await assert.rejects(skills.search('a', { signal: AbortSignal.timeout(10) }), { name: 'TimeoutError' });
+      await assert.rejects(skills.chat().call('search_skills', { query: 'a' }, { signal: AbortSignal.timeout(10) }), { name: 'TimeoutError' });
+      // The folder is still served.
+      assert.equal((await skills.chat().call('load_skill', { name: 'a' })).ok, true);
+    }
+    const policy = { scopes: { explicit: { approve: true } }, run: true };
+    for (const approve of [() => { throw new Error('no'); }, () => Promise.reject(new Error('no')), () => 'yes']) {
+      const errors = [];
+      const skills = await Skills.open(folder, { policy, approve, onError: (error) => errors.push(error) });
+      assert.equal((await skills.chat().call('load_skill', { name: 'a' })).ok, false);
+    }
+    const stuck = await Skills.open([folder, { list: () => never, read: () => '' }], { signal: AbortSignal.timeout(10) }).catch((error) => error);
+    assert.equal(stuck.name, 'TimeoutError');
+    // One refresh that never ends does not hold another.
+    let block = false;
+    const skills = await Skills.open([folder, { list: () => (block ? never : ['m']), read: () => skill('m') }]);
+    block = true;
+    void skills.refresh();
+    block = false;
+    assert.deepEqual((await skills.refresh()).added, []);
+  } finally {
+    clearInterval(running);
+  }
+});
+
+test('an onError that throws rejects the call, and nothing else', async () => {
+  const source = { list: () => ['a'], read: (_, path) => { if (path !== 'SKILL.md') throw new Error('x'); return skill('a'); } };
+  const skills = await Skills.open(source, { onError: () => { throw new Error('in onError'); } });
+  await assert.rejects(skills.chat().call('read_skill_resource', { name: 'a', path: 'b' }), /in onError/);
+  assert.equal((await skills.chat().call('load_skill', { name: 'a' })).ok, true);
+});
+
+test('what is closed while the addon works fails as closed', async () => {
+  const folder = folderOf(Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`s${at}/SKILL.md`, skill(`s${at}`)])));
+  const skills = await Skills.open(folder);
+  const chat = skills.chat();
+  const work = [skills.refresh(), skills.search('about'), skills.read('s1'), chat.call('load_skill', { name: 's1' }), skills.files('s2')];
+  skills.close();
+  for (const done of await Promise.allSettled(work)) {
+    if (done.status === 'rejected') assert.ok(done.reason instanceof ClosedError || done.reason instanceof SourceError, done.reason.stack);
+  }
+  for (const late of [() => skills.list(), () => skills.chat(), () => skills.keys(), () => skills.restore('{}')]) {
+    assert.throws(late, ClosedError);
+  }
+  await assert.rejects(skills.refresh(), ClosedError);
+  assert.throws(() => skills.watch(), ClosedError);
+  skills.close();
+});
+
+test('many calls at once on one chat and one folder', async () => {
+  const folder = folderOf(Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`s${at}/SKILL.md`, skill(`s${at}`)])));
+  const skills = await Skills.open(folder);
+  const chat = skills.chat();
+  const calls = Array.from({ length: 200 }, (_, at) => chat.call('load_skill', { name: `s${at % 50}` }));
+  const others = Array.from({ length: 20 }, () => skills.refresh());
+  const results = await Promise.all(calls);
+  await Promise.all(others);
+  assert.ok(results.every(({ ok }) => ok));
+  assert.equal(chat.active.length, 50);
+});
+
+test('garbage collection in the middle of everything', async () => {
+  const folder = folderOf({ 'a/SKILL.md': skill('a'), 'a/x.md': 'x' });
+  const source = { list: async () => { gc(); return ['m']; }, read: async () => { gc(); return skill('m'); } };
+  for (let round = 0; round < 30; round += 1) {
+    const work = Skills.open([folder, source]).then((skills) => {
+      gc();
+      return skills.chat().call('load_skill', { name: round % 2 ? 'a' : 'm' });
+    });
+    gc();
+    assert.equal((await work).ok, true);
+  }
+  for (let round = 0; round < 5; round += 1) {
+    // A watch that is dropped without an end.
+    const watch = (await Skills.open(folder)).watch();
+    void watch.next();
+    await watch.return();
+  }
+  gc();
+});
+
+test('memory stays within bounds over many libraries', async () => {
+  const folder = folderOf({ 'a/SKILL.md': skill('a', 'Does a.', 'x'.repeat(100_000)) });
+  const rounds = async (count) => {
+    for (let round = 0; round < count; round += 1) {
+      const skills = await Skills.open([folder, memorySource({ m: skill('m', 'Does m.', 'y'.repeat(100_000)) })]);
+      const chat = skills.chat();
+      await chat.call('load_skill', { name: 'a' });
+      await skills.read('a');
+      await skills.search('does');
+      chat.close();
+      skills.close();
+    }
+    gc();
+    return process.memoryUsage().rss;
+  };
+  await rounds(50);
+  const before = await rounds(50);
+  const after = await rounds(300);
+  assert.ok(after - before < 64 << 20, `${(after - before) >> 20} MB more after 300 rounds`);
+});
+
+const worker = (body) => `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const prowess = require('prowess');
+  (async () => { ${body} })().then((value) => parentPort.postMessage({ value }), (error) => parentPort.postMessage({ error: error.stack }));
+`;
+
+test('several worker threads use the package at once', { timeout: 60_000 }, async () => {
+  const folder = folderOf({ 'a/SKILL.md': skill('a') });
+  const body = `
+    const skills = await prowess.Skills.open([workerData, prowess.memorySource({ m: '---\\nname: m\\ndescription: d\\n---\\n' })]);
+    for (let round = 0; round < 20; round += 1) { await skills.refresh(); await skills.search('a'); }
+    const error = await prowess.Skills.open('/none/here').catch((error) => error);
+    if (!(error instanceof prowess.SourceError)) throw error;
+    return (await skills.chat().call('load_skill', { name: 'a' })).ok;`;
+  const run = () => new Promise((resolve, reject) => {
+    const thread = new Worker(worker(body), { eval: true, workerData: folder });
+    thread.once('message', resolve);
+    thread.once('error', reject);
+  });
+  for (const { value, error } of await Promise.all(Array.from({ length: 4 }, run))) assert.equal(value, true, error);
+  assert.equal((await Skills.open(folder)).size, 1);
+});
+
+test('a worker thread that ends in the middle leaves the process alive', { timeout: 60_000 }, async () => {
+  const folder = folderOf({ 'a/SKILL.md': skill('a') });
+  const body = `
+    const skills = await prowess.Skills.open(workerData);
+    (async () => { for await (const delta of skills.watch()) parentPort.postMessage({ delta }); })();
+    for (;;) { void skills.refresh(); void skills.search('a'); await skills.read('a'); parentPort.postMessage({ value: 'working' }); }`;
+  for (let round = 0; round < 5; round += 1) {
+    const thread = new Worker(worker(body), { eval: true, workerData: folder });
+    const { value, error } = await new Promise((resolve) => thread.once('message', resolve));
+    assert.equal(value, 'working', error);
+    await thread.terminate();
+  }
+  assert.equal((await Skills.open(folder)).size, 1);
+});
+
+test('a process ends while the addon works, and by itself when nothing is left', { timeout: 60_000 }, () => {
+  const folder = folderOf({ 'a/SKILL.md': skill('a') });
+  const run = (body) =>
+    execFileSync(process.execPath, ['--input-type=module', '-e', `import { Skills } from 'prowess'; const skills = await Skills.open(${JSON.stringify(folder)}); ${body}`], {
+      cwd: import.meta.dirname, encoding: 'utf8', timeout: 30_000,
+    });
+  assert.equal(run("console.log('done')"), 'done\n');
+  assert.equal(run("void skills.refresh(); void skills.search('a'); const watch = skills.watch(); void watch.next(); console.log('done'); process.exit(0)"), 'done\n');
+  assert.equal(run("const watch = skills.watch(); const next = watch.next(); skills.close(); await next.catch((error) => console.log(error.code))"), 'closed\n');
+});

@@ -1,0 +1,55 @@
+// The two vocabularies against what drover and deuz did with 68 files. The lists of differences are complete.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+import * as deuz from 'prowess/deuz';
+import * as drover from 'prowess/drover';
+
+const load = (name) => JSON.parse(readFileSync(new URL(`../../../conformance/five-systems/${name}.json`, import.meta.url), 'utf8'));
+const textOf = (input) =>
+  Array.isArray(input) ? input.map((part) => (typeof part === 'string' ? part : part.repeat.repeat(part.times))).join('') : input;
+
+/** The files that a function accepts and the record refuses, and the reverse. */
+function differences(context, record, accepts) {
+  const recorded = load(`recorded/${record}`);
+  const { cases } = load('cases');
+  const differ = { onlyOurs: [], onlyTheirs: [] };
+  for (const { id, folder = 'demo', input } of cases) {
+    const ours = accepts(textOf(input), `/x/${folder}/SKILL.md`);
+    if (ours !== recorded[id].ok) differ[ours ? 'onlyOurs' : 'onlyTheirs'].push(id);
+  }
+  const count = differ.onlyOurs.length + differ.onlyTheirs.length;
+  context.diagnostic(`${record}: ${cases.length - count} of ${cases.length} alike`);
+  return differ;
+}
+
+const accepts = (mode) => (text, file) => {
+  try {
+    drover.parseSkill(text, file, { mode });
+    return true;
+  } catch (error) {
+    assert.ok(error instanceof drover.SkillLoadError && error.issues.length > 0, error.stack);
+    return false;
+  }
+};
+
+test('parseSkill of drover accepts what drover accepted, but for what the page lists', (context) => {
+  assert.deepEqual(differences(context, 'drover-strict', accepts('strict')), {
+    onlyOurs: ['bom', 'name-number', 'tools-empty', 'license-number'],
+    onlyTheirs: ['close-fence-4-dashes', 'blank-description'],
+  });
+  assert.deepEqual(differences(context, 'drover-lenient', accepts('lenient')), {
+    onlyOurs: [
+      'bom', 'leading-blank-lines', 'leading-space-before-fence', 'close-fence-indented', 'close-with-dots', 'description-colon',
+      'metadata-dup', 'tab-indent',
+    ],
+    onlyTheirs: [],
+  });
+});
+
+test('parseSkill of deuz never throws, as deuz never did', (context) => {
+  const none = { onlyOurs: [], onlyTheirs: [] };
+  assert.deepEqual(differences(context, 'deuz', (text) => deuz.parseSkill(text).manifest !== undefined), none);
+});

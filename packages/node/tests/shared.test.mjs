@@ -1,0 +1,10 @@
+// What holds of every JavaScript package, over the installed one.
+
+import * as prowess from 'prowess';
+import * as deuz from 'prowess/deuz';
+
+import { defineApiTests } from '../../web/tests/api-cases.mjs';
+import { defineDeuzTests } from '../../web/tests/deuz-cases.mjs';
+
+defineApiTests(prowess);
+defineDeuzTests(deuz, prowess);

@@ -1,0 +1,294 @@
+"""One skill: its fields, its instructions and its files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._callbacks import file_json
+from ._errors import SourceError, ValidationError
+from ._results import FileInfo, Problem, problems_of, record
+from ._values import camel, given, items, mapping, number, of_json, path_text, text, to_bytes, to_json, type_name
+
+if TYPE_CHECKING:
+    from ._skills import Skills
+
+#: The most bytes that one read returns unless a limit is given.
+READ_LIMIT = 64 * 1024 * 1024
+
+
+def run(operation: str, asked: object = None, data: bytes | None = None) -> Any:
+    """Runs an operation of the engine."""
+    return of_json(_native.run(operation, to_json(asked), data))
+
+
+class Skill:
+    """One skill. It is read-only: a refresh of its :class:`Skills` makes new ones.
+
+    >>> skill = Skill.parse("---\\nname: tidy-up\\ndescription: Tidies up.\\n---\\nSweep.\\n")
+    >>> skill.name, skill.body
+    ('tidy-up', 'Sweep.')
+    """
+
+    __slots__ = ("_data", "_path", "_skills")
+
+    _data: Mapping[str, Any]
+    _path: str | None
+    _skills: Skills | None
+
+    def __init__(self, name: str, description: str, instructions: str = "", **fields: Any) -> None:
+        """A skill that a program makes. Other fields are those of the specification: ``license``, ``compatibility``,
+        ``metadata``, ``allowed_tools``."""
+        made = {"name": text(name, "the name"), "description": text(description, "the description"), **fields}
+        made["instructions"] = text(instructions, "the instructions")
+        self._data = run("fromDict", made)
+        self._path = None
+        self._skills = None
+
+    @classmethod
+    def _of(cls, data: Mapping[str, Any], path: str | None = None, skills: Skills | None = None) -> Skill:
+        skill = cls.__new__(cls)
+        skill._data, skill._path, skill._skills = data, path, skills
+        return skill
+
+    @classmethod
+    def _listed(cls, data: Mapping[str, Any], skills: Skills | None) -> Skill:
+        """A skill of a library. Its text is read when it is needed."""
+        return cls._of(data, None, skills)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, profile: str = "lenient", levels: Mapping[str, str] | None = None) -> Skill:
+        """Loads a skill from its folder or its SKILL.md; ``~`` is the user's folder.
+
+        Raises:
+            LoadError: If the profile finds an error in it; ``problems`` has every one.
+            SourceError: If it cannot be read.
+        """
+        place = path_text(path)
+        data = run("loadPath", {"path": place, "judge": given(profile=profile, levels=levels), "units": "characters"})
+        return cls._of(data, place)
+
+    @classmethod
+    def parse(cls, source: str | bytes, *, profile: str = "lenient", levels: Mapping[str, str] | None = None) -> Skill:
+        """Reads a skill from the text of a SKILL.md. It has no files.
+
+        Raises:
+            LoadError: If the profile finds an error in it; ``problems`` has every one.
+        """
+        asked = {"judge": given(profile=profile, levels=levels), "units": "characters"}
+        return cls._of(run("load", asked, to_bytes(source)))
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Skill:
+        """The skill of fields in the specification's form, as :meth:`to_dict` returns them."""
+        return cls._of(run("fromDict", mapping(fields, "the fields")))
+
+    @property
+    def key(self) -> str:
+        """The name by which a library knows it; usually its name."""
+        return str(self._data["key"])
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self._data["name"])
+
+    @property
+    def description(self) -> str:
+        """What it does, and when to use it."""
+        return str(self._data["description"])
+
+    @property
+    def license(self) -> str | None:
+        """Its licence."""
+        return self._data["license"]  # type: ignore[no-any-return]
+
+    @property
+    def compatibility(self) -> str | None:
+        """What it needs."""
+        return self._data["compatibility"]  # type: ignore[no-any-return]
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Its metadata, keys and texts."""
+        return dict(self._data["metadata"])
+
+    @property
+    def allowed_tools(self) -> list[str] | None:
+        """The tools as written; None when the field is absent."""
+        tools = self._data["allowedTools"]
+        return None if tools is None else list(tools)
+
+    @property
+    def tags(self) -> list[str]:
+        """Its tags."""
+        return list(self._data["tags"])
+
+    @property
+    def version(self) -> str | None:
+        """Its version."""
+        return self._data["version"]  # type: ignore[no-any-return]
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """Every field that is not of the specification."""
+        return dict(self._data["extra"])
+
+    @property
+    def invocation(self) -> dict[str, bool]:
+        """Whether the ``model`` and the ``user`` may activate it."""
+        return dict(self._data["invocation"])
+
+    @property
+    def scope(self) -> str:
+        """Whose skill it is: ``explicit``, ``project``, ``user``, ``builtin`` or ``remote``."""
+        return str(self._data["scope"])
+
+    @property
+    def location(self) -> str:
+        """Where its SKILL.md is: a path, an address, or the label of a source and an id."""
+        return str(self._data["location"])
+
+    @property
+    def repaired(self) -> bool:
+        """Whether its frontmatter had to be repaired."""
+        return bool(self._data["repaired"])
+
+    @property
+    def source(self) -> str | None:
+        """The label of its source, for a skill of a library."""
+        return self._data.get("source")
+
+    @property
+    def offered(self) -> bool | None:
+        """Whether its library offers it, for a skill of :meth:`Skills.all`; otherwise None."""
+        return self._data.get("offered")
+
+    @property
+    def why_not(self) -> str | None:
+        """Why its library does not offer it, for a skill of :meth:`Skills.all`."""
+        return self._data.get("whyNot")
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why a skill that its library lists cannot be used: ``broken``, ``disabled`` or ``untrusted``."""
+        return self._data.get("obstacle")
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problems that its library found in it."""
+        return problems_of(self._data.get("problems") or [])
+
+    @property
+    def path(self) -> Path | None:
+        """The path of its SKILL.md, when it is a file on this machine."""
+        if self._path is None and self._skills is None:
+            return None
+        path = Path(self.location)
+        return path if self._path is not None or path.is_absolute() else None
+
+    @property
+    def folder(self) -> Path | None:
+        """Its folder, when it is on this machine."""
+        return None if self.path is None else self.path.parent
+
+    @property
+    def body(self) -> str:
+        """The instructions, without the blank lines around them. For a skill of a library they are read now."""
+        return str(self._whole()["body"])
+
+    def _whole(self) -> Mapping[str, Any]:
+        if "body" in self._data:
+            return self._data
+        if self._skills is None:
+            raise SourceError(f"the skills of {self.key} are closed", code="closed")
+        return self._skills._run("skill", self.key)  # type: ignore[no-any-return]
+
+    def _given(self) -> dict[str, Any]:
+        """The skill as the engine takes it."""
+        return dict(self._whole())
+
+    def files(self) -> list[FileInfo]:
+        """Its files, listed now; none for a skill that is a text."""
+        if self._skills is not None:
+            return self._skills.files(self.key)
+        if self._path is None:
+            return []
+        return [record(FileInfo, file) for file in run("filesOfPath", self._path)]
+
+    def read(self, path: str, *, offset: int = 0, limit: int = READ_LIMIT) -> bytes:
+        """Bytes of one of its files. No path and no link leads out of the skill."""
+        if self._skills is not None:
+            return self._skills.read(self.key, path, offset=offset, limit=limit)
+        path = text(path, "the path")
+        if self._path is None:
+            raise SourceError(f"a skill that is a text has no files: {path}", code="missing")
+        return _native.read_path(self._path, path, number(offset, "the offset"), number(limit, "the limit"))[0]
+
+    def read_text(self, path: str) -> str:
+        """The text of one of its files; bytes that are no UTF-8 are replaced."""
+        return self.read(path).decode("utf-8", "replace")
+
+    def to_prompt(self, options: Mapping[str, Any] | None = None) -> str:
+        """The text that gives the skill to a model: its instructions in a wrapper they cannot close, and its files."""
+        wanted = camel(mapping(options)) if options is not None else None
+        if self._skills is not None:
+            return str(self._skills._run("activation", given(key=self.key, options=wanted)))
+        if self._path is not None:
+            return str(run("activationOfPath", {"path": self._path, "options": wanted or {}}))
+        style = (wanted or {}).get("activation") or {}
+        return str(run("renderActivation", {"skill": self._given(), "style": style}))
+
+    def describe(self) -> str:
+        """The skill in a few lines: its fields, and how many files it has."""
+        files = [file_json(file) for file in self.files()]
+        return str(run("describe", {"skill": self._given(), "files": files}))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in the specification's form, then ``instructions`` and, when there is one, ``path``."""
+        made = {**self._data["fields"], "instructions": self.body}
+        if self.path is not None:
+            made["path"] = self.location
+        return made
+
+    def to_markdown(self) -> str:
+        """A SKILL.md that reads back as this skill."""
+        fields = {**self._data["fields"], "instructions": self.body}
+        return str(run("fromDict", fields)["markdown"])
+
+    def check(self, *, profile: str = "spec", **options: Any) -> tuple[Problem, ...]:
+        """Its problems under a profile."""
+        from ._api import check, check_path
+
+        if self.path is not None:
+            return check_path(self.path, profile=profile, **options)
+        return check(self.to_markdown(), profile=profile, **options)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Skill):
+            return NotImplemented
+        same = (self.key, self.location, self._data["fields"]) == (other.key, other.location, other._data["fields"])
+        return same and self._data.get("body") == other._data.get("body")
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.location))
+
+    def __repr__(self) -> str:
+        return f"<Skill {self.key!r} at {self.location!r}>"
+
+
+def given_skill(skill: object) -> dict[str, Any]:
+    """A skill as the engine takes it: one of Prowess, or fields in the specification's form."""
+    if isinstance(skill, Skill):
+        return skill._given()
+    if isinstance(skill, Mapping):
+        return mapping(skill, "a skill")
+    raise ValidationError(f"a skill must be a Skill or a dict with its fields, not {type_name(skill)}")
+
+
+def given_skills(skills: Iterable[Any]) -> list[dict[str, Any]]:
+    """Several skills as the engine takes them."""
+    return [given_skill(skill) for skill in items(skills, "the skills")]

@@ -1,0 +1,363 @@
+"""The skills of folders, of the user, of any sources, ready for any number of chats."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import os
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from . import _native
+from ._api import narrowing
+from ._callbacks import CALLBACK_TIMEOUT, Caller, EmbedderAdapter, HostAdapter, SelectorAdapter
+from ._chat import Chat, Session
+from ._errors import ArgumentTypeError
+from ._results import Delta, FileInfo, Hit, SourceProblem, hit_of, record
+from ._skill import READ_LIMIT, Skill
+from ._sources import AnySource, wire
+from ._values import camel, given, mapping, number, of_json, path_text, text, texts, to_json, type_name
+
+#: Asks whether a skill with this digest may be used.
+Approve = Callable[[Skill, str], bool]
+#: Ranks skills for a query: ``select(query, skills, *, limit, tags)``.
+Select = Callable[..., Iterable[Any]]
+#: Turns texts into vectors.
+Embed = Callable[[list[str]], Iterable[Iterable[float]]]
+
+
+class Skills:
+    """The skills of some sources. Of two skills with one key, that of the earlier source is offered.
+
+    >>> from prowess import MemorySource, Skills
+    >>> skills = Skills(MemorySource({"tidy-up": "---\\nname: tidy-up\\ndescription: Tidies up.\\n---\\nSweep.\\n"}))
+    >>> len(skills), "tidy-up" in skills, skills["tidy-up"].body
+    (1, True, 'Sweep.')
+    """
+
+    def __init__(
+        self,
+        *sources: AnySource,
+        user: bool | Mapping[str, Any] = False,
+        profile: str | None = None,
+        levels: Mapping[str, str] | None = None,
+        duplicates: str | None = None,
+        policy: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+        prompt: Mapping[str, Any] | None = None,
+        selector: str | Select | Any | None = None,
+        embed: Embed | None = None,
+        approve: Approve | None = None,
+        run: Callable[..., tuple[int | None, str]] | None = None,
+        on_error: Callable[[Exception, dict[str, Any]], object] | None = None,
+        callback_timeout: float | None = CALLBACK_TIMEOUT,
+    ) -> None:
+        """Opens the sources and reads them.
+
+        Args:
+            sources: Folders, texts as after ``--in``, dicts with the keys of a source in ``prowess.toml``, skills, objects
+                with ``list`` and ``read``, or layers of these.
+            user: Whether the skills of the user are added, with the user's configuration and approvals; or a dict with
+                ``from``, ``client``, ``builtins`` and ``cache``.
+            profile: Offers only skills without an error under this profile.
+            levels: Rules with another level than that of the profile.
+            duplicates: ``first`` by default, ``last`` or ``error``.
+            policy: What chats may show and do.
+            options: How chats behave.
+            prompt: The usual ``style``, ``budget`` and ``narrowing`` of prompts.
+            selector: ``bm25``, ``keyword``, ``tags``, ``all``, ``embedding`` or ``fused``, or a selector of the host: a
+                function ``select(query, skills, *, limit, tags)`` or an object with it.
+            embed: Turns texts into vectors, for ``embedding`` and ``fused``, which it makes the default.
+            approve: Asks the user whether a skill with this digest may be used.
+            run: Runs a script: ``run(skill, path, args, *, expect_digest)`` returns its exit code and output.
+            on_error: Gets what failed while a call was answered; without it, a warning is logged.
+            callback_timeout: How long each callback may take, in seconds. Callbacks run on threads of their own; with
+                None they run on the thread of the caller, without a limit.
+        """
+        self._caller = Caller(callback_timeout)
+        wired, adapters = wire(sources, self._caller)
+        asked: dict[str, Any] = given(
+            duplicates=duplicates,
+            policy=_options(policy, "the policy"),
+            options=_options(options, "the options"),
+            prompt=_options(prompt, "the prompt"),
+        )
+        asked["sources"] = wired
+        if user:
+            asked["user"] = {} if user is True else _user(user)
+        if profile is not None or levels is not None:
+            asked["judge"] = given(profile=profile, levels=levels)
+        for name, callback in (("embed", embed), ("approve", approve), ("run", run), ("on_error", on_error)):
+            if callback is not None and not callable(callback):
+                raise ArgumentTypeError(f"{name} must be a function, not {type_name(callback)}")
+        ranking = None
+        if isinstance(selector, str):
+            asked["selector"] = text(selector, "the selector")
+        elif selector is not None:
+            select = getattr(selector, "select", selector)
+            if not callable(select):
+                raise ArgumentTypeError(
+                    f"a selector must be a name, a function or an object with select, not {type_name(selector)}"
+                )
+            ranking = SelectorAdapter(select, self._caller)
+        host = HostAdapter(approve, run, on_error, self._caller)
+        self._usual = {"policy": asked.get("policy"), "options": asked.get("options")}
+        self._native = _native.Skills.open(
+            to_json(asked),
+            adapters,
+            ranking,
+            None if embed is None else EmbedderAdapter(embed, self._caller),
+            host,
+        )
+        # Weak, so that skills that are no longer used are freed.
+        host.skills = weakref.ref(self)
+        if ranking is not None:
+            ranking.skills = host.skills
+
+    @classmethod
+    def of_user(cls, folder: str | os.PathLike[str] | None = None, **options: Any) -> Skills:
+        """The skills that the user has, seen from a folder, the current one by default."""
+        return cls(user=True if folder is None else {"from": folder}, **options)
+
+    @classmethod
+    async def aopen(cls, *sources: AnySource, **options: Any) -> Skills:
+        """Opens skills in a thread."""
+        return await asyncio.to_thread(cls, *sources, **options)
+
+    def _run(self, operation: str, asked: object = None) -> Any:
+        return of_json(self._native.run(operation, to_json(asked)))
+
+    def __len__(self) -> int:
+        return int(self._run("size"))
+
+    def __contains__(self, skill: object) -> bool:
+        key = skill.key if isinstance(skill, Skill) else skill
+        return isinstance(key, str) and bool(self._run("has", text(key, "the key")))
+
+    def __iter__(self) -> Iterator[Skill]:
+        return iter(self.list())
+
+    def __getitem__(self, key: str) -> Skill:
+        """The skill with this key, read now.
+
+        Raises:
+            NotFoundError: If there is none, or it is not offered.
+        """
+        return Skill._listed(self._run("skill", text(key, "the key")), self)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The skill with this key as it is listed, or the default."""
+        found = self._run("get", text(key, "the key"))
+        return default if found is None else Skill._listed(found, self)
+
+    def list(self) -> list[Skill]:
+        """The skills that are offered, sorted by key. Their texts are read when they are needed."""
+        return [Skill._listed(one, self) for one in self._run("list")]
+
+    def all(self) -> builtins.list[Skill]:
+        """Every skill that was found, each with ``offered`` and ``why_not``."""
+        return [Skill._listed(one, self) for one in self._run("all")]
+
+    def keys(self) -> builtins.list[str]:
+        """The keys of the skills that are offered, sorted."""
+        return list(self._run("keys"))
+
+    @property
+    def problems(self) -> builtins.list[SourceProblem]:
+        """What could not be read at the last refresh."""
+        return [SourceProblem(**one) for one in self._run("problems")]
+
+    def search(
+        self,
+        query: str,
+        *,
+        tags: Sequence[str] = (),
+        top_k: int | None = 5,
+        min_score: float | None = None,
+        available_tools: Iterable[str] | None = None,
+        filter: str | None = None,
+    ) -> builtins.list[Hit]:
+        """The skills that fit a task, the best first, among those that a model may see.
+
+        Raises:
+            SelectError: If the selector or the embedder fails.
+        """
+        asked = {
+            "query": text(query, "the query"),
+            "tags": texts(tags, "the tags"),
+            "narrowing": narrowing(top_k, min_score, available_tools),
+            "filter": filter,
+        }
+        return [hit_of(hit) for hit in self._run("search", asked)]
+
+    async def asearch(self, query: str, **options: Any) -> builtins.list[Hit]:
+        """:meth:`search` in a thread."""
+        return await asyncio.to_thread(self.search, query, **options)
+
+    def files(self, key: str) -> builtins.list[FileInfo]:
+        """The files of a skill."""
+        return [record(FileInfo, file) for file in self._run("files", text(key, "the key"))]
+
+    def read(self, key: str, path: str = "SKILL.md", *, offset: int = 0, limit: int = READ_LIMIT) -> bytes:
+        """Bytes of a file of a skill. No path and no link leads out of the skill."""
+        key, path = text(key, "the key"), text(path, "the path")
+        return self._native.read(key, path, number(offset, "the offset"), number(limit, "the limit"))[0]
+
+    def read_text(self, key: str, path: str = "SKILL.md") -> str:
+        """The text of a file of a skill; bytes that are no UTF-8 are replaced."""
+        return self.read(key, path).decode("utf-8", "replace")
+
+    def digest(self, key: str) -> str:
+        """The digest over all files of a skill."""
+        return str(self._run("digest", text(key, "the key")))
+
+    def refresh(self) -> Delta:
+        """Reads every source again: what changed. Chats use the new skills from their next call on.
+
+        Raises:
+            SourceError: If a source cannot be listed; the old skills stay.
+            BusyError: If a callback of these skills calls it.
+        """
+        self._caller.refuse_within("refresh")
+        return record(Delta, self._run("refresh"))  # type: ignore[no-any-return]
+
+    async def arefresh(self) -> Delta:
+        """:meth:`refresh` in a thread."""
+        return await asyncio.to_thread(self.refresh)
+
+    def register(self, skill: Skill | Mapping[str, Any] | str | os.PathLike[str], *, replace: bool = False) -> Delta:
+        """Registers a skill, or the one of a folder, with precedence over all sources.
+
+        Raises:
+            DuplicateSkillError: If its key is taken, unless ``replace`` is set.
+        """
+        self._caller.refuse_within("change")
+        asked: dict[str, Any] = {"replace": bool(replace)}
+        if isinstance(skill, Skill) and skill.path is not None:
+            asked["path"] = str(skill.path)
+        elif isinstance(skill, (Skill, Mapping)):
+            asked["skill"] = skill._given() if isinstance(skill, Skill) else mapping(skill, "the skill")
+        else:
+            asked["path"] = path_text(skill, "the skill")
+        return record(Delta, self._run("register", asked))  # type: ignore[no-any-return]
+
+    def unregister(self, key: str) -> Delta:
+        """Removes a skill: a registered one for good, one of a source until :meth:`put_back`.
+
+        Raises:
+            NotFoundError: If there is none.
+        """
+        self._caller.refuse_within("change")
+        return record(Delta, self._run("unregister", text(key, "the key")))  # type: ignore[no-any-return]
+
+    def put_back(self, key: str) -> Delta:
+        """Offers a skill of a source again that was unregistered."""
+        self._caller.refuse_within("change")
+        return record(Delta, self._run("restore", text(key, "the key")))  # type: ignore[no-any-return]
+
+    def watch(self, *, timeout: float | None = None, quiet: float | None = None, poll: float | None = None) -> Iterator[Delta]:
+        """The changes of the folders as they happen, each read before it is returned.
+
+        Without a timeout it goes on until the skills are closed; with one it ends when nothing changed for so long.
+        """
+        self._caller.refuse_within("watch")
+        watch = self._native.watch(to_json(given(quiet=quiet, poll=poll)))
+        return _changes(watch, timeout)
+
+    def awatch(
+        self, *, timeout: float | None = None, quiet: float | None = None, poll: float | None = None
+    ) -> AsyncIterator[Delta]:
+        """:meth:`watch` for asyncio, each wait in a thread. A task that is cancelled stops watching within a second."""
+        self._caller.refuse_within("watch")
+        return _achanges(self._native.watch(to_json(given(quiet=quiet, poll=poll))), timeout)
+
+    def chat(self, id: str = "chat", **settings: Any) -> Chat:
+        """Starts a chat: one conversation with a model. The id distinguishes it from others.
+
+        Args:
+            id: Its id.
+            settings: ``policy``, ``options`` and ``prompt`` over those of the skills.
+        """
+        chat = Chat(self, self._native.chat(text(id, "the id"), self._settings(settings)))
+        chat.preload()
+        return chat
+
+    def restore(self, state: str | Mapping[str, Any], **settings: Any) -> Chat:
+        """Restores a chat from its :attr:`Chat.state`. Skills that no longer exist are no longer active.
+
+        Raises:
+            RestoreError: If the state cannot be read.
+        """
+        stored = text(state, "the state") if isinstance(state, str) else to_json(mapping(state, "the state"))
+        return Chat(self, self._native.restore(stored, self._settings(settings)))
+
+    def session(self, id: str = "session", **settings: Any) -> Session:
+        """Starts a session without input and output, for a host that performs effects itself."""
+        return Session(self, self._native.chat(text(id, "the id"), self._settings(settings)))
+
+    def _settings(self, settings: Mapping[str, Any]) -> str:
+        unknown = [name for name in settings if name not in ("policy", "options", "prompt")]
+        if unknown:
+            raise ArgumentTypeError(f"a chat has no such setting: {unknown[0]}; use policy, options or prompt")
+        asked: dict[str, Any] = {}
+        for name in ("policy", "options"):
+            own = _options(settings.get(name), f"the {name}")
+            if own is not None:
+                # Settings of a chat are over the usual ones.
+                asked[name] = {**(self._usual[name] or {}), **own}
+        if settings.get("prompt") is not None:
+            asked["prompt"] = _options(settings["prompt"], "the prompt")
+        return to_json(asked)
+
+    def close(self) -> None:
+        """Ends the use of the skills. What is under way fails with a :class:`ClosedError`, and so does all after it."""
+        self._caller.close()
+        self._native.close()
+
+    def __enter__(self) -> Skills:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._caller.closed.is_set():
+            return "<Skills, closed>"
+        return f"<Skills, {len(self)} offered>"
+
+
+def _options(value: Mapping[str, Any] | None, what: str) -> dict[str, Any] | None:
+    return None if value is None else camel(mapping(value, what))
+
+
+def _user(user: Mapping[str, Any]) -> dict[str, Any]:
+    asked = mapping(user, "user")
+    if asked.get("from") is not None:
+        asked["from"] = path_text(asked["from"], "the folder")
+    return asked
+
+
+def _changes(watch: _native.Watch, timeout: float | None) -> Iterator[Delta]:
+    try:
+        while (changes := watch.next(timeout)) is not None:
+            yield record(Delta, of_json(changes))
+    finally:
+        watch.close()
+
+
+async def _achanges(watch: _native.Watch, timeout: float | None) -> AsyncIterator[Delta]:
+    waited = 0.0
+    try:
+        while timeout is None or waited < timeout:
+            # A thread cannot be cancelled, so each wait is short.
+            step = 0.5 if timeout is None else min(0.5, timeout - waited)
+            changes = await asyncio.to_thread(watch.next, step)
+            waited = 0.0 if changes is not None else waited + step
+            if changes is not None:
+                yield record(Delta, of_json(changes))
+    finally:
+        watch.close()

@@ -1,0 +1,150 @@
+"""Values on their way into the engine and back: texts, bytes, JSON, and names in the idiom of Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from ._errors import ArgumentTypeError, ValidationError
+
+Json = Any
+
+
+def type_name(value: object) -> str:
+    """The name of the type of a value, for messages."""
+    return "None" if value is None else type(value).__name__
+
+
+def text(value: object, what: str) -> str:
+    """A text that must be one, without half of a surrogate pair."""
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{what} must be a str, not {type_name(value)}")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValidationError(f"{what} has half of a surrogate pair, which is no character") from None
+    # A subclass may behave differently each time.
+    return str.__str__(value)
+
+
+def optional_text(value: object, what: str) -> str | None:
+    """A text or None."""
+    return None if value is None else text(value, what)
+
+
+def to_bytes(value: object, what: str = "the text") -> bytes:
+    """The bytes of a text or of bytes."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, str):
+        return text(value, what).encode("utf-8")
+    raise ArgumentTypeError(f"{what} must be a str or bytes, not {type_name(value)}")
+
+
+def path_text(value: object, what: str = "the path") -> str:
+    """A path as a text."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise ArgumentTypeError(f"{what} must be a str or a path, not {type_name(value)}")
+    path = os.fspath(value)
+    if not isinstance(path, str):
+        raise ArgumentTypeError(f"{what} must be a path of text, not {type_name(path)}")
+    if "\0" in path:
+        raise ValidationError(f"{what} has a NUL character, which no path has")
+    return text(path, what)
+
+
+def number(value: object, what: str) -> int:
+    """A whole number that is not negative."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ArgumentTypeError(f"{what} must be an int, not {type_name(value)}")
+    if not 0 <= value < 2**63:
+        raise ValidationError(f"{what} must be between 0 and 2^63: {value}")
+    return int(value)
+
+
+def mapping(value: object, what: str = "the options") -> dict[str, Any]:
+    """A mapping with texts as keys; empty for None."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ArgumentTypeError(f"{what} must be a dict, not {type_name(value)}")
+    return {text(key, f"a key of {what}"): one for key, one in value.items()}
+
+
+def items(value: object, what: str) -> list[Any]:
+    """A list of anything that can be iterated, except a text or bytes."""
+    if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, Iterable):
+        raise ArgumentTypeError(f"{what} must be a list, not {type_name(value)}")
+    return list(value)
+
+
+def texts(value: object, what: str) -> list[str]:
+    """A list of texts."""
+    return [text(one, f"each of {what}") for one in items(value, what)]
+
+
+def to_json(value: object) -> str:
+    """The JSON of an input."""
+    try:
+        # Escapes everything that is not ASCII, so that the engine sees half of a surrogate pair and says so.
+        return _encode(value)
+    except TypeError as error:
+        raise ArgumentTypeError(f"this value has no JSON form: {error}") from error
+    except (ValueError, RecursionError, RuntimeError) as error:
+        # A cycle, a number that is none, or something that another thread changed meanwhile.
+        raise ValidationError(f"this value has no JSON form: {error}") from error
+
+
+def _other(value: object) -> object:
+    """A value that JSON does not know: mappings and sets, and objects of model libraries."""
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json", by_alias=True, exclude_none=True)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    raise TypeError(f"{type_name(value)} is not JSON")
+
+
+_encode = json.JSONEncoder(allow_nan=False, default=_other).encode
+
+
+def of_json(written: str) -> Json:
+    """The value of JSON that the engine wrote."""
+    return json.loads(written)
+
+
+_UNDERSCORE = re.compile(r"_([a-z])")
+
+
+def camel(value: object) -> Any:
+    """Options with their names as the engine knows them: ``top_k`` is ``topK``."""
+    if isinstance(value, Mapping):
+        return {
+            _UNDERSCORE.sub(lambda found: found[1].upper(), key) if isinstance(key, str) else key: camel(one)
+            for key, one in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [camel(one) for one in value]
+    return value
+
+
+_CAPITAL = re.compile(r"[A-Z]")
+
+
+@lru_cache(maxsize=256)
+def snake(name: str) -> str:
+    """A name of the engine in the idiom of Python: ``topK`` is ``top_k``."""
+    return _CAPITAL.sub(lambda found: f"_{found[0].lower()}", name)
+
+
+def given(**options: object) -> dict[str, Any]:
+    """The options that are not None."""
+    return {name: value for name, value in options.items() if value is not None}

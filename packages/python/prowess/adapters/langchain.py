@@ -1,0 +1,34 @@
+"""LangChain: the tools of a chat as structured tools, for ``bind_tools`` and agents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.tools import StructuredTool
+
+if TYPE_CHECKING:
+    from .._chat import Chat
+
+
+def tools(chat: Chat) -> list[StructuredTool]:
+    """The tools of a chat. Their content is the text for the model; the artifact is the :class:`ToolResult`."""
+    return [_tool(chat, tool.name, tool.description, tool.input_schema) for tool in chat.tool_definitions()]
+
+
+def _tool(chat: Chat, name: str, description: str, schema: dict[str, Any]) -> StructuredTool:
+    def call(**arguments: Any) -> tuple[str, Any]:
+        result = chat.call(name, arguments)
+        return result.text, result
+
+    async def acall(**arguments: Any) -> tuple[str, Any]:
+        result = await chat.acall(name, arguments)
+        return result.text, result
+
+    return StructuredTool(
+        name=name,
+        description=description,
+        args_schema=schema,
+        func=call,
+        coroutine=acall,
+        response_format="content_and_artifact",
+    )

@@ -1,0 +1,89 @@
+//! Parts of the host in Python: objects with the narrow interface of `prowess/_callbacks.py`.
+
+use prowess_native::{ForeignEmbedder, ForeignError, ForeignHost, ForeignSelector, ForeignSource, Listed};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::Value;
+
+use crate::errors::thrown;
+
+/// Calls into Python, and makes a failure of what it raises.
+fn called<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, ForeignError> {
+    Python::attach(|py| work(py).map_err(|error| thrown(py, error)))
+}
+
+/// JSON that Python wrote.
+fn parsed(text: &str) -> Result<Vec<Value>, ForeignError> {
+    serde_json::from_str(text).map_err(|error| ForeignError::new(error.to_string()))
+}
+
+pub(crate) struct Source(pub(crate) Py<PyAny>);
+
+impl ForeignSource for Source {
+    fn list(&self) -> Result<Vec<Listed>, ForeignError> {
+        called(|py| {
+            let listed = self.0.bind(py).call_method0("list")?;
+            let listed: Vec<(String, Option<String>, Option<Bound<'_, PyBytes>>)> = listed.extract()?;
+            let skill = |(id, location, text): (String, _, Option<Bound<'_, PyBytes>>)| Listed {
+                id,
+                location,
+                text: text.map(|text| text.as_bytes().to_vec()),
+            };
+            Ok(listed.into_iter().map(skill).collect())
+        })
+    }
+
+    fn files(&self, id: &str) -> Result<Option<Vec<Value>>, ForeignError> {
+        let files: Option<String> = called(|py| self.0.bind(py).call_method1("files", (id,))?.extract())?;
+        files.as_deref().map(parsed).transpose()
+    }
+
+    fn read(&self, id: &str, path: &str) -> Result<Option<Vec<u8>>, ForeignError> {
+        called(|py| {
+            let bytes = self.0.bind(py).call_method1("read", (id, path))?;
+            let bytes: Option<Bound<'_, PyBytes>> = bytes.extract()?;
+            Ok(bytes.map(|bytes| bytes.as_bytes().to_vec()))
+        })
+    }
+}
+
+pub(crate) struct Selector(pub(crate) Py<PyAny>);
+
+impl ForeignSelector for Selector {
+    fn select(&self, asked: Value, skills: Vec<Value>) -> Result<Vec<Value>, ForeignError> {
+        let (asked, skills) = (asked.to_string(), Value::from(skills).to_string());
+        let hits: String = called(|py| self.0.bind(py).call_method1("select", (asked, skills))?.extract())?;
+        parsed(&hits)
+    }
+}
+
+pub(crate) struct Embedder(pub(crate) Py<PyAny>);
+
+impl ForeignEmbedder for Embedder {
+    fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, ForeignError> {
+        called(|py| self.0.bind(py).call_method1("embed", (texts,))?.extract())
+    }
+}
+
+pub(crate) struct Host(pub(crate) Py<PyAny>);
+
+impl ForeignHost for Host {
+    fn approve(&self, skill: Value, digest: String) -> Result<bool, ForeignError> {
+        called(|py| self.0.bind(py).call_method1("approve", (skill.to_string(), digest))?.extract())
+    }
+
+    fn run(&self, skill: Value, asked: Value) -> Result<(Option<i32>, String), ForeignError> {
+        let given = (skill.to_string(), asked.to_string());
+        called(|py| self.0.bind(py).call_method1("run", given)?.extract())
+    }
+
+    fn report(&self, error: &ForeignError, effect: Value) {
+        let cause = error.cause.as_ref().and_then(|cause| cause.0.downcast_ref::<PyErr>());
+        // A report that fails has no reader.
+        let _ = called(|py| {
+            let cause = cause.map(|error| error.clone_ref(py).into_value(py));
+            let given = (error.code, &error.message, cause, effect.to_string());
+            self.0.bind(py).call_method1("report", given).map(drop)
+        });
+    }
+}

@@ -1,0 +1,198 @@
+//! The extension module of the Python package: functions and handles that take and return JSON as text, and bytes beside it.
+//!
+//! `prowess/` has the interface for programs. The interpreter is released while an operation runs. Parts of the host are
+//! Python objects with a narrow interface, which `prowess/_callbacks.py` makes of what users write.
+
+mod callbacks;
+mod errors;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prowess_native::{Cancel, Failure, Foreign};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use callbacks::{Embedder, Host, Selector, Source};
+use errors::raised;
+
+/// Runs an operation without state.
+#[pyfunction]
+#[pyo3(signature = (operation, input, data = None))]
+fn run(py: Python<'_>, operation: &str, input: &str, data: Option<&[u8]>) -> PyResult<String> {
+    let data = data.unwrap_or_default();
+    py.detach(|| prowess_native::run(operation, input, data)).map_err(|failure| raised(py, failure))
+}
+
+/// Bytes of a file of the skill at a path, and the size of the whole file.
+#[pyfunction]
+fn read_path<'py>(
+    py: Python<'py>,
+    skill: PathBuf,
+    path: &str,
+    offset: u64,
+    limit: usize,
+) -> PyResult<(Bound<'py, PyBytes>, u64)> {
+    let read = py.detach(|| prowess_native::files::read_path(&skill, path, offset, limit));
+    let (bytes, size) = read.map_err(|failure| raised(py, failure))?;
+    Ok((PyBytes::new(py, &bytes), size))
+}
+
+/// Something that can be closed while others use it.
+struct Open<T>(Mutex<Option<Arc<T>>>);
+
+impl<T> Open<T> {
+    fn new(value: T) -> Self {
+        Self(Mutex::new(Some(Arc::new(value))))
+    }
+
+    fn get(&self, py: Python<'_>, what: &str) -> PyResult<Arc<T>> {
+        let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        value.ok_or_else(|| raised(py, Failure::new("closed", format!("{what} closed"))))
+    }
+
+    fn take(&self) -> Option<Arc<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// The skills of some sources.
+#[pyclass(frozen, module = "prowess._native")]
+struct Skills(Open<prowess_native::Skills>);
+
+#[pymethods]
+impl Skills {
+    #[staticmethod]
+    fn open(
+        py: Python<'_>,
+        input: &str,
+        sources: Vec<Py<PyAny>>,
+        selector: Option<Py<PyAny>>,
+        embedder: Option<Py<PyAny>>,
+        host: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let foreign = Foreign {
+            sources: sources.into_iter().map(|source| Arc::new(Source(source)) as _).collect(),
+            selector: selector.map(|selector| Arc::new(Selector(selector)) as _),
+            embedder: embedder.map(|embedder| Arc::new(Embedder(embedder)) as _),
+            host: host.map(|host| Arc::new(Host(host)) as _),
+            // Python limits its callbacks itself: see `prowess/_callbacks.py`.
+            timeout: None,
+        };
+        let opened = py.detach(|| prowess_native::Skills::open(input, foreign, &Cancel::new()));
+        opened.map(|skills| Self(Open::new(skills))).map_err(|failure| raised(py, failure))
+    }
+
+    fn run(&self, py: Python<'_>, operation: &str, input: &str) -> PyResult<String> {
+        let skills = self.0.get(py, "these skills are")?;
+        py.detach(|| skills.run(operation, input, &Cancel::new())).map_err(|failure| raised(py, failure))
+    }
+
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        key: &str,
+        path: &str,
+        offset: u64,
+        limit: usize,
+    ) -> PyResult<(Bound<'py, PyBytes>, u64)> {
+        let skills = self.0.get(py, "these skills are")?;
+        let read = py.detach(|| skills.read(key, path, offset, limit, &Cancel::new()));
+        let (bytes, size) = read.map_err(|failure| raised(py, failure))?;
+        Ok((PyBytes::new(py, &bytes), size))
+    }
+
+    fn chat(&self, py: Python<'_>, id: &str, settings: &str) -> PyResult<Chat> {
+        let skills = self.0.get(py, "these skills are")?;
+        let chat = py.detach(|| skills.chat(id, settings));
+        chat.map(|chat| Chat(Open::new(chat))).map_err(|failure| raised(py, failure))
+    }
+
+    fn restore(&self, py: Python<'_>, state: &str, settings: &str) -> PyResult<Chat> {
+        let skills = self.0.get(py, "these skills are")?;
+        let chat = py.detach(|| skills.restore(state, settings));
+        chat.map(|chat| Chat(Open::new(chat))).map_err(|failure| raised(py, failure))
+    }
+
+    fn watch(&self, py: Python<'_>, options: &str) -> PyResult<Watch> {
+        let skills = self.0.get(py, "these skills are")?;
+        let watch = py.detach(|| skills.watch(options));
+        watch.map(|watch| Watch(Open::new(watch))).map_err(|failure| raised(py, failure))
+    }
+
+    fn close(&self, py: Python<'_>) {
+        if let Some(skills) = self.0.take() {
+            skills.close();
+            py.detach(|| drop(skills));
+        }
+    }
+}
+
+/// One conversation with a model.
+#[pyclass(frozen, module = "prowess._native")]
+struct Chat(Open<prowess_native::Chat>);
+
+#[pymethods]
+impl Chat {
+    fn run(&self, py: Python<'_>, operation: &str, input: &str) -> PyResult<String> {
+        let chat = self.0.get(py, "this chat is")?;
+        py.detach(|| chat.run(operation, input, &Cancel::new())).map_err(|failure| raised(py, failure))
+    }
+
+    #[pyo3(signature = (operation, input, data = None))]
+    fn step(&self, py: Python<'_>, operation: &str, input: &str, data: Option<&[u8]>) -> PyResult<String> {
+        let chat = self.0.get(py, "this chat is")?;
+        let data = data.unwrap_or_default();
+        py.detach(|| chat.step(operation, input, data)).map_err(|failure| raised(py, failure))
+    }
+
+    fn close(&self, py: Python<'_>) {
+        if let Some(chat) = self.0.take() {
+            py.detach(|| {
+                chat.close();
+                drop(chat);
+            });
+        }
+    }
+}
+
+/// The changes of some skills.
+#[pyclass(frozen, module = "prowess._native")]
+struct Watch(Open<prowess_native::Watch>);
+
+#[pymethods]
+impl Watch {
+    /// The next changes, or none after this many seconds. A signal such as Ctrl-C ends it.
+    fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<String>> {
+        let watch = self.0.get(py, "this watch is")?;
+        let interrupted: Arc<Mutex<Option<PyErr>>> = Arc::default();
+        let slot = Arc::clone(&interrupted);
+        let cancel = Cancel::checking(move || {
+            let signal = Python::attach(|py| py.check_signals().err());
+            let heard = signal.is_some();
+            if heard {
+                *slot.lock().unwrap_or_else(PoisonError::into_inner) = signal;
+            }
+            heard
+        });
+        let next = py.detach(|| watch.next(timeout, &cancel));
+        if let Some(signal) = interrupted.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(signal);
+        }
+        next.map_err(|failure| raised(py, failure))
+    }
+
+    fn close(&self) {
+        self.0.take();
+    }
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(read_path, module)?)?;
+    module.add_class::<Skills>()?;
+    module.add_class::<Chat>()?;
+    module.add_class::<Watch>()
+}

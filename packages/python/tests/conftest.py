@@ -1,0 +1,35 @@
+"""What the tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def skill_md(name: str, description: str = "Does it.", body: str = "Body.") -> str:
+    """The text of a SKILL.md."""
+    return f"---\nname: {name}\ndescription: {description}\n---\n{body}\n"
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    """Writes a skill into a folder: ``write("tidy-up", "Tidies up.", files={"notes.md": "x"})``."""
+
+    def write(name: str, description: str = "Does it.", body: str = "Body.", files: dict | None = None) -> Path:
+        folder = tmp_path / "skills" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "SKILL.md").write_text(skill_md(name, description, body), encoding="utf-8")
+        for path, contents in (files or {}).items():
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
+        return folder
+
+    return write
+
+
+def conformance() -> Path:
+    """The folder of the vectors. The tests run outside the tree, so a variable names it."""
+    return Path(os.environ["PROWESS_TREE"]) / "conformance"

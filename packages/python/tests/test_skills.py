@@ -1,0 +1,379 @@
+"""The interface: skills, chats, sessions, and parts that are written in Python."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import importlib
+import json
+import logging
+import pkgutil
+import threading
+from pathlib import Path
+
+import prowess
+import pytest
+from conftest import skill_md
+from prowess import Chat, FileInfo, Hit, Layer, MemorySource, Skill, Skills, SourceItem
+
+
+@pytest.fixture
+def skills(write):
+    write("bread", "Bakes bread and cakes.", files={"notes.md": "notes", "scripts/bake.sh": "echo"})
+    folder = write("soup", "Cooks soup.")
+    with Skills(folder.parent) as opened:
+        yield opened
+
+
+def test_skills_are_a_collection(skills: Skills) -> None:
+    assert len(skills) == 2
+    assert "bread" in skills and "cake" not in skills and 7 not in skills
+    assert [skill.name for skill in skills] == ["bread", "soup"] == skills.keys()
+    assert skills.get("cake") is None and skills.get("cake", 7) == 7
+    assert skills["soup"].body == "Body."
+    assert skills["soup"] in skills
+    assert repr(skills) == "<Skills, 2 offered>"
+    with pytest.raises(KeyError) as caught:
+        skills["brad"]
+    assert isinstance(caught.value, prowess.NotFoundError)
+    assert "did you mean bread?" in str(caught.value)
+
+
+def test_a_skill_has_fields_files_and_texts(skills: Skills) -> None:
+    bread = skills["bread"]
+    assert (bread.description, bread.license, bread.metadata, bread.scope) == ("Bakes bread and cakes.", None, {}, "explicit")
+    assert bread.path is not None and bread.folder is not None and bread.path.name == "SKILL.md"
+    assert {file.path for file in bread.files()} == {"SKILL.md", "notes.md", "scripts/bake.sh"}
+    assert bread.read("notes.md") == b"notes" and bread.read("notes.md", offset=1, limit=2) == b"ot"
+    assert bread.read_text("notes.md") == "notes"
+    assert bread.to_prompt().startswith('<skill_content name="bread">\nBody.')
+    assert "bread" in bread.describe()
+    loaded = Skill.load(bread.folder)
+    assert loaded.body == "Body." and loaded.read("notes.md") == b"notes"
+    assert {file.path for file in loaded.files()} == {file.path for file in bread.files()}
+    assert loaded.to_prompt() == bread.to_prompt()
+    assert Skill.parse(loaded.to_markdown()).to_dict() == {key: value for key, value in loaded.to_dict().items() if key != "path"}
+    assert Skill.from_dict(loaded.to_dict()).name == "bread"
+    assert skills.digest("bread").startswith("sha256:")
+    with pytest.raises(prowess.SourceError) as caught:
+        bread.read("../soup/SKILL.md")
+    assert caught.value.code == "outside"
+    with pytest.raises(prowess.SourceError) as caught:
+        bread.read("other.md")
+    assert caught.value.code == "missing" and isinstance(caught.value.hint, str)
+
+
+def test_a_skill_of_a_program() -> None:
+    made = Skill("tidy-up", "Tidies up.", "Sweep.", license="MIT", metadata={"a": "b"})
+    assert (made.body, made.license, made.metadata, made.path, made.files()) == ("Sweep.", "MIT", {"a": "b"}, None, [])
+    assert made == Skill("tidy-up", "Tidies up.", "Sweep.", license="MIT", metadata={"a": "b"})
+    assert len({made, Skill.parse(made.to_markdown())}) >= 1
+    with Skills(made) as skills:
+        assert skills.chat().call("load_skill", {"name": "tidy-up"}).ok
+
+
+def test_check_and_fix() -> None:
+    text = "---\nname: Tidy 🧹\ndescription: Use when: asked\n---\n"
+    problems = prowess.check(text)
+    assert any(problem.severity == "error" for problem in problems)
+    spans = [problem.span for problem in problems if problem.field == "name" and problem.span]
+    assert any("Tidy" in text[span.start : span.end] for span in spans), problems
+    fixed = prowess.fix(text, all=True)
+    assert len(fixed.problems) < len(problems) and fixed.applied
+    one = next(problem for problem in problems if problem.fix)
+    assert one.fix is not None and prowess.apply_fix(text, one.fix) != text
+    with pytest.raises(prowess.LoadError) as caught:
+        prowess.loads("no frontmatter")
+    assert caught.value.problems and caught.value.code == "load"
+    assert not prowess.check_name("tidy-up") and prowess.check_name("Tidy Up")
+    assert {rule.code for rule in prowess.rules()} >= {problem.code for problem in problems}
+
+
+def test_check_path_sees_files(write) -> None:
+    folder = write("bread", "Bakes bread. Use it when asked to.", body="See [notes](notes.md).")
+    assert any(problem.code == "link-missing" for problem in prowess.check_path(folder))
+    (folder / "notes.md").write_text("x")
+    assert not any(problem.code == "link-missing" for problem in prowess.check_path(folder / "SKILL.md"))
+    assert Skill.load(folder).check() == prowess.check_path(folder)
+
+
+def test_a_chat_answers_calls(skills: Skills) -> None:
+    with skills.chat("chat-1") as chat:
+        assert "bread" in chat.prompt() and "soup" in chat.prompt()
+        prompt = chat.prompt_with("cook a soup", narrowing={"top_k": 1})
+        assert prompt.skills == ("soup",) and prompt.not_narrowed is None
+        names = {tool["name"] for tool in chat.tools("anthropic")}
+        assert "load_skill" in names and {tool.name for tool in chat.tool_definitions()} == names
+        call = {"type": "tool_use", "id": "t1", "name": "load_skill", "input": {"name": "bread"}}
+        answer = chat.answer("anthropic", call)
+        assert answer is not None and answer["tool_use_id"] == "t1" and answer["is_error"] is False
+        assert chat.answer("anthropic", {**call, "name": "other"}) is None
+        assert len(chat.answer_all("anthropic", {"content": [call, {**call, "id": "t2"}]})) == 2
+        assert chat.active == ["bread"] and chat.owns("load_skill")
+        result = chat.call("read_skill_resource", {"name": "bread", "path": "notes.md"})
+        assert result.ok and "notes" in result.text and str(result) == result.text
+        assert not chat.call("load_skill", {"name": "brad"}).ok
+        assert [one.ok for one in chat.user_message("/soup for two")] == [True]
+        assert chat.reinject().included and chat.log and chat.scope_tools(["Bash"]) == ["Bash"]
+        assert {skill.key for skill in chat.visible()} == {"bread", "soup"} and chat.why_hidden("soup") is None
+        state = json.loads(json.dumps(chat.state))
+        assert skills.restore(state).active == ["bread", "soup"]
+        assert chat.deactivate("bread") == [] and chat.deactivate("bread") is None
+        assert chat.set_filter("none") == ["soup"] and chat.prompt() == ""
+    with pytest.raises(prowess.ClosedError):
+        chat.prompt()
+
+
+def test_a_refresh_reaches_chats(skills: Skills, write) -> None:
+    chat = skills.chat()
+    chat.call("load_skill", {"name": "bread"})
+    write("bread", "Bakes rolls.")
+    write("tea", "Makes tea.")
+    delta = skills.refresh()
+    assert (delta.added, delta.changed, delta.removed) == (("tea",), ("bread",), ()) and delta
+    assert chat.changes() == {"deactivated": [], "changed": ["bread"]} and chat.changed == ["bread"]
+    assert not skills.refresh()
+
+
+def test_a_watch_yields_changes(skills: Skills, write) -> None:
+    changes = skills.watch(timeout=30)
+    write("tea", "Makes tea.")
+    assert next(changes).added == ("tea",)
+    changes.close()
+    assert list(skills.watch(timeout=0)) == []
+
+
+def test_registering(skills: Skills, write, tmp_path: Path) -> None:
+    assert skills.register({"name": "tea", "description": "Makes tea."}).added == ("tea",)
+    with pytest.raises(prowess.DuplicateSkillError):
+        skills.register(Skill("tea", "Makes tea."))
+    assert skills.register(Skill("tea", "Makes green tea."), replace=True).changed == ("tea",)
+    assert skills.unregister("soup").removed == ("soup",) and "soup" not in skills
+    assert skills.put_back("soup").added == ("soup",)
+    with pytest.raises(KeyError):
+        skills.unregister("cake")
+
+
+class Shelf:
+    """A source in Python: two skills, one with a file."""
+
+    label = "shelf"
+
+    def __init__(self) -> None:
+        self.reads: list[tuple[str, str]] = []
+
+    def list(self):
+        yield "bread"
+        yield SourceItem("soup", skill_md("soup", "Cooks soup."))
+
+    def files(self, id: str):
+        return ["SKILL.md", FileInfo("notes.md", 5)] if id == "bread" else []
+
+    def read(self, id: str, path: str):
+        self.reads.append((id, path))
+        return {"SKILL.md": skill_md("bread", "Bakes bread."), "notes.md": b"notes"}.get(path)
+
+
+def test_a_source_a_selector_and_an_embedder_in_python_serve_a_session() -> None:
+    shelf = Shelf()
+    asked = []
+
+    def select(query, skills, *, limit, tags):
+        asked.append((query, [skill.key for skill in skills], limit, tags))
+        return [("soup", 2.0), Hit("bread", 1.0), "unknown"]
+
+    with Skills(shelf, selector=select) as skills:
+        chat = skills.chat()
+        assert chat.call("load_skill", {"name": "bread"}).ok
+        assert "notes" in chat.call("read_skill_resource", {"name": "bread", "path": "notes.md"}).text
+        found = chat.call("search_skills", {"query": "hungry"})
+        assert found.ok and found.text.index("soup") < found.text.index("bread")
+        assert [hit.key for hit in skills.search("hungry")] == ["soup", "bread"]
+        assert asked[-1][:2] == ("hungry", ["bread", "soup"])
+        assert ("bread", "notes.md") in shelf.reads
+        assert skills["soup"].location == "shelf:soup" and skills["bread"].path is None
+
+    batches = []
+
+    def embed(texts):
+        batches.append(texts)
+        return [[text.count("b") + 0.1, text.count("s") + 0.1] for text in texts]
+
+    with Skills(shelf, embed=embed, selector="embedding") as skills:
+        assert skills.search("bbbb")[0].key == "bread"
+        assert skills.search("ssss")[0].key == "soup"
+        assert [len(batch) for batch in batches] == [3, 1]
+        assert skills.chat().prompt_with("bbbb", narrowing={"top_k": 1}).skills == ("bread",)
+    with Skills(shelf, embed=embed) as skills:
+        assert skills.chat().call("search_skills", {"query": "soup"}).ok
+    hits = prowess.search_by_meaning([Skill("a", "bbb"), Skill("b", "sss")], "bb", embed)
+    assert hits[0].key == "a"
+
+    class Chooser:
+        def select(self, query, skills, *, limit, tags):
+            return skills[:1]
+
+    with Skills(shelf, selector=Chooser()) as skills:
+        assert [hit.key for hit in skills.search("x")] == ["bread"]
+
+
+def test_layers_and_specs(write, tmp_path: Path) -> None:
+    folder = write("bread").parent
+    layers = [Layer(MemorySource({"x": skill_md("bread")}), prefix="mine", mount="team", preload=True), Layer(folder, prefix="theirs")]
+    with Skills(*layers) as skills:
+        assert skills.keys() == ["mine:bread", "theirs:bread"]
+        chat = skills.chat()
+        assert chat.active == ["mine:bread"] and chat.set_filter("team/*") == []
+        assert [skill.key for skill in chat.visible()] == ["mine:bread"]
+    (tmp_path / "skills.jsonl").write_text(json.dumps({"name": "tea", "description": "Makes tea.", "instructions": "Boil."}) + "\n")
+    with Skills(str(tmp_path / "skills.jsonl"), {"dir": str(folder)}) as skills:
+        assert skills.keys() == ["bread", "tea"]
+    untrusted = Layer(MemorySource({"x": skill_md("bread")}), trusted=False)
+    with Skills(untrusted) as skills:
+        # It is listed, and no model gets it.
+        assert [skill.obstacle for skill in skills] == ["untrusted"]
+        assert skills.chat().prompt() == "" and not skills.chat().call("load_skill", {"name": "bread"}).ok
+    with Skills(MemorySource({"x": "---\nname: x\n---\n"})) as skills:
+        (broken,) = skills.all()
+        assert len(skills) == 0 and broken.offered is False and broken.why_not and broken.obstacle == "broken"
+        assert broken.problems[0].severity == "error"
+
+
+def test_approvals_scripts_and_reports() -> None:
+    text = skill_md("bread", "Bakes bread.")
+    seen = []
+    errors = []
+
+    def approve(skill, digest):
+        seen.append((skill.key, digest[:7]))
+        return len(seen) > 1
+
+    source = MemorySource({"bread": {"SKILL.md": text, "scripts/bake.sh": "echo"}})
+    policy = {"scopes": {"explicit": {"approve": True}}}
+    with Skills(source, approve=approve, policy=policy, on_error=lambda error, effect: errors.append((error, effect["kind"]))) as skills:
+        chat = skills.chat()
+        assert not chat.call("load_skill", {"name": "bread"}).ok
+        assert chat.call("load_skill", {"name": "bread"}).ok
+        assert seen[0] == ("bread", "sha256:") and errors == []
+
+    def run(skill, path, args, *, expect_digest):
+        return 0, f"{skill.key} {path} {args}"
+
+    options = {"tools": ["load", "run"]}
+    with Skills(source, run=run, policy={"run": True}, options=options) as skills:
+        chat = skills.chat()
+        chat.call("load_skill", {"name": "bread"})
+        names = {tool.name for tool in chat.tool_definitions()}
+        tool = next(name for name in names if "run" in name)
+        result = chat.call(tool, {"name": "bread", "path": "scripts/bake.sh", "args": ["now"]})
+        assert result.ok and "scripts/bake.sh ['now']" in result.text, result
+
+
+def test_failures_of_callbacks_are_logged_without_a_reader(caplog: pytest.LogCaptureFixture) -> None:
+    def select(query, skills, *, limit, tags):
+        raise RuntimeError("boom")
+
+    with Skills(Shelf(), selector=select) as skills, caplog.at_level(logging.WARNING, "prowess"):
+        assert skills.chat().call("search_skills", {"query": "x"}).reason == "search-failed"
+    assert "boom" in caplog.text
+
+
+def test_a_session_of_a_host_with_its_own_io() -> None:
+    text = skill_md("bread", "Bakes bread.")
+    with Skills(MemorySource({"bread": text})) as skills, skills.session("s") as session:
+        step = session.call("load_skill", {"name": "bread"})
+        kinds = []
+        while step.done is None:
+            assert step.ticket is not None and step.effect is not None
+            assert [one.ticket for one in session.pending()] == [step.ticket]
+            kinds.append(step.effect["kind"])
+            outcome = {"files": ["SKILL.md"]} if kinds[-1] == "files" else {"read": {"bytes": text}}
+            step = session.resume(step.ticket, outcome)
+        assert step.done.ok and "read" in kinds and session.active == ["bread"]
+        step = session.call("read_skill_resource", {"name": "bread", "path": "x.md"})
+        assert step.ticket is not None and session.resume(step.ticket, {"failed": "missing"}).done is not None
+        step = session.call("search_skills", {"query": "bread"})
+        assert step.ticket is not None and session.cancel(step.ticket) and not session.cancel(step.ticket)
+        result = session.result("anthropic", "t1", "load_skill", prowess.ToolResult(True, "x", None, None))
+        assert result["tool_use_id"] == "t1"
+        with pytest.raises(prowess.ValidationError):
+            session.resume("nonsense", "declined")
+
+
+def test_asyncio(write) -> None:
+    folder = write("bread", "Bakes bread.").parent
+
+    async def host() -> None:
+        skills = await Skills.aopen(folder)
+        chat = skills.chat()
+        call = {"type": "tool_use", "id": "t1", "name": "load_skill", "input": {"name": "bread"}}
+        answers = await asyncio.gather(*(chat.aanswer("anthropic", {**call, "id": f"t{at}"}) for at in range(8)))
+        assert [answer["tool_use_id"] for answer in answers if answer] == [f"t{at}" for at in range(8)]
+        assert (await chat.acall("load_skill", {"name": "bread"})).ok
+        assert "bread" in await chat.aprompt("bread")
+        assert (await skills.asearch("bread"))[0].key == "bread"
+        assert len(await chat.aanswer_all("anthropic", [call])) == 1
+        assert [one.ok for one in await chat.auser_message("$bread")] == [True]
+        assert (await chat.aactivate("bread")).ok
+        changes = skills.awatch(timeout=30)
+        first = asyncio.ensure_future(anext(changes))
+        write("tea", "Makes tea.")
+        assert (await first).added == ("tea",)
+        await changes.aclose()
+        assert not await skills.arefresh()
+        skills.close()
+
+    asyncio.run(host())
+
+
+def test_the_interpreter_is_released() -> None:
+    """A source that waits for another thread of Python would block for ever if an operation held the interpreter."""
+    entered, go = threading.Event(), threading.Event()
+
+    class Waiting:
+        def list(self):
+            entered.set()
+            assert go.wait(30)
+            return []
+
+        def read(self, id, path):
+            return None
+
+    opened = []
+    opening = threading.Thread(target=lambda: opened.append(Skills(Waiting(), callback_timeout=None)))
+    opening.start()
+    assert entered.wait(30)
+    go.set()
+    opening.join(30)
+    assert len(opened) == 1
+
+
+def test_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write) -> None:
+    home = tmp_path / "home"
+    skill = home / ".agents" / "skills" / "tea"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text(skill_md("tea", "Makes tea."))
+    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(home / name))
+    monkeypatch.setenv("HOME", str(home))
+    project = tmp_path / "project"
+    project.mkdir()
+    with Skills.of_user(project) as skills:
+        assert "tea" in skills
+    with Skills.of_user(project, options={"max_active": 1}) as skills:
+        assert skills.search("tea")[0].key == "tea"
+
+
+def test_docstrings() -> None:
+    """Every public name has one, and their examples hold."""
+    for name in prowess.__all__:
+        thing = getattr(prowess, name)
+        if callable(thing):
+            assert thing.__doc__, name
+            for member, value in vars(thing).items() if isinstance(thing, type) else ():
+                if not member.startswith("_") and (callable(value) or isinstance(value, (property, classmethod))):
+                    assert getattr(value, "__doc__", None), f"{name}.{member}"
+    for module in pkgutil.iter_modules(prowess.__path__):
+        if module.name in ("_skill", "_skills", "_chat", "_sources", "_api"):
+            assert doctest.testmod(importlib.import_module(f"prowess.{module.name}")).failed == 0
+    assert issubclass(Chat, object) and prowess.__version__

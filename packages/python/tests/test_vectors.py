@@ -1,0 +1,256 @@
+"""The vectors of ``conformance/`` in Python: the same files, the same results as in Rust and JavaScript."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import prowess
+import pytest
+import session_vectors
+from conftest import conformance
+
+PROFILES = ["spec", "skills-ref", "anthropic", "plugin", "lenient"]
+# Notes about how well a skill is written, which only some vectors are about.
+QUALITY = [
+    "description-placeholder", "description-too-short", "description-without-when", "body-placeholder", "path-missing",
+]
+DOCUMENTS = [
+    "allowed-tools", "body", "descriptions", "fences", "fields", "hidden-text", "names", "quality", "repair", "yaml",
+]
+SESSIONS = ["activation", "filters", "host", "prompts", "resources", "tools"]
+
+GROUPS: dict[str, int] = {}
+LEFT_OUT: list[str] = []
+
+
+def cases(path: str) -> list[dict[str, Any]]:
+    return json.loads((conformance() / f"{path}.json").read_text(encoding="utf-8"))["cases"]
+
+
+def text(value: Any) -> str:
+    """A text: a string, or parts of which some are repeated."""
+    if isinstance(value, list):
+        return "".join(text(part) for part in value)
+    return value if isinstance(value, str) else value["repeat"] * value["times"]
+
+
+def files(listed: list[Any]) -> list[Any]:
+    made: list[Any] = []
+    for file in listed:
+        if isinstance(file, str):
+            made.append({"path": file, "size": 1})
+        elif "count" in file:
+            made += [{"path": file["path"].replace("{}", str(at + 1)), "size": 1} for at in range(file["count"])]
+        else:
+            made.append(file)
+    return made
+
+
+def same(what: str, found: Any, expected: Any) -> list[str]:
+    one, other = (json.dumps(value, sort_keys=True) for value in (found, expected))
+    return [] if one == other else [f"{what}: found {one}, expected {other}"]
+
+
+def document_faults(case: dict[str, Any]) -> list[str]:
+    source = bytes.fromhex(case["input_hex"]) if "input_hex" in case else text(case["input"])
+    folder, file = case.get("folder", "demo"), case.get("file", "SKILL.md")
+    place = {} if folder == "" else {"location": f"skills/{folder}/{file}", "folder": folder}
+    options = {**place, "levels": case.get("levels"), **case.get("options", {})}
+    if "files" in case:
+        options["files"] = files(case["files"])
+    faults: list[str] = []
+    for member, expected in case["expect"].items():
+        if member == "skill":
+            skill = prowess.parse(source, **place)
+            for key, value in expected.items():
+                found = skill._data["bodyOffset"] if key == "body_offset" else getattr(skill, key)
+                faults += same(key, found, value)
+        elif member == "places":
+            found = prowess.findings(source, **options)
+            for code, value in expected.items():
+                first = next((one.text for one in found if one.code == code), None)
+                faults += same(code, first, value)
+        elif member in PROFILES:
+            problems = prowess.check(source, **options, profile=member)
+            codes = verdict(problems)
+            if "quality" not in expected:
+                codes["quality"] = []
+            wanted = {
+                kind: sorted(set(expected.get(kind, []))) for kind in ("errors", "warnings", "infos", "quality")
+            }
+            faults += same(member, codes, wanted)
+            faults += same(f"{member} loads", loads(source, {**options, "profile": member}), not codes["errors"])
+        else:
+            faults.append(f"no such expectation: {member}")
+    return faults
+
+
+def verdict(problems: tuple[prowess.Problem, ...]) -> dict[str, list[str]]:
+    def of(severity: str, quality: bool | None = None) -> list[str]:
+        return sorted({
+            one.code for one in problems
+            if one.severity == severity and (quality is None or (one.code in QUALITY) == quality)
+        })
+
+    return {"errors": of("error"), "warnings": of("warning"), "infos": of("info", False), "quality": of("info", True)}
+
+
+def loads(source: str | bytes, options: dict[str, Any]) -> bool:
+    try:
+        prowess.loads(source, **options)
+    except prowess.LoadError as error:
+        assert error.problems
+        return False
+    return True
+
+
+def tool_faults(case: dict[str, Any]) -> list[str]:
+    value, expect = case.get("text", case.get("items")), case["expect"]
+    tools = prowess.parse_allowed_tools(value)
+    grants = [
+        {"raw": one.raw, "name": one.name, "pattern": one.pattern, "balanced": one.balanced} for one in tools.grants
+    ]
+    faults = same("grants", [tools.form, grants], [expect["form"], expect["grants"]])
+    for asked in expect.get("allows", []):
+        granted = prowess.allows_tool(value, asked["tool"], asked.get("argument"))
+        faults += same(f"allows {asked['tool']}", granted, asked["granted"])
+    return faults
+
+
+def path_cases() -> list[tuple[Any, Any]]:
+    vectors = json.loads((conformance() / "paths.json").read_text(encoding="utf-8"))
+
+    def outcome(path: str | bytes, reading: str = "strict") -> dict[str, str]:
+        read = prowess.parse_path(path, reading=reading)
+        return {name: read[name] for name in ("path", "rule") if name in read}
+
+    made = []
+    for case in vectors["cases"]:
+        path = text(case["path"])
+        made.append(([outcome(path), outcome(path, "request")], [case["strict"], case["request"]]))
+    made += [(outcome(bytes.fromhex(case["path_hex"])), case["expect"]) for case in vectors["bytes"]]
+    made += [(outcome(case["name"], "name"), case["expect"]) for case in vectors["names"]]
+    made += [(prowess.first_collision(case["paths"]), case["expect"]) for case in vectors["collisions"]]
+    return made
+
+
+def rendered(case: dict[str, Any]) -> Any:
+    def given(skill: dict[str, Any]) -> dict[str, Any]:
+        return {**skill, "description": text(skill["description"])}
+
+    listed, style = files(case.get("files", [])), case.get("style", {})
+
+    def activation(skill: dict[str, Any]) -> str:
+        inlined = case.get("inlined")
+        return prowess.render_activation(
+            given(skill), folder=case.get("folder"), files=listed, inlined=inlined, style=style
+        )
+
+    kind = case["render"]
+    if kind == "catalog":
+        return prowess.render_catalog([given(skill) for skill in case["skills"]], style=style).text
+    if kind == "activation":
+        return activation(case["skill"])
+    if kind == "compose":
+        return prowess.compose([activation(skill) for skill in case["skills"]])
+    if kind == "describe":
+        return prowess.describe(given(case["skill"]), listed)
+    if kind == "to_dict":
+        location = case.get("path", "a/SKILL.md")
+        return prowess.to_dict(case["input"], whole=case.get("whole", False), location=location)
+    assert kind == "from_dict"
+    try:
+        return prowess._skill.run("fromDict", case["dict"])["markdown"]
+    except prowess.ValidationError as error:
+        return {"error": error.message}
+
+
+def render_faults(case: dict[str, Any]) -> list[str]:
+    expect = case["expect"]
+    whole = isinstance(expect, (str, list)) or "repeat" in expect
+    # As text, since the order of keys counts.
+    one, other = json.dumps(rendered(case)), json.dumps(text(expect) if whole else expect)
+    return [] if one == other else [f"found {one}, expected {other}"]
+
+
+def select_faults(case: dict[str, Any]) -> list[str]:
+    found = prowess.search(case["skills"], case["query"], selector=case.get("selector") or "bm25")
+    close = len(found) == len(case["expect"]) and all(
+        hit.key == key and math.isclose(hit.score, score, abs_tol=1e-4)
+        for hit, (key, score) in zip(found, case["expect"], strict=True)
+    )
+    return [] if close else [f"found {found}, expected {case['expect']}"]
+
+
+def key_faults(case: dict[str, Any]) -> list[str]:
+    texts = {
+        id: f"---\nname: {name}\ndescription: Does it.\n---\nBody of {id}.\n" for id, name in case["entries"].items()
+    }
+    layer = prowess.Layer(prowess.MemorySource(texts), key_from=case.get("key_from"))
+    with prowess.Skills(layer) as skills:
+        return same("keys", skills.keys(), case["keys"])
+
+
+def run(name: str, vectors: list[Any], faults_of: Any) -> None:
+    faults: list[str] = []
+    count = 0
+    for case in vectors:
+        identity = case.get("id", "") if isinstance(case, dict) else ""
+        found = faults_of(case)
+        if isinstance(found, str):
+            LEFT_OUT.append(f"{identity}: {found}")
+            continue
+        count += 1
+        faults += [f"{name}/{identity}: {fault}" for fault in found]
+    GROUPS[name] = count
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*(f"documents/{name}" for name in DOCUMENTS), "five-systems/cases", "skills-ref/official", "skills-ref/probes"],
+)
+def test_documents(path: str) -> None:
+    run(path, cases(path), document_faults)
+
+
+def test_tools() -> None:
+    run("tools", cases("tools"), tool_faults)
+
+
+def test_paths() -> None:
+    run("paths", path_cases(), lambda case: same("path", list(case[0]) if isinstance(case[0], tuple) else case[0], case[1]))
+
+
+def test_render() -> None:
+    run("render", cases("render"), render_faults)
+
+
+def test_select() -> None:
+    run("select", cases("select"), select_faults)
+
+
+def test_keys() -> None:
+    run("keys", cases("keys"), key_faults)
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_sessions(name: str) -> None:
+    run(f"session/{name}", cases(f"session/{name}"), session_vectors.faults)
+
+
+def test_every_vector_was_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """The last of the file: the counts, and what was left out with its reason."""
+    if len(GROUPS) < len(DOCUMENTS) + 3 + 5 + len(SESSIONS):
+        pytest.skip("only some of the groups were run")
+    total = sum(GROUPS.values())
+    with capsys.disabled():
+        print(f"\n{total} vectors in {len(GROUPS)} groups; {len(LEFT_OUT)} left out")
+        print("\n".join(f"  {name}: {count}" for name, count in GROUPS.items()))
+        print("\n".join(f"  left out: {one}" for one in LEFT_OUT))
+    assert total >= 500
+    assert len(LEFT_OUT) <= 8, LEFT_OUT
+    assert all(re.search(r"replay|links", one) for one in LEFT_OUT), LEFT_OUT

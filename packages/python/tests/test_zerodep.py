@@ -1,0 +1,196 @@
+"""Every name of zerodep's vocabulary, with its arguments and defaults."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import prowess.zerodep as zerodep
+import pytest
+from conftest import skill_md
+from prowess.zerodep import (
+    BM25Selector,
+    KeywordSelector,
+    ParseError,
+    SelectionResult,
+    Selector,
+    Skill,
+    SkillError,
+    SkillProperties,
+    SkillRegistry,
+    compose,
+    discover,
+    filter_compatible,
+    load,
+    loads,
+    to_catalog,
+    validate,
+)
+
+NAMES = {
+    "SkillError", "ParseError", "ValidationError", "SkillProperties", "Skill", "SelectionResult", "Selector",
+    "KeywordSelector", "BM25Selector", "SkillRegistry", "validate", "to_catalog", "compose", "load", "loads", "discover",
+    "filter_compatible",
+}
+
+
+def test_the_names_and_their_defaults() -> None:
+    assert set(zerodep.__all__) == NAMES
+
+    def defaults(function) -> dict:
+        parameters = inspect.signature(function).parameters.values()
+        return {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
+
+    assert defaults(SkillRegistry.select) == {"top_k": 5, "min_score": 0.0, "available_tools": None, "selector": None}
+    assert defaults(SkillRegistry.discover) == {"recursive": False, "override": False}
+    assert defaults(SkillRegistry.register) == {"override": False}
+    assert defaults(SkillRegistry.to_catalog) == {"skills": None}
+    assert defaults(Skill.to_prompt) == {"inline_resources": False, "max_inline_bytes": 65536}
+    assert defaults(SkillProperties) | {"metadata": 0} == {
+        "license": None, "compatibility": None, "allowed_tools": None, "metadata": 0,
+    }
+    assert defaults(Skill) == {"path": None}
+    assert [*inspect.signature(KeywordSelector.select).parameters] == ["self", "query", "skills", "top_k"]
+
+
+def test_load_and_loads(write) -> None:
+    folder = write("bread", "Bakes bread.", body="\nBake it.\n", files={
+        "scripts/b.sh": "b", "scripts/a.sh": "a", "references/r.md": "r <x>", "assets/logo.bin": b"\xff\0", "other.md": "x",
+    })
+    for skill in (load(folder), Skill.load(str(folder)), load(folder / "SKILL.md")):
+        assert (skill.name, skill.description, skill.path) == ("bread", "Bakes bread.", folder.resolve())
+        # The raw text after the frontmatter.
+        assert skill.instructions == "\nBake it.\n\n"
+        assert [path.name for path in skill.scripts] == ["a.sh", "b.sh"]
+        assert skill.references == [folder.resolve() / "references/r.md"] and [path.name for path in skill.assets] == ["logo.bin"]
+    skill = loads(skill_md("bread", "Bakes bread."))
+    assert skill.path is None and skill.scripts == [] and skill.properties == SkillProperties("bread", "Bakes bread.")
+    assert repr(skill) == "Skill(name='bread', path=None)" and skill.describe() == "bread: Bakes bread."
+    for broken in ("", "no frontmatter", "---\n- a\n---\n", "---\nname: x\n---\n"):
+        with pytest.raises(ParseError) as caught:
+            loads(broken)
+        assert isinstance(caught.value, SkillError) and caught.value.problems
+    for missing in (folder.parent, folder / "none", "~/no-such-folder"):
+        with pytest.raises(ParseError):
+            load(missing)
+
+
+def test_dictionaries_and_markdown() -> None:
+    text = "---\nname: pdf\ndescription: Reads PDFs.\nlicense: MIT\ncompatibility: any\nallowed-tools: Bash(git:*) Read\nmetadata:\n  v: 1.0\n---\nBody.\n"
+    skill = loads(text)
+    fields = {
+        "name": "pdf", "description": "Reads PDFs.", "license": "MIT", "compatibility": "any",
+        "allowed-tools": "Bash(git:*) Read", "metadata": {"v": "1.0"},
+    }
+    assert skill.properties.to_dict() == fields
+    assert skill.to_dict() == {**fields, "instructions": "Body.\n"}
+    assert Skill.from_dict(skill.to_dict()).to_dict() == skill.to_dict()
+    assert SkillProperties.from_dict({"name": "a", "description": "b", "allowed_tools": ["Read", "Bash(git:*)"]}).allowed_tools == "Read Bash(git:*)"
+    again = loads(skill.to_markdown())
+    assert again.properties == skill.properties and again.instructions.strip() == "Body."
+    assert Skill.from_dict({"name": "a", "description": "b", "path": "/x"}).path == Path("/x")
+    with pytest.raises(KeyError):
+        SkillProperties.from_dict({"name": "a"})
+
+
+def test_prompts(write) -> None:
+    folder = write("bread", "Bakes <bread>.", body="Bake.", files={
+        "scripts/a.sh": "echo <a>", "references/r.md": "x" * 100, "assets/logo.bin": b"\xff\0",
+    })
+    skill = load(folder)
+    text = skill.to_prompt()
+    assert text.startswith('<skill_content name="bread">\nBake.') and text.endswith("</skill_content>")
+    assert all(f"<file>{name}</file>" in text for name in ("scripts/a.sh", "references/r.md", "assets/logo.bin"))
+    assert "echo" not in text
+    inlined = skill.to_prompt(inline_resources=True)
+    assert "echo <a>" in inlined and "x" * 100 in inlined
+    small = skill.to_prompt(inline_resources=True, max_inline_bytes=50)
+    assert "echo <a>" in small and "xxx" not in small and "references/r.md" in small
+    two = loads(skill_md("soup", "Cooks soup.", "Cook."))
+    assert compose(skill, two) == f"{skill.to_prompt()}\n\n{two.to_prompt()}"
+    catalog = to_catalog([skill, two])
+    assert catalog.startswith("<available_skills>\n<skill>\n<name>bread</name>\n<description>Bakes &lt;bread&gt;.</description>\n")
+    assert f"<location>{folder.resolve()}/SKILL.md</location>" in catalog and catalog.count("<location>") == 1
+    assert catalog.endswith("</available_skills>")
+    assert to_catalog([]) == "<available_skills>\n</available_skills>"
+
+
+def test_the_registry(write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write("bread", "Bakes bread.").parent
+    write("soup", "Cooks soup.")
+    write("nested/tea", "Makes tea.")
+    (root / "broken").mkdir()
+    (root / "broken" / "SKILL.md").write_text("nothing")
+    (root / "nested" / "tea" / "SKILL.md").write_text(skill_md("tea", "Makes tea."))
+    registry = SkillRegistry()
+    assert [skill.name for skill in registry.discover(root)] == ["bread", "soup"]
+    assert registry.discover(root) == [] and len(registry.discover(root, override=True)) == 2
+    assert [skill.name for skill in registry.discover(root, tmp_path / "none", recursive=True)] == ["tea"]
+    assert len(registry) == 3 and "tea" in registry and "cake" not in registry
+    assert {skill.name for skill in registry} == {"bread", "soup", "tea"} == {skill.name for skill in registry.list()}
+    assert registry.get("tea").description == "Makes tea."
+    assert repr(registry) == "SkillRegistry([bread, soup, tea])"
+    with pytest.raises(ValueError):
+        registry.register(registry.get("tea"))
+    registry.register(loads(skill_md("tea", "Makes green tea.")), override=True)
+    assert registry.get("tea").description == "Makes green tea."
+    registry.unregister("tea")
+    for call in (registry.get, registry.unregister):
+        with pytest.raises(KeyError):
+            call("tea")
+    assert registry.to_catalog().count("<skill>") == 2
+    assert registry.to_catalog([registry.get("soup")]).count("<skill>") == 1
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert [skill.name for skill in discover("~/skills")] == ["bread", "soup"]
+    assert [skill.name for skill in discover(root, recursive=True)] == ["bread", "tea", "soup"]
+
+
+def test_selection() -> None:
+    registry = SkillRegistry()
+    for name, description, tools in (
+        ("pdf-tools", "Converts PDF files.", "Bash(pdf:*) Read"),
+        ("bread", "Bakes bread.", None),
+        ("soup", "Cooks soup and bread soup.", "mcp__kitchen__cook-now"),
+    ):
+        line = f"allowed-tools: {tools}\n" if tools else ""
+        registry.register(loads(f"---\nname: {name}\ndescription: {description}\n{line}---\nUses an oven.\n"))
+
+    found = registry.select("convert pdf tools", top_k=5)
+    assert [(one.skill.name, round(one.score, 3)) for one in found] == [("pdf-tools", 0.667)]
+    assert isinstance(found[0], SelectionResult)
+    # Equal scores keep the order of the registry.
+    assert [one.skill.name for one in registry.select("bread")] == ["bread", "soup"]
+    assert registry.select("") == [] and registry.select("nothing") == []
+    assert len(registry.select("bread", top_k=1)) == 1
+    assert registry.select("bread oven stove", min_score=0.5) == []
+    assert [one.skill.name for one in registry.select("bread", available_tools=["read", "bash"])] == ["bread"]
+    assert [skill.name for skill in filter_compatible(registry, ["BASH", "Read"])] == ["pdf-tools", "bread"]
+    assert [skill.name for skill in filter_compatible(registry, ["mcp__kitchen__cook-now"])] == ["bread", "soup"]
+    assert isinstance(KeywordSelector(), Selector) and isinstance(BM25Selector(), Selector)
+
+    selector = BM25Selector()
+    names = [one.skill.name for one in registry.select("oven", selector=selector)]
+    assert sorted(names) == ["bread", "pdf-tools", "soup"]
+    assert registry.select("pdf", selector=selector)[0].skill.name == "pdf-tools"
+    # An edit is seen: the index is not stale.
+    registry.register(loads(skill_md("bread", "Bakes pdf pdf pdf.", "pdf")), override=True)
+    assert {one.skill.name for one in registry.select("pdf", selector=selector)} == {"bread", "pdf-tools"}
+
+    class Last:
+        def select(self, query, skills, top_k):
+            return [SelectionResult(skills[-1], 1.0)]
+
+    assert registry.select("x", selector=Last())[0].skill.name == "soup"
+
+
+def test_validate(write, tmp_path: Path) -> None:
+    assert validate(write("bread", "Bakes bread.")) == []
+    folder = write("1st", "Bakes.")
+    assert validate(folder)
+    (folder / "SKILL.md").write_text("---\nname: other\nsurprise: yes\ndescription: x\n---\n")
+    assert len(validate(folder)) == 2
+    (folder / "SKILL.md").write_text("---\nname: 1st\n---\n")
+    assert len(validate(folder)) == 2
+    assert len(validate(tmp_path / "none")) == 1
+    (tmp_path / "empty").mkdir()
+    assert len(validate(tmp_path / "empty")) == 1
