@@ -50,7 +50,8 @@
 //! 11. [`session`]: a [`Session`](session::Session) answers the tool calls of a model, and asks its host for an
 //!     [`Effect`](session::Effect) where it needs a file or a search.
 
-/// Methods that take a value, change one public field and return it. For the crates of this project only.
+/// Methods that take a value, change one field and return it. A private field, which is an option that is set with
+/// `Some`, has its own documentation. For the crates of this project only.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_methods {
@@ -61,6 +62,18 @@ macro_rules! with_methods {
                 #[must_use]
                 pub fn $with(mut self, $field: $kind) -> Self {
                     self.$field = $field;
+                    self
+                }
+            )+
+        }
+    };
+    ($type:ty: $($(#[$doc:meta])+ $with:ident Some($field:ident): $kind:ty;)+) => {
+        impl $type {
+            $(
+                $(#[$doc])+
+                #[must_use]
+                pub fn $with(mut self, $field: $kind) -> Self {
+                    self.$field = Some($field);
                     self
                 }
             )+
