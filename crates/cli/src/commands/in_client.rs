@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use prowess::Standing;
-use prowess::library::views::{Reach, same_name_fix};
+use prowess::library::views::Reach;
 
+use super::row::NotSeen;
 use super::unread::{failures, say_unverified};
 use super::{seen, shown};
 use crate::args::Places;
@@ -31,17 +32,12 @@ impl InClient {
         let (mut files, mut unlisted) = (Vec::new(), Vec::new());
         for (skill, standing) in registry.catalog().all() {
             let Some(path) = registry.file_of(skill) else { continue };
-            let why = match standing {
-                // The same file is listed by another path, and is checked there.
-                Standing::Unseen { code: "same-file", .. } => continue,
-                Standing::Unseen { code, reason, fix } => Some((*code, reason.clone(), fix.clone())),
-                Standing::Shadowed { by } => {
-                    let reason = format!("it lists another skill with this name: {by}");
-                    Some(("same-name", reason, same_name_fix(&client.reads()).to_owned()))
-                }
-                Standing::Listed | Standing::Blocked { .. } => None,
-            };
-            unlisted.extend(why.map(|(code, reason, fix)| Unlisted {
+            // The same file is listed by another path, and is checked there.
+            if matches!(standing, Standing::Unseen { code: "same-file", .. }) {
+                continue;
+            }
+            let why = NotSeen::of(standing, Some(client), "it");
+            unlisted.extend(why.map(|NotSeen { code, reason, fix }| Unlisted {
                 client: client.id,
                 name: client.name,
                 path: shown(&path),

@@ -31,6 +31,13 @@ pub(crate) struct Checked {
     pub(crate) fixed: Vec<Problem>,
 }
 
+impl Checked {
+    /// The problems to show: when quiet, without notes.
+    pub(crate) fn shown(&self, quiet: bool) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(move |problem| !quiet || problem.severity != Severity::Info)
+    }
+}
+
 /// The sums over all files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Summary {

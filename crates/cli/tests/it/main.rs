@@ -11,10 +11,12 @@
 
 mod budget;
 mod check;
+mod check_levels;
 mod client_answers;
 mod client_counts;
 mod client_homes;
 mod client_prompt;
+mod client_trust;
 mod clients;
 mod config;
 mod config_command;
@@ -26,6 +28,7 @@ mod escapes;
 mod eval;
 mod every_command;
 mod fix;
+mod fix_diff;
 mod fix_links;
 mod hard_input;
 mod hints;
@@ -69,6 +72,7 @@ mod shells;
 mod show;
 mod surroundings;
 mod trust;
+mod trust_consent;
 mod watch;
 mod why;
 

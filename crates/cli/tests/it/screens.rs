@@ -1,4 +1,5 @@
 //! What commands show on a terminal of a given width. `PROWESS_COLUMNS` asks for the layout of a terminal, without one.
+//! Longer than 400 lines because it is one list of screens, which are compared with each other.
 
 use insta::assert_snapshot;
 use unicode_width::UnicodeWidthStr as _;

@@ -118,14 +118,16 @@ impl Apart {
         let InstallPlace::Folder(folder) = installer.fetcher(place).resolve(spec)?.place else {
             return Ok(Self(None));
         };
-        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        Ok(Self(Some((real(&env::place(&folder)), real(&real(&place.base).join(SKILLS_FOLDER))))))
+        Ok(Self(Some((
+            env::real(&env::place(&folder)),
+            env::real(&env::real(&place.base).join(SKILLS_FOLDER)),
+        ))))
     }
 
     /// An error for a skill that is in the folder where it would be installed, or above it: it would be its own source.
     fn check(&self, skill: &FetchedSkill) -> Result<(), InstallError> {
         let Some((source, to)) = &self.0 else { return Ok(()) };
-        let from = source.join(skill.path.as_ref().map_or("", |path| path.as_str()));
+        let from = source.join(skill.found.path.as_ref().map_or("", |path| path.as_str()));
         let (reason, hint) = if from.starts_with(to) {
             ("this is where skills are installed", "name the folder that the skill comes from")
         } else if to.starts_with(&from) {
@@ -187,8 +189,7 @@ impl Installer {
             let message = format!("one name cannot be given to {} skills", fetched.len());
             return Err(InstallError::new(InstallErrorKind::Request, message, "choose one of them"));
         }
-        let apart = Apart::of(self, &place, spec)?;
-        fetched.iter().try_for_each(|skill| apart.check(skill))?;
+        self.check_apart(&place, spec, &fetched)?;
         let skills = fetched.into_iter().zip(chosen.iter().copied());
         Ok(self.prepared(spec, &available.0, skills, alias))
     }

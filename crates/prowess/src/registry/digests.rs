@@ -199,6 +199,9 @@ impl DigestLimits {
     }
 }
 
+/// The digest and the size of a file, or why they are not known.
+pub(crate) type DigestResult = Result<(String, u64), SourceError>;
+
 /// The remaining limits while files are read: a file may grow after its size was checked.
 #[derive(Debug)]
 pub(crate) struct Allowance<'l> {
@@ -221,7 +224,7 @@ impl Allowance<'_> {
         &mut self,
         at: impl Fn(SourceErrorKind) -> SourceError,
         mut next: impl FnMut(&mut Running) -> Result<bool, SourceError>,
-    ) -> Result<(String, u64), SourceError> {
+    ) -> DigestResult {
         let mut running = Running::default();
         let most = self.left.min(self.limits.file_bytes);
         loop {
@@ -258,11 +261,7 @@ impl Running {
 }
 
 /// Computes the digest of an open file, within the limits.
-pub(crate) fn of_file(
-    path: &Path,
-    file: &mut File,
-    allowed: &mut Allowance<'_>,
-) -> Result<(String, u64), SourceError> {
+pub(crate) fn of_file(path: &Path, file: &mut File, allowed: &mut Allowance<'_>) -> DigestResult {
     let mut buffer = vec![0; 64 * 1024];
     allowed.digest(
         |kind| kind.at(path),
@@ -302,12 +301,7 @@ impl Digests {
     ///
     /// A state is identified by its stamp, which writes through mapped memory do not change, and anyone may write the
     /// cache file. So this is for lists, never for decisions about trust.
-    pub(crate) fn of(
-        &self,
-        path: &Path,
-        file: &mut File,
-        allowed: &mut Allowance<'_>,
-    ) -> Result<(String, u64), SourceError> {
+    pub(crate) fn of(&self, path: &Path, file: &mut File, allowed: &mut Allowance<'_>) -> DigestResult {
         let metadata = file.metadata().map_err(|error| SourceError::io(path, error))?;
         let stamp = stamp_of(&metadata);
         if let Some(digest) = self.remembered(path, &stamp) {
@@ -323,12 +317,7 @@ impl Digests {
 
     /// The digest and size of the current bytes. If the cache has another digest for this state of the file, it is
     /// corrected, so that lists do not repeat it.
-    pub(crate) fn anew(
-        &self,
-        path: &Path,
-        file: &mut File,
-        allowed: &mut Allowance<'_>,
-    ) -> Result<(String, u64), SourceError> {
+    pub(crate) fn anew(&self, path: &Path, file: &mut File, allowed: &mut Allowance<'_>) -> DigestResult {
         let stamp = stamp_of(&file.metadata().map_err(|error| SourceError::io(path, error))?);
         let (digest, size) = of_file(path, file, allowed)?;
         if self.remembered(path, &stamp).is_some_and(|remembered| remembered != digest) {

@@ -69,3 +69,5 @@ mod trust;
 mod untrusted;
 #[cfg(feature = "http")]
 mod web;
+#[cfg(feature = "http")]
+mod web_server;

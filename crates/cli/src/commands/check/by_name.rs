@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use prowess::env::{self, Environment};
+use prowess::internal::did_you_mean;
 use prowess::library::clients::{self, Root};
 use prowess::source::Source as _;
 use prowess::text::similar;
@@ -20,12 +21,8 @@ pub(super) fn misspelt(path: &Path) -> Option<Failure> {
     let name = path.to_str().filter(|name| is_name(name) && path.symlink_metadata().is_err())?;
     let roots = clients::common_roots(&env::absolute(Path::new(".")), &Environment::current());
     let names: Vec<String> = roots.into_iter().flat_map(names).collect();
-    let near = similar(name, names.iter().map(String::as_str));
-    if near.is_empty() {
-        return None;
-    }
-    let error =
-        format!("there is no such file, folder or skill: {name}; did you mean {}?", near.join(" or "));
+    let meant = did_you_mean(&similar(name, names.iter().map(String::as_str)))?;
+    let error = format!("there is no such file, folder or skill: {name}; {meant}");
     Some(Failure::new(error, "check the spelling, or list the skills with: prowess list"))
 }
 

@@ -56,27 +56,32 @@ fn show(with: &ConfigOptions, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
 
 /// The options as values of the keys with the same meaning.
 fn options(with: &ConfigOptions) -> Vec<OptionValue> {
-    let texts = |texts: &[String]| (!texts.is_empty()).then(|| Value::from(texts.to_vec()));
-    let sources: Vec<String> = with.sources.iter().map(ToString::to_string).collect();
     let tools = with.tools.as_deref().map(|tools| match HostTools::parse(tools) {
         HostTools::Only(tools) => Value::from(tools),
         HostTools::Unlimited => Value::from(Vec::<String>::new()),
     });
-    let duplicates = with.duplicates.and_then(|which| which.to_possible_value());
+    let scan = &with.scan;
+    let duplicates = scan.duplicates.and_then(|which| which.to_possible_value());
     let all = [
         ("check.profile", with.profile.map(|preset| Value::from(preset.name()))),
-        ("skills.enable", texts(&with.only)),
-        ("skills.disable", texts(&with.except)),
-        ("skills.strict", with.strict.map(|preset| Value::from(preset.name()))),
+        ("skills.enable", texts(&scan.only)),
+        ("skills.disable", texts(&scan.except)),
+        ("skills.strict", scan.strict.map(|preset| Value::from(preset.name()))),
         ("skills.duplicates", duplicates.map(|which| Value::from(which.get_name()))),
-        ("skills.sources", texts(&sources)),
-        ("scan.depth", with.depth.map(Value::from)),
-        ("scan.nested", with.no_nested.then_some(Value::from(false))),
-        ("scan.skip", texts(&with.skip)),
+        ("skills.sources", texts(&with.sources)),
+        ("scan.depth", scan.depth.map(Value::from)),
+        ("scan.nested", scan.no_nested.then_some(Value::from(false))),
+        ("scan.skip", texts(&scan.skip)),
         ("session.filter", with.filter.as_ref().map(|filter| Value::from(filter.as_str()))),
         ("session.tools", tools),
     ];
     all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+}
+
+/// The value of an option that may be given more than once.
+fn texts(values: &[impl ToString]) -> Option<Value> {
+    let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+    (!texts.is_empty()).then(|| Value::from(texts))
 }
 
 fn get(args: &ConfigGet, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {

@@ -17,7 +17,7 @@ use super::selectors::{Skill, bm25, selector};
 use crate::Outcome;
 use crate::args::Eval;
 use crate::commands::ranked::described_by;
-use crate::commands::rivals::{RIVAL, rivals};
+use crate::commands::rivals::{OVERLAPS, rivals};
 use crate::commands::shown;
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
@@ -39,8 +39,11 @@ pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let Read { skills, queries, refused, incomplete } = read(folder, ui)?;
     let top = args.top.get();
     let among: Vec<&Entry> = skills.iter().map(|skill| &skill.entry).collect();
-    let overlap =
-        if args.overlap { rivals(&bm25(&skills, args.settings.clone()), &among, RIVAL) } else { Vec::new() };
+    let overlap = if args.overlap {
+        rivals(&bm25(&skills, args.settings.clone()), &among, OVERLAPS)
+    } else {
+        Vec::new()
+    };
     let selector = selector(args, &skills)?;
     let options = SelectOptions::default().with_top_k(Some(DEPTH.max(top)));
     let mut asked = Vec::new();

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::mem::ManuallyDrop;
 
+use prowess::internal::{STATES, state_of};
 use prowess::library::views::Reach;
 use prowess::session::{Act, Actor, Filter, Hidden, Session};
 use prowess::{Candidate, HostTools, Standing};
@@ -15,7 +16,7 @@ use serde::Serialize;
 use super::copies::Copy;
 use super::cost::{Cost, Prompts};
 use super::provenance::{self, Provenance};
-use super::row::{Row, state};
+use super::row::Row;
 use super::unread::{Unread, ended, say_problems};
 use super::{clients_named, seen, side_by_side};
 use crate::Outcome;
@@ -23,9 +24,6 @@ use crate::args::{List, Sort};
 use crate::error::CommandError;
 use crate::report::json::VERSION;
 use crate::ui::{Ui, clean};
-
-/// The states of a skill, those that are offered first.
-const STATES: [&str; 6] = ["active", "untrusted", "broken", "disabled", "shadowed", "unseen"];
 
 /// Runs the command.
 pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -81,12 +79,12 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let prompt_tokens = prompts.as_ref().map(|prompts| prompts.tokens(&listed));
     let mut left_out_states: BTreeMap<&'static str, usize> = BTreeMap::new();
     for (candidate, standing) in &left_out {
-        *left_out_states.entry(state(candidate, standing)).or_default() += 1;
+        *left_out_states.entry(state_of(candidate, standing)).or_default() += 1;
     }
     if json {
         let mut states = left_out_states;
         for candidate in &listed {
-            *states.entry(state(candidate, &Standing::Listed)).or_default() += 1;
+            *states.entry(state_of(candidate, &Standing::Listed)).or_default() += 1;
         }
         ui.json_of(&Report {
             version: VERSION,

@@ -52,10 +52,8 @@ pub(crate) struct FetchOptions {
 /// A skill that was fetched and checked.
 #[derive(Clone, Debug)]
 pub(crate) struct FetchedSkill {
-    /// Its name in the frontmatter if a folder can have that name, else the name of its folder.
-    pub(crate) name: String,
-    /// Its folder within the source; none when it is the whole source.
-    pub(crate) path: Option<RelPath>,
+    /// The skill as it was found in its source.
+    pub(crate) found: FoundSkill,
     /// Its files.
     pub(crate) tree: SkillTree,
     /// `git+` and a URL, or `path+` and a path relative to the base.
@@ -66,10 +64,6 @@ pub(crate) struct FetchedSkill {
     pub(crate) commit: Option<String>,
     /// The id of its folder's tree in git.
     pub(crate) git_tree: Option<String>,
-    /// The name in its frontmatter.
-    pub(crate) declared_name: Option<String>,
-    /// The version in its frontmatter.
-    pub(crate) declared_version: Option<String>,
 }
 
 /// An open source.

@@ -22,7 +22,7 @@ pub(crate) fn recorded(
     skill: FetchedSkill,
     (alias, choice): (Option<&str>, Option<String>),
 ) -> NewSkill {
-    let name = alias.unwrap_or(&skill.name).to_owned();
+    let name = alias.unwrap_or(&skill.found.name).to_owned();
     let wanted = match &spec.place {
         InstallPlace::Reference(reference) => {
             let version = reference.version.clone().or_else(|| spec.reference.clone());
@@ -34,7 +34,7 @@ pub(crate) fn recorded(
             let version = || skill.requested.as_deref().map(|requested| version_of(requested).to_owned());
             WantedSkill {
                 git: skill.source.strip_prefix("git+").map(str::to_owned),
-                path: skill.path.as_ref().map(RelPath::to_string),
+                path: skill.found.path.as_ref().map(RelPath::to_string),
                 reference: spec.reference.clone().or_else(version),
                 ..WantedSkill::default()
             }
@@ -42,7 +42,7 @@ pub(crate) fn recorded(
         InstallPlace::Folder(_) => {
             let from = skill.source.strip_prefix("path+").unwrap_or_default();
             // Between the source and its skills there are no links.
-            let path = match &skill.path {
+            let path = match &skill.found.path {
                 Some(own) if from == "." => own.to_string(),
                 Some(own) => format!("{from}/{own}"),
                 None => from.to_owned(),
@@ -53,13 +53,13 @@ pub(crate) fn recorded(
     let (source, path) = match &wanted.path {
         // A folder is its own source.
         Some(path) if matches!(spec.place, InstallPlace::Folder(_)) => (format!("path+{path}"), None),
-        _ => (skill.source, skill.path),
+        _ => (skill.source, skill.found.path),
     };
     let reference = match &spec.place {
         InstallPlace::Reference(reference) => Some(reference.full_name()),
         _ => None,
     };
-    let declared_name = skill.declared_name.unwrap_or_else(|| name.clone());
+    let declared_name = skill.found.declared_name.unwrap_or_else(|| name.clone());
     // A lock contains no control characters.
     let recordable = |text: &String| !text.chars().any(char::is_control);
     let locked = LockedSkill {
@@ -73,7 +73,7 @@ pub(crate) fn recorded(
         git_tree: skill.git_tree,
         digest: skill.tree.digest().to_owned(),
         reference,
-        declared_version: skill.declared_version.filter(recordable),
+        declared_version: skill.found.declared_version.filter(recordable),
     };
     NewSkill { tree: skill.tree, locked, wanted: Some(wanted), declared_name }
 }

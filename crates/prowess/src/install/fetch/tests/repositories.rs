@@ -11,8 +11,8 @@ fn a_repository_gives_the_same_trees_as_a_folder_with_its_commit_and_its_git_tre
     let plain = take(&fetcher, &format!("{}/skills", world.path("repo").display())).unwrap();
     assert_eq!(fetched.len(), 2);
     for (skill, plain) in fetched.iter().zip(&plain) {
-        let path = format!("skills/{}", skill.name);
-        assert_eq!(skill.path.as_ref().unwrap().as_str(), path);
+        let path = format!("skills/{}", skill.found.name);
+        assert_eq!(skill.found.path.as_ref().unwrap().as_str(), path);
         assert_eq!(skill.tree, plain.tree);
         assert_eq!(skill.source, format!("git+{}", world.url("repo")));
         assert_eq!((skill.commit.as_deref(), skill.requested.as_deref()), (Some(commit.as_str()), None));
@@ -20,7 +20,7 @@ fn a_repository_gives_the_same_trees_as_a_folder_with_its_commit_and_its_git_tre
             skill.git_tree.as_deref(),
             Some(&*world.git("repo", &["rev-parse", &format!("HEAD:{path}")]))
         );
-        assert_eq!(skill.declared_version.as_deref(), Some("1.2.0"));
+        assert_eq!(skill.found.declared_version.as_deref(), Some("1.2.0"));
         assert_eq!(fetcher.store().get(skill.tree.digest()).as_ref(), Some(&skill.tree));
     }
     assert_eq!(fetcher.warning(), None);
@@ -151,7 +151,7 @@ fn a_skill_in_the_root_is_the_whole_repository_and_has_its_name() {
     let commit = world.commit("whole.git");
     let fetcher = world.fetcher();
     let fetched = take(&fetcher, &world.url("whole.git")).unwrap();
-    assert_eq!((fetched[0].name.as_str(), fetched[0].path.as_ref()), ("whole", None));
+    assert_eq!((fetched[0].found.name.as_str(), fetched[0].found.path.as_ref()), ("whole", None));
     assert_eq!(fetched[0].git_tree.as_deref(), Some(&*world.git("whole.git", &["rev-parse", "HEAD^{tree}"])));
     assert_eq!(fetched[0].tree.manifest().files.len(), 2);
     // So is a repository that a reference leads to.

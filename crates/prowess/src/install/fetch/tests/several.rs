@@ -69,7 +69,7 @@ fn several_sources_of_one_version_are_fetched_once() {
     let mut opened = Vec::new();
     let taken =
         fetcher.take_each(&specs.each_ref().map(|spec| ("name", spec)), &mut |at| opened.push(at)).unwrap();
-    let names: Vec<&str> = taken.iter().map(|skills| skills[0].name.as_str()).collect();
+    let names: Vec<&str> = taken.iter().map(|skills| skills[0].found.name.as_str()).collect();
     assert_eq!((names, opened), (vec!["b", "a", "c", "a", "b"], vec![0, 3, 1, 4, 2]));
     assert_eq!(*git.fetches.lock().unwrap(), ["Default", "Named(\"v1\")"]);
     assert!(taken.iter().all(|skills| skills.len() == 1));
