@@ -24,7 +24,7 @@ mod tests {
     fn a_client_is_meant_by_its_name_by_a_part_of_its_id_and_with_typos() {
         assert_eq!(client_meant(" Claude Code "), ["claude-code"]);
         assert_eq!(client_meant("gemini"), ["gemini-cli"]);
-        assert_eq!(client_meant("codx"), ["codex"]);
+        assert_eq!(client_meant("codx").first(), Some(&"codex"));
         assert_eq!(client_meant("nothing-of-the-kind"), Vec::<&str>::new());
     }
 }
