@@ -107,10 +107,13 @@ fn while_asked(place: &Place, args: &str, act: impl FnOnce()) -> Option<String> 
     }
     let line = format!("{} {args}", inner.get_program().to_string_lossy());
     outer.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let Ok(mut child) = outer.spawn() else {
-        skipped("script is not here");
+    // Other programs of this name take other options.
+    let version = Command::new("script").arg("--version").stdin(Stdio::null()).output();
+    if !version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("util-linux")) {
+        skipped("the script of util-linux is not here");
         return None;
-    };
+    }
+    let mut child = outer.spawn().unwrap();
     let (mut said, mut byte) = (Vec::new(), [0]);
     let mut out = child.stdout.take().unwrap();
     while !said.ends_with(b"[y/N]") && out.read(&mut byte).unwrap() == 1 {
