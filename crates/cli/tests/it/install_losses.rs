@@ -301,7 +301,12 @@ fn lock_only_never_makes_an_installed_skill_one_that_no_record_knows() {
     let toml = read(&place, "skills.toml");
     let toml: Vec<&str> = toml.lines().filter(|line| !line.starts_with("pdf")).collect();
     place.write("skills.toml", (toml.join("\n") + "\n").as_bytes());
-    assert_snapshot!(say(&place, &["sync", "--lock-only", "--yes"]), @"");
+    assert_snapshot!(say(&place, &["sync", "--lock-only", "--yes"]), @"
+    exit 0
+    --- stdout
+    = notes  from/notes
+    ! pdf (still installed, so it stays in the lock; remove it with: prowess sync)  from/pdf
+    ");
     let said = run(&place, &["sync", "--yes"]);
     assert!(said.contains("- pdf") && !place.path().join(".agents/skills/pdf").exists(), "{said}");
     assert!(
