@@ -240,13 +240,18 @@ impl Installer {
         scope: InstallScope,
         mut skills: Vec<Prepared>,
         options: &InstallOptions,
+        progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(Vec<Prepared>, Vec<SkippedSkill>), InstallError> {
         let options = InstallOptions { dry_run: true, ..options.clone() };
         let mut skipped = Vec::new();
         loop {
-            let Err(error) = self.add(scope, skills.clone(), &options, &mut |_| {}) else { break };
-            let name = error.entry().filter(|_| error.kind() == InstallErrorKind::Exists).map(str::to_owned);
-            let Some(name) = name.filter(|_| skills.len() > 1) else { return Err(error) };
+            let Err(error) = self.add(scope, skills.clone(), &options, progress) else { break };
+            use InstallErrorKind::{Exists, Request, Taken};
+            let is_about_one = matches!(error.kind(), Exists | Request | Taken);
+            let name = error.entry().filter(|_| is_about_one).map(str::to_owned);
+            let is_one_of_them = |name: &String| skills.iter().any(|skill| skill.name() == name);
+            let name = name.filter(|name| skills.len() > 1 && is_one_of_them(name));
+            let Some(name) = name else { return Err(error) };
             skills.retain(|skill| skill.name() != name);
             skipped.push(SkippedSkill { name, reason: error.to_string(), limit: None });
         }
@@ -262,7 +267,9 @@ impl Installer {
         alias: Option<&str>,
     ) -> Vec<Prepared> {
         let prepared = skills.map(|(skill, at)| {
-            let choice = found.name_of_choice(at, spec);
+            // Other sources are recorded by their path.
+            let is_reference = matches!(spec.place, InstallPlace::Reference(_));
+            let choice = is_reference.then(|| found.name_of_choice(at, spec)).flatten();
             Prepared { new: recorded(spec, skill, (alias, choice)), seen: None }
         });
         let prepared: Vec<Prepared> = prepared.collect();

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -262,22 +262,24 @@ impl Running {
 
 /// Computes the digest of an open file, within the limits.
 pub(crate) fn of_file(path: &Path, file: &mut File, allowed: &mut Allowance<'_>) -> DigestResult {
-    let mut buffer = vec![0; 64 * 1024];
+    // Its buffer is not zeroed, which for small files would cost more than reading them.
+    let mut file = BufReader::with_capacity(64 * 1024, file);
     allowed.digest(
         |kind| kind.at(path),
         |running| {
-            let got = file.read(&mut buffer).map_err(|error| SourceError::io(path, error))?;
-            running.update(buffer.get(..got).unwrap_or(&[]));
+            let part = file.fill_buf().map_err(|error| SourceError::io(path, error))?;
+            running.update(part);
+            let got = part.len();
+            file.consume(got);
             Ok(got > 0)
         },
     )
 }
 
 fn named(hash: &[u8]) -> String {
-    hash.iter().fold(String::from("sha256:"), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
+    let digits = hash.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]);
+    "sha256:".chars().chain(digits).collect()
 }
 
 /// A cache of digests by path and state of a file, in a file that is safe to delete. New digests are written when it is

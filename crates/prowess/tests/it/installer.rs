@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use prowess::env::Environment;
 use prowess::fs::walk::OnError;
 use prowess::install::{
     FileChange, InstallErrorKind, InstallFolders, InstallOptions, InstallScope, InstalledState, Installer,
@@ -18,10 +19,22 @@ pub(crate) struct Desk {
 impl Desk {
     pub(crate) fn new() -> Self {
         let desk = Self { root: tempfile::tempdir().unwrap() };
-        for folder in ["project", "home", "repositories"] {
+        for folder in ["project", "home", "repositories", "bin"] {
             fs::create_dir_all(desk.path(folder)).unwrap();
         }
+        #[cfg(unix)]
+        desk.isolate_git();
         desk
+    }
+
+    /// Writes a git for the installer that does not read the configuration of the user who runs the tests.
+    #[cfg(unix)]
+    fn isolate_git(&self) {
+        // Written by another process: one that this process still had open for writing could not be started.
+        let script = "git=$(command -v git) || exit 0; printf '#!/bin/sh\\nGIT_CONFIG_GLOBAL=/dev/null \
+            GIT_CONFIG_NOSYSTEM=1 exec %s \"$@\"\\n' \"$git\" > git && chmod +x git";
+        let written = Command::new("sh").args(["-c", script]).current_dir(self.path("bin")).status();
+        assert!(written.unwrap().success());
     }
 
     pub(crate) fn path(&self, below: &str) -> PathBuf {
@@ -29,14 +42,22 @@ impl Desk {
     }
 
     pub(crate) fn installer(&self) -> Installer {
-        let folders = InstallFolders {
-            project: self.path("project"),
-            user: Some(self.path("home")),
-            state: self.path("state"),
-            store: self.path("store"),
-        };
+        let folder = |below: &str| self.path(below).to_str().unwrap().to_owned();
+        let environment = Environment::of([
+            ("HOME", &*folder("home")),
+            ("XDG_STATE_HOME", &folder("state")),
+            ("XDG_CACHE_HOME", &folder("cache")),
+            #[cfg(unix)]
+            ("PATH", &folder("bin")),
+        ]);
         let repositories = format!("file://{}/{{org}}/{{name}}.git", self.path("repositories").display());
-        Installer::new(folders).with_registry("acme", repositories)
+        let installer = Installer::of_user(environment, &self.path("project")).unwrap();
+        installer.with_registry("acme", repositories)
+    }
+
+    /// The folder of fetched skills.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.path("cache/prowess/store/v1")
     }
 
     /// A repository of the organisation `acme` with one commit for each text; each is tagged `v1`, `v2` and so on.
@@ -70,9 +91,19 @@ pub(crate) fn skill(name: &str, text: &str) -> String {
     format!("---\nname: {name}\ndescription: Does {name}.\n---\n{text}\n")
 }
 
+/// git in a folder, without the repository, the configuration and the hooks of the user who runs the tests.
+pub(crate) fn git_in(folder: &Path) -> Command {
+    let mut git = Command::new("git");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
+        git.env_remove(name);
+    }
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", folder);
+    git.args(["-c", "user.name=a", "-c", "user.email=a@example.org"]).current_dir(folder);
+    git
+}
+
 pub(crate) fn git(folder: &Path, words: &[&str]) -> String {
-    let author = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
-    let done = Command::new("git").current_dir(folder).args(author).args(words).output().unwrap();
+    let done = git_in(folder).args(words).output().unwrap();
     assert!(done.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8(done.stdout).unwrap().trim().to_owned()
 }

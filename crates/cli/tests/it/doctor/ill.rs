@@ -67,9 +67,10 @@ fn ill() -> Option<Place> {
     // A skill from a git repository needs git, which is gone afterwards.
     place.write("repo/git/SKILL.md", skill("from-git", &own_words(11, 8)).as_bytes());
     let git = |args: &[&str]| {
-        let mut command = Command::new("git");
-        command.current_dir(path("repo")).args(["-c", "user.name=t", "-c", "user.email=t@t.test"]).args(args);
-        command.output().is_ok_and(|output| output.status.success())
+        crate::install_git::git_in(&path("repo"))
+            .args(args)
+            .output()
+            .is_ok_and(|output| output.status.success())
     };
     if !(git(&["init", "-q"]) && git(&["add", "."]) && git(&["commit", "-q", "-m", "x"])) {
         crate::skipped("git cannot run here");

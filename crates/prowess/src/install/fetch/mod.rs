@@ -20,7 +20,7 @@ pub(crate) use self::contents::FindLimits;
 use self::contents::{Contents, SkillFolder, file_at, files_of, skills_below};
 use self::folder::FolderContents;
 pub(crate) use self::found::{Found, FoundSkill};
-use self::git::{Git, GitCommand, GitLimits, Wanted};
+use self::git::{Git, GitCommand, GitLimits, GitVersion};
 use self::repository::GitContents;
 use super::error::{InstallError, InstallErrorKind};
 use super::records::relative;
@@ -90,7 +90,7 @@ struct Located<'s> {
     /// The folder or repository that it refers to.
     spec: InstallSpec,
     /// The version of the repository.
-    wanted: Wanted,
+    wanted: GitVersion,
     /// The folder in it to search; none for all of it.
     start: Option<RelPath>,
 }
@@ -173,7 +173,7 @@ impl Fetcher {
         let spec = self.resolve(asked)?;
         let (wanted, start) = match &spec.place {
             InstallPlace::Git(url) => self.wanted(url, &spec)?,
-            _ => (Wanted::Default, spec.path.clone()),
+            _ => (GitVersion::Default, spec.path.clone()),
         };
         Ok(Located { asked, spec, wanted, start })
     }

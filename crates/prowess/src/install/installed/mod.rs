@@ -154,8 +154,9 @@ impl Installer {
 
     /// Removes an installed skill by its reference. The project takes precedence over the user.
     pub fn remove(&self, skill: &SkillRef) -> Result<(), InstallError> {
-        let (place, locked) = self.locate(skill)?;
-        self.uninstall(place.scope, &[locked.name], &InstallOptions::default(), &mut |_| {}).map(drop)
+        let (place, _) = self.locate(skill)?;
+        // By the reference: another process may give the folder to another skill before its lock is taken.
+        self.uninstall(place.scope, &[skill.to_string()], &InstallOptions::default(), &mut |_| {}).map(drop)
     }
 
     fn install_spec(

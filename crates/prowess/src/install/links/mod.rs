@@ -74,7 +74,11 @@ pub(super) fn links(
                 Edits::Stop => {
                     // A copy from before that differs now was edited.
                     let copied = before.1 && old.is_some() && !matches!(there, Some(State::Link(_)));
-                    return Err(if copied { edited_copy(&path, locked, how) } else { taken(&path) });
+                    return Err(if copied {
+                        edited_copy(&path, locked, how)
+                    } else {
+                        taken(&path).in_entry(&locked.name)
+                    });
                 }
                 Edits::Keep => {
                     let client = folder.client.clone();

@@ -11,7 +11,7 @@ use crate::env;
 use crate::install::apply::NewSkill;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::fetch::FetchedSkill;
-use crate::install::fetch::git::Wanted;
+use crate::install::fetch::git::GitVersion;
 use crate::install::spec::{InstallPlace, InstallSpec, SkillRef, checked_reference};
 use crate::install::tree::SkillTree;
 
@@ -137,8 +137,11 @@ pub(crate) fn spec_of(place: &Place, name: &str, wanted: &WantedSkill) -> Result
 pub(crate) fn fits(place: &Place, spec: &InstallSpec, locked: &LockedSkill) -> bool {
     match &spec.place {
         InstallPlace::Folder(folder) => {
-            let path = relative(&place.relative_to(), &env::place(folder));
-            locked.source == format!("path+{path}")
+            let base = place.relative_to();
+            let recorded = locked.source.strip_prefix("path+");
+            // Written as it was recorded, which is usual and needs no look at the disk. A lock has no absolute paths.
+            recorded.is_some_and(|path| Path::new(path).is_relative() && *folder == base.join(path))
+                || recorded == Some(&relative(&base, &env::place(folder)))
         }
         InstallPlace::Git(url) => {
             let requested = locked.requested.as_deref();
@@ -173,9 +176,9 @@ pub(crate) fn fits(place: &Place, spec: &InstallSpec, locked: &LockedSkill) -> b
 /// Whether `requested` of a lock entry is the version that a user wrote: `main`, `refs/heads/main` or a commit in capital
 /// letters.
 fn is_version(written: Option<&str>, requested: Option<&str>) -> bool {
-    match (written.map(Wanted::of), requested) {
+    match (written.map(GitVersion::of), requested) {
         (None, None) => true,
-        (Some(Wanted::Named(name)), Some(requested)) => name == version_of(requested),
+        (Some(GitVersion::Named(name)), Some(requested)) => name == version_of(requested),
         (Some(whole), Some(requested)) => whole.requested().as_deref() == Some(requested),
         _ => false,
     }
@@ -202,9 +205,8 @@ pub(crate) fn is_meant(locked: &LockedSkill, skill: &SkillRef) -> bool {
     let named = locked.reference.as_ref() == Some(&skill.full_name())
         || locked.name == skill.name && org_of(locked).as_deref() == Some(&*skill.org);
     // Without a version, every version is meant.
-    let requested = locked.requested.as_deref();
-    let requested = requested.map(|requested| requested.split_once(':').map_or(requested, |(_, name)| name));
-    named && skill.version.as_deref().is_none_or(|version| requested == Some(version))
+    let version = skill.version.as_deref();
+    named && version.is_none_or(|version| is_version(Some(version), locked.requested.as_deref()))
 }
 
 /// A path relative to a folder, with `/` between its parts.

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{FetchedRef, Wanted, is_id};
+use super::{FetchedRef, GitVersion, is_id};
 use crate::env::Environment;
 use crate::fs::atomic::unused_name;
 use crate::fs::read::read_small;
@@ -113,16 +113,16 @@ impl Bare {
     }
 
     /// The result of the last fetch.
-    pub(super) fn fetched(&self, wanted: &Wanted) -> Option<FetchedRef> {
+    pub(super) fn fetched(&self, wanted: &GitVersion) -> Option<FetchedRef> {
         let text = self.text("FETCH_HEAD")?;
         let mut parts = text.lines().next()?.split('\t');
         let id = parts.next().filter(|id| is_id(id))?.to_owned();
         let said = parts.nth(1).unwrap_or_default();
         let requested = match wanted {
-            Wanted::Named(name) if said.starts_with(&format!("branch '{name}' of")) => {
+            GitVersion::Named(name) if said.starts_with(&format!("branch '{name}' of")) => {
                 Some(format!("branch:{name}"))
             }
-            Wanted::Named(name) if said.starts_with(&format!("tag '{name}' of")) => {
+            GitVersion::Named(name) if said.starts_with(&format!("tag '{name}' of")) => {
                 Some(format!("tag:{name}"))
             }
             other => other.requested(),

@@ -14,7 +14,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::git::Wanted;
+use super::git::GitVersion;
 use super::*;
 use crate::install::records::LockedSkill;
 

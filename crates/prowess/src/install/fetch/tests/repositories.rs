@@ -362,7 +362,7 @@ fn a_repository_is_not_changed_while_another_process_reads_it() {
     let git = GitCommand::new(world.path("store/git"), Environment::of([]), limits);
     let git = git.with_program(&world.program);
     assert!(git.tree(&world.url("repo"), &commit).unwrap().is_some());
-    let busy = git.fetch(&world.url("repo"), &Wanted::Default).unwrap_err();
+    let busy = git.fetch(&world.url("repo"), &GitVersion::Default).unwrap_err();
     assert_eq!(busy.kind(), InstallErrorKind::Busy);
     drop(reader);
     let writer = crate::fs::atomic::lock_within(&lock, patience).unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::super::git::{FetchedRef, Object, TreeEntry};
+use super::super::git::{FetchedRef, GitEntry, GitObject};
 use super::*;
 
 /// A git that records what is fetched.
@@ -17,12 +17,12 @@ impl Git for Counting {
         self.git.refs(url)
     }
 
-    fn fetch(&self, url: &str, wanted: &Wanted) -> Result<FetchedRef, InstallError> {
+    fn fetch(&self, url: &str, wanted: &GitVersion) -> Result<FetchedRef, InstallError> {
         self.fetches.lock().unwrap().push(format!("{wanted:?}"));
         self.git.fetch(url, wanted)
     }
 
-    fn tree(&self, url: &str, commit: &str) -> Result<Option<Vec<TreeEntry>>, InstallError> {
+    fn tree(&self, url: &str, commit: &str) -> Result<Option<Vec<GitEntry>>, InstallError> {
         self.git.tree(url, commit)
     }
 
@@ -31,7 +31,7 @@ impl Git for Counting {
         url: &str,
         names: &[String],
         limit: usize,
-    ) -> Result<Vec<Option<Object>>, InstallError> {
+    ) -> Result<Vec<Option<GitObject>>, InstallError> {
         self.git.objects(url, names, limit)
     }
 
