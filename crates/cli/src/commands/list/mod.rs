@@ -22,7 +22,7 @@ use crate::Outcome;
 use crate::args::{List, Sort};
 use crate::error::CommandError;
 use crate::report::json::VERSION;
-use crate::ui::{Ui, clean};
+use crate::ui::{Ui, clean, wrap_lines};
 
 /// The states of a skill, those that are offered first.
 const STATES: [&str; 6] = ["active", "untrusted", "broken", "disabled", "shadowed", "unseen"];
@@ -112,10 +112,12 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     };
     let (left_out, said, origins) = (left_out_states, &said, &origins);
     let totals = page::Totals { listed, left_out, filtered, prompt_tokens, said, origins };
-    page.totals(&totals, &mut text);
+    let mut foot = String::new();
+    page.totals(&totals, &mut foot);
     if let Some(clients) = page.clients(ui) {
-        let _ = writeln!(text, "{}", clean(&clients));
+        let _ = writeln!(foot, "{}", clean(&clients));
     }
+    text.push_str(&columns.map_or_else(|| foot.clone(), |columns| wrap_lines(&foot, columns)));
     ui.print(&text)?;
     Ok(outcome)
 }
