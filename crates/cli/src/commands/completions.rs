@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use clap::{Arg, Command};
+use clap::{Arg, Command, FromArgMatches as _};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _};
 use clap_complete::env::{CompleteEnv, Shells};
 use prowess::check;
@@ -13,7 +13,7 @@ use prowess::library::clients::CLIENTS;
 
 use super::{Purpose, install, unread_registry};
 use crate::Outcome;
-use crate::args::{Completions, Places, help};
+use crate::args::{Cat, Completions, Places, help};
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
 
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Completions, ui: &mut Ui) -> Result<Outcome, CommandErr
 
 /// Answers a shell that asks for completions. `false` if this process was started for something else.
 pub(crate) fn answer(words: &[OsString]) -> Result<bool, Failure> {
-    CompleteEnv::with_factory(command)
+    CompleteEnv::with_factory(|| command(words))
         .var(VARIABLE)
         .try_complete(words.iter().cloned(), Some(Path::new(".")))
         .map_err(|error| {
@@ -44,7 +44,7 @@ pub(crate) fn answer(words: &[OsString]) -> Result<bool, Failure> {
 }
 
 /// The grammar, with the names that each argument takes.
-fn command() -> Command {
+fn command(words: &[OsString]) -> Command {
     help::command().mut_subcommands(|command| {
         let installed = matches!(command.get_name(), "remove" | "verify");
         let makes = command.get_name() == "new";
@@ -61,6 +61,10 @@ fn command() -> Command {
                     Some("NAME" | "NAME|FOLDER") if lists => arg.add(ArgValueCompleter::new(listed_names)),
                     Some("NAME" | "PATH|NAME" | "NAME|FOLDER") => {
                         arg.add(ArgValueCompleter::new(skill_names))
+                    }
+                    Some("RESOURCE") => {
+                        let words = words.to_vec();
+                        arg.add(ArgValueCompleter::new(move |typed: &OsStr| files_of(&words, typed)))
                     }
                     Some("SOURCE" | "SPEC") => arg.add(ArgValueCompleter::new(sources)),
                     Some("COMMAND") if names_command => arg.add(ArgValueCompleter::new(commands)),
@@ -102,6 +106,23 @@ fn names_for(purpose: Purpose, typed: &OsStr) -> Vec<CompletionCandidate> {
         typed,
         catalog.iter().map(|skill| (skill.entry.key.as_str(), skill.entry.description.as_str())),
     )
+}
+
+/// The files of the skill that a line of `cat` names, where it says that the skill is.
+fn files_of(words: &[OsString], typed: &OsStr) -> Vec<CompletionCandidate> {
+    // The shell writes the line after `--`.
+    let line = words.iter().skip_while(|word| *word != "--").skip(1);
+    let Ok(matches) = help::command().ignore_errors(true).try_get_matches_from(line) else {
+        return Vec::new();
+    };
+    let cat = matches.subcommand_matches("cat").and_then(|cat| Cat::from_arg_matches(cat).ok());
+    let files = cat.and_then(|cat| {
+        let (registry, _) = unread_registry(&cat.places, Purpose::Use, None).ok()?;
+        registry.refresh_local().ok()?;
+        registry.files_of(&*registry.named(&cat.name).ok()?).ok()
+    });
+    let files = files.unwrap_or_default();
+    candidates(typed, files.files.iter().map(|file| (file.path.as_str(), "")))
 }
 
 fn installed_names(typed: &OsStr) -> Vec<CompletionCandidate> {

@@ -10,6 +10,7 @@ mod client_verdict;
 mod clients_named;
 pub(crate) mod completions;
 pub(crate) mod config;
+mod confined;
 pub(crate) mod connect;
 mod copies;
 mod cost;

@@ -22,7 +22,7 @@ use crate::Outcome;
 use crate::args::List;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
-use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count};
+use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count, wrap_lines};
 
 /// A client that lists a skill.
 #[derive(Serialize)]
@@ -142,24 +142,27 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         })?;
         return Ok(outcome);
     }
-    let mut text = match ui.columns() {
+    let columns = ui.columns();
+    let mut text = match columns {
         Some(columns) => screen(&skills, columns),
         None => skills.iter().map(line).collect(),
     };
+    let mut foot = String::new();
     let counts: Vec<String> =
         counts.iter().map(|Count { name, skills, .. }| format!("{name} {skills}")).collect();
-    let _ = writeln!(text, "\n{}: {}", count(skills.len(), "skill"), counts.join(", "));
+    let _ = writeln!(foot, "\n{}: {}", count(skills.len(), "skill"), counts.join(", "));
     if !untrusted.is_empty() {
         let trust = trust_hint(untrusted.iter().copied(), registry, &provenance::origins(ui), &args.places);
-        let _ = writeln!(text, "prowess serve withholds {} not trusted: {}", untrusted.len(), clean(&trust));
+        let _ = writeln!(foot, "prowess serve withholds {} not trusted: {}", untrusted.len(), clean(&trust));
     }
     if left_out > 0 {
         let options = args.places.options();
         // The clients may look less far than --all.
         let least = if registry.passed_over() { "at least " } else { "" };
         let all = clean(&options);
-        let _ = writeln!(text, "{least}{left_out} that no client lists: prowess list --all{all}");
+        let _ = writeln!(foot, "{least}{left_out} that no client lists: prowess list --all{all}");
     }
+    text.push_str(&columns.map_or_else(|| foot.clone(), |columns| wrap_lines(&foot, columns)));
     ui.print(&text)?;
     say_unverified(clients.iter().copied(), ui);
     Ok(outcome)

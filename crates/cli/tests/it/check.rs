@@ -240,6 +240,26 @@ fn link_cycles_end_and_a_linked_skill_is_checked_once() {
 }
 
 #[test]
+fn a_closed_standard_input_is_one_message_and_not_a_broken_skill() {
+    let place = Place::with(&[("good/SKILL.md", GOOD)]);
+    // Without an input, the system gives the null device to a program.
+    assert_snapshot!(place.run(&["check", "-"]), @"
+    exit 2
+    --- stderr
+    error: standard input is closed, so there is nothing to read
+      hint: pipe a SKILL.md into it, or name a path
+    ");
+    let mut shell = std::process::Command::new("sh");
+    let closed = |args: &str| format!("exec '{}' {args} <&-", env!("CARGO_BIN_EXE_prowess"));
+    shell.args(["-c", &closed("check -")]).current_dir(place.path());
+    assert_eq!(place.transcript(&shell.output().unwrap()), place.run(&["check", "-"]));
+    let show = place.run(&["show", "-"]);
+    assert!(show.starts_with("exit 2") && show.contains("standard input is closed"), "{show}");
+    // An empty file is a skill without anything in it.
+    assert!(place.run_with_input(&["check", "-"], b"").contains("frontmatter-missing"));
+}
+
+#[test]
 fn colours_appear_only_on_request() {
     let place = two();
     let colored = |command: &mut std::process::Command| {

@@ -101,7 +101,7 @@ fn a_prompt_says_which_skills_only_a_user_may_start() {
         "home/.claude/skills/hid/SKILL.md",
         b"---\nname: hid\ndescription: Hidden.\ndisable-model-invocation: true\n---\n",
     );
-    assert!(run(&place, &["prompt"]).contains("1 skill that only a user may start, and left out"));
+    assert!(run(&place, &["prompt"]).contains("left out 1 skill that only a user may start"));
 }
 
 #[test]

@@ -12,6 +12,7 @@
 mod budget;
 mod check;
 mod check_levels;
+mod check_links;
 mod client_answers;
 mod client_counts;
 mod client_homes;
@@ -79,8 +80,9 @@ mod why;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
 
@@ -161,6 +163,40 @@ impl Place {
     /// Runs the command for a JSON object.
     pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
         serde_json::from_slice(&self.output(args).stdout).unwrap()
+    }
+}
+
+/// A process that ends with its test, even if the test fails.
+pub(crate) struct Started(Child);
+
+impl Started {
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        Self(command.spawn().unwrap())
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(None)) {
+            // This signal is passed on to what the process started; SIGKILL would not be.
+            let id = self.0.id().to_string();
+            let _ = Command::new("kill").args(["-TERM", &id]).stderr(Stdio::null()).status();
+            let _ = self.0.wait();
+        }
+    }
+}
+
+impl Deref for Started {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for Started {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
     }
 }
 

@@ -55,8 +55,10 @@ fn a_list_is_a_table_by_folder_with_totals() {
       meeting-minutes  Turns raw notes of a meeting into minutes with decisions, ow…
 
     4 skills; 1 not trusted: prowess trust
-    4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all, prowess why NAME
-    on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
+    4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all,
+    prowess why NAME
+    on this machine are Claude Code, Codex; each lists a part:
+    prowess list --client installed
     ");
     assert_snapshot!(screen(&place, 80, &["list", "--all"]), @"
     exit 0
@@ -77,7 +79,8 @@ fn a_list_is_a_table_by_folder_with_totals() {
 
     4 skills; 1 not trusted: prowess trust
     4 left out (1 broken, 1 turned off, 2 shadowed)
-    on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
+    on this machine are Claude Code, Codex; each lists a part:
+    prowess list --client installed
     ");
     assert_snapshot!(screen(&place, 120, &["list", "--all"]), @"
     exit 0
@@ -138,9 +141,18 @@ fn a_list_is_a_table_by_folder_with_totals() {
       meeting-minutes
         Turns raw notes…
 
-    4 skills; 1 not trusted: prowess trust
-    4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all, prowess why NAME
-    on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
+    4 skills; 1 not
+    trusted:
+    prowess trust
+    4 left out (1
+    broken, 1 turned
+    off, 2 shadowed):
+    prowess list --all,
+    prowess why NAME
+    on this machine are
+    Claude Code, Codex;
+    each lists a part:
+    prowess list --client installed
     ");
 }
 
@@ -173,9 +185,12 @@ fn a_list_can_be_sorted_and_shows_costs_with_titles() {
         33     2      0  deploy           .claude/skills    not trusted: Deploys th…
         31     5      0  pdf-forms        ~/.codex/skills   Fills in PDF forms. Use…
 
-    4 skills, about 171 tokens in every prompt (skills 160, around them 11, without 33 not trusted); 1 not trusted: prowess trust
-    4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all, prowess why NAME
-    on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
+    4 skills, about 171 tokens in every prompt (skills 160, around them 11, without
+    33 not trusted); 1 not trusted: prowess trust
+    4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all,
+    prowess why NAME
+    on this machine are Claude Code, Codex; each lists a part:
+    prowess list --client installed
     ");
     assert_snapshot!(screen(&place, 80, &["list", "--all", "--sort", "state"]), @"
     exit 0
@@ -191,7 +206,8 @@ fn a_list_can_be_sorted_and_shows_costs_with_titles() {
 
     4 skills; 1 not trusted: prowess trust
     4 left out (1 broken, 1 turned off, 2 shadowed)
-    on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
+    on this machine are Claude Code, Codex; each lists a part:
+    prowess list --client installed
     ");
     assert_snapshot!(screen(&place, 80, &["list", "--cost"]), @"
     exit 0
@@ -208,9 +224,12 @@ fn a_list_can_be_sorted_and_shows_costs_with_titles() {
     ~/.claude/skills  1 skill, read by Claude Code, Amp, Cursor and 6 more
           66     9      0  meeting-minutes  Turns raw notes of a meeting into minut…
 
-    4 skills, about 171 tokens in every prompt (skills 160, around them 11, without 33 not trusted); 1 not trusted: prowess trust
-    4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all, prowess why NAME
-    on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
+    4 skills, about 171 tokens in every prompt (skills 160, around them 11, without
+    33 not trusted); 1 not trusted: prowess trust
+    4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all,
+    prowess why NAME
+    on this machine are Claude Code, Codex; each lists a part:
+    prowess list --client installed
     ");
     assert_snapshot!(shelf::run(&place, &["list", "--all", "--sort", "folder"]), @"
     exit 0
@@ -636,6 +655,52 @@ fn a_list_by_cost_keeps_its_columns_and_titles_at_80_columns() {
         let at = title.find("skill").unwrap();
         for line in said.lines().filter(|line| line.contains("tidy")) {
             assert_eq!(line.find("tidy"), Some(at), "{said}");
+        }
+    }
+}
+
+#[test]
+fn the_foot_of_a_list_wraps_between_words_and_keeps_commands_whole() {
+    let place = skills();
+    assert_snapshot!(screen(&place, 40, &["list", "--cost"]), @"
+    exit 0
+    --- stdout
+    about how many tokens: in every prompt,
+    when it is used, in its other files
+    .claude/skills  1 skill, read by Claude…
+      33  2  0  deploy
+        not trusted: Deploys the service. U…
+
+    ~/.codex/skills  2 skills, read by Code…
+      31  5  0  pdf-forms
+        Fills in PDF forms. Use when a form…
+      63  3  0  議事録
+        会議のメモから議事録を作ります。会…
+
+    ~/.claude/skills  1 skill, read by Clau…
+      66  9  0  meeting-minutes
+        Turns raw notes of a meeting into m…
+
+    4 skills, about 171 tokens in every
+    prompt (skills 160, around them 11,
+    without 33 not trusted); 1 not trusted:
+    prowess trust
+    4 left out (1 broken, 1 turned off, 2
+    shadowed): prowess list --all,
+    prowess why NAME
+    on this machine are Claude Code, Codex;
+    each lists a part:
+    prowess list --client installed
+    ");
+    for columns in [20, 30, 40, 60] {
+        for args in [&["list"][..], &["list", "--cost"], &["list", "--client", "installed"]] {
+            let (said, wide) = (screen(&place, columns, args), screen(&place, 200, args));
+            let foot = |said: &str| said.rsplit("\n\n").next().unwrap().to_owned();
+            let words = |said: &str| foot(said).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(words(&said), words(&wide), "{args:?} {columns}");
+            for line in foot(&said).lines().filter(|line| line.width() > columns) {
+                assert!(line.starts_with("prowess ") && !line.contains(": "), "{args:?} {columns}: {line}");
+            }
         }
     }
 }

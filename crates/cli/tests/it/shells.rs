@@ -57,6 +57,26 @@ fn bash_completes_skills_commands_and_keys() {
 }
 
 #[test]
+fn cat_completes_the_files_of_the_skill_that_the_line_names() {
+    let place = shelf();
+    place.write("more/pdf/SKILL.md", b"---\nname: pdf\ndescription: Another.\n---\n");
+    place.write("more/pdf/assets/a.md", b"");
+    place.write("home/.codex/skills/mail/scripts/send.sh", b"");
+    let ask = |words: &str, at: usize, word: &str| {
+        format!(
+            "source <(prowess completions bash); COMP_WORDS=({words}); COMP_CWORD={at}; COMP_TYPE=9; \
+             COMP_LINE=\"{words}\"; _clap_complete_prowess prowess '{word}' x; echo \"${{COMPREPLY[@]}}\""
+        )
+    };
+    let Some(files) = shell(&place, "bash", &ask("prowess cat mail ''", 3, "")) else { return };
+    assert!(files.starts_with("SKILL.md scripts/send.sh "), "{files}");
+    let complete = |words: &str, at, word| shell(&place, "bash", &ask(words, at, word)).unwrap();
+    assert_eq!(complete("prowess cat mail scr", 3, "scr"), "scripts/send.sh\n");
+    assert_eq!(complete("prowess cat --in more pdf a", 5, "a"), "assets/a.md\n");
+    assert_eq!(complete("prowess cat no-such-skill s", 3, "s"), "\n");
+}
+
+#[test]
 fn commands_and_sources_are_completed_and_built_in_skills_only_where_they_are_found() {
     let place = shelf();
     place.write("my-folder/x", b"");

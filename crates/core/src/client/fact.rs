@@ -1,8 +1,8 @@
 //! [`Fact`]: a property of a SKILL.md or of its place that clients treat differently, in one table.
 
-/// Declares the facts: the variant, its code, the statement, and what to do about it.
+/// Declares the facts: the variant, its code, the statement, what to do about it, and the fields that it is about.
 macro_rules! facts {
-    ($($variant:ident $code:literal $what:literal $fix:literal;)+) => {
+    ($($variant:ident $code:literal $what:literal $fix:literal $(of $($field:literal),+)?;)+) => {
         /// A property of a skill that clients treat differently.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[non_exhaustive]
@@ -27,6 +27,11 @@ macro_rules! facts {
             /// What to do about it, as an instruction.
             pub const fn fix(self) -> &'static str {
                 match self { $(Self::$variant => $fix,)+ }
+            }
+
+            /// The fields of the frontmatter that it is about, of those that the specification does not have.
+            pub const fn fields(self) -> &'static [&'static str] {
+                match self { $(Self::$variant => &[$($($field),+)?],)+ }
             }
         }
     };
@@ -83,13 +88,13 @@ facts! {
     DescriptionList "description-list" "its description is a list or a mapping" "write the description as text";
     DescriptionLong "description-long" "its description has more than 1024 characters" "shorten the description";
     CompatibilityNotText "compatibility-not-text" "its compatibility is not text" "write the compatibility as text";
-    HintNotText "argument-hint-not-text" "its argument-hint is a list" "put the argument-hint in quotes";
+    HintNotText "argument-hint-not-text" "its argument-hint is a list" "put the argument-hint in quotes" of "argument-hint";
     BlankBody "blank-body" "it has no instructions below its frontmatter" "write instructions";
-    NoModel "no-model" "it says disable-model-invocation: true" "remove disable-model-invocation";
-    Paths "paths" "it is for certain paths only" "remove paths";
+    NoModel "no-model" "it says disable-model-invocation: true" "remove disable-model-invocation" of "disable-model-invocation";
+    Paths "paths" "it is for certain paths only" "remove paths" of "paths";
     Internal "internal" "its metadata says internal: true" "remove internal";
-    Disabled "disabled" "it says that it is disabled" "remove disabled and enabled";
-    OtherPlatform "other-platform" "it is for another platform" "change platforms, or metadata.openclaw";
+    Disabled "disabled" "it says that it is disabled" "remove disabled and enabled" of "disabled", "enabled";
+    OtherPlatform "other-platform" "it is for another platform" "change platforms, or metadata.openclaw" of "platforms";
     OneOfSeveral "one-of-several" "other skills have this name, and the client takes one or the other" "rename all but one";
     NotImplicit "not-implicit" "agents/openai.yaml says allow_implicit_invocation: false" "remove allow_implicit_invocation";
 }

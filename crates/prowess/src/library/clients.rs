@@ -132,15 +132,8 @@ pub fn client(id: &str) -> Option<&'static Client> {
 
 /// The clients that are known to act on a field of the frontmatter that the specification does not have, by their rows.
 pub fn acting_on(field: &str) -> Vec<&'static Client> {
-    let facts: &[Fact] = match field {
-        "disable-model-invocation" => &[Fact::NoModel],
-        "paths" => &[Fact::Paths],
-        "argument-hint" => &[Fact::HintNotText],
-        "platforms" => &[Fact::OtherPlatform],
-        "disabled" | "enabled" => &[Fact::Disabled],
-        _ => &[],
-    };
-    let acts = |reads: &Reads| facts.iter().any(|fact| reads.hides.has(*fact) || reads.refuses.has(*fact));
+    let facts = || Fact::ALL.iter().filter(|fact| fact.fields().contains(&field));
+    let acts = |reads: &Reads| facts().any(|fact| reads.hides.has(*fact) || reads.refuses.has(*fact));
     CLIENTS.iter().filter(|client| client.reads.is_some_and(acts)).collect()
 }
 

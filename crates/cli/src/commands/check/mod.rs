@@ -1,6 +1,6 @@
 //! `prowess check`: every problem of the skills at some paths.
 
-mod by_name;
+pub(super) mod by_name;
 mod levels;
 
 use std::borrow::Cow;
@@ -15,12 +15,13 @@ use prowess::internal::{WriteError, replace_where};
 use prowess::library::clients;
 use prowess::library::config::ConfigLimits;
 use prowess::limits::MAX_FILE_BYTES;
-use prowess::registry::trust::Approvals;
 use prowess::{
-    Config, FixMode, Manifest, Origin, Profile, ScanOptions, SkillFile, SourceErrorKind, env, fix, scan,
+    Config, FixMode, Manifest, Origin, Profile, ScanOptions, SkillFile, SourceError, SourceErrorKind, env,
+    fix, scan,
 };
 
 use self::levels::Levels;
+use super::confined::{self, approvals};
 use super::fixable::Fixable;
 use super::in_client::InClient;
 use super::patch_base::PatchBase;
@@ -82,11 +83,8 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         None => &given,
     };
     let mut checker = Checker {
-        fixable: if fixing.is_some() {
-            Fixable::of(paths, &Environment::current())
-        } else {
-            Fixable::default()
-        },
+        fixable: Fixable::of(paths, &Environment::current()),
+        only_stdin: reads_stdin && paths.len() == 1,
         preset: args.profile,
         levels: Levels::of(args)?,
         fixing,
@@ -132,12 +130,6 @@ fn acting_on(field: &str) -> Option<Cow<'static, str>> {
     (!clients.is_empty()).then(|| format!("known to act on it: {}", clients.join(", ")).into())
 }
 
-/// What the user trusts; nothing if the approvals cannot be read, which the commands about trust report.
-fn approvals() -> Approvals {
-    let file = Approvals::file(&Environment::current());
-    file.and_then(|file| Approvals::load(&file).ok()).unwrap_or_default()
-}
-
 /// What is checked: the bytes, the files beside them, and their origin.
 struct Subject {
     head: Head,
@@ -150,6 +142,8 @@ struct Subject {
 struct Checker<'a> {
     /// Where fixes may be written.
     fixable: Fixable,
+    /// Whether standard input is all that is checked.
+    only_stdin: bool,
     preset: Option<Preset>,
     levels: Levels,
     fixing: Option<FixMode>,
@@ -171,9 +165,13 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn folder(&mut self, path: &Path) -> Result<(), CommandError> {
-        let scan = scan(path, &ScanOptions::unbounded());
+        let project = confined::project_of(path);
+        let scan = scan(path, &ScanOptions::unbounded().with_within(project.clone()));
         for problem in &scan.problems {
-            self.failed(problem)?;
+            match (&problem.kind, &project) {
+                (SourceErrorKind::OutsideProject, Some(project)) => self.link(problem, project)?,
+                _ => self.failed(problem)?,
+            }
         }
         if scan.skills.is_empty() && scan.problems.is_empty() {
             // There may be a SKILL.md that is not a file.
@@ -181,9 +179,33 @@ impl Checker<'_> {
             self.failed(unread.unwrap_or_else(|| Failure::from(&SourceErrorKind::NoSkill.at(path))))?;
         }
         for skill in &scan.skills {
-            self.file(skill)?;
+            match project.as_ref().filter(|project| confined::leads_out(&skill.path, project)) {
+                Some(project) => self.link(&SourceErrorKind::OutsideProject.at(&skill.path), project)?,
+                None => self.file(skill)?,
+            }
         }
         Ok(())
+    }
+
+    /// A link that leads out of a project that is not trusted. It is followed into what was named and into the user's own
+    /// folders of skills, to which installers link.
+    fn link(&mut self, problem: &SourceError, project: &Path) -> Result<(), CommandError> {
+        let link = PathBuf::from(&*problem.at.text());
+        let target = std::fs::canonicalize(&link).ok().filter(|target| self.fixable.allows(target));
+        let failure = confined::failure(problem, project);
+        match target {
+            Some(target) if target.is_dir() => {
+                let scan = scan(&link, &ScanOptions::unbounded().with_within(Some(target)));
+                scan.problems.iter().try_for_each(|problem| self.failed(problem))?;
+                scan.skills.iter().try_for_each(|skill| self.file(skill))
+            }
+            Some(_) => self.file(&SkillFile { path: link }),
+            None if confined::is_for_skills(&link, project) => self.failed(failure),
+            None => {
+                self.ui.warning(&failure);
+                Ok(())
+            }
+        }
     }
 
     fn file(&mut self, skill: &SkillFile) -> Result<(), CommandError> {
@@ -208,7 +230,7 @@ impl Checker<'_> {
         let head = match ui::read_input(MAX_FILE_BYTES) {
             Ok(bytes) => Head::whole(bytes),
             // The report may have begun, so the failure is part of it.
-            Err(CommandError::Failed(failure)) => return self.failed(failure),
+            Err(CommandError::Failed(failure)) if !self.only_stdin => return self.failed(failure),
             Err(error) => return Err(error),
         };
         if self.fixing.is_some() && head.bytes.len() > MAX_FILE_BYTES {

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use prowess::internal::{InForce, WhyUnused};
 use prowess::library::clients;
-use prowess::library::config::FILE_NAME;
-use prowess::{Candidate, Obstacle, Registry, SourceError, SourceErrorKind};
+use prowess::library::config::{ConfigLimits, FILE_NAME};
+use prowess::source::open::Opening;
+use prowess::{Candidate, Config, Obstacle, Registry, SourceError, SourceErrorKind};
 
+use super::super::confined::approvals;
 use super::super::hints::{command_for, folder_to_trust, trust_command};
 use super::super::ignored_settings::{not_its_own, waiting_keys};
 use super::super::unread::failure;
@@ -48,7 +50,11 @@ fn unread(problem: &SourceError, registry: &Registry, look: &Look) -> Trouble {
         | Kinds::SameLabel => Kind::ConfigIgnored,
         _ => Kind::SourceUnread,
     };
-    let trouble = of_failure(kind, &failure(problem, registry));
+    let mut failed = failure(problem, registry);
+    if let Some(file) = named_by(problem, look).filter(|_| kind == Kind::SourceUnread) {
+        failed = failed.with_cause(format!("a source in {}", file.display()));
+    }
+    let trouble = of_failure(kind, &failed);
     if !matches!(problem.kind, Kinds::OtherOwner) {
         return trouble;
     }
@@ -64,6 +70,23 @@ fn unread(problem: &SourceError, registry: &Registry, look: &Look) -> Trouble {
         )
     };
     Trouble { fix: Fix::default(), ..trouble }.fixed(words).fixed_by(command)
+}
+
+/// The configuration that names the source of a problem.
+fn named_by(problem: &SourceError, look: &Look) -> Option<PathBuf> {
+    let path = Path::new(problem.at.path()?);
+    let own = Config::file_of_user(&look.environment).and_then(|file| Config::read(&file).ok());
+    let project = Config::find(&look.here)
+        .file
+        .and_then(|file| Config::read_of_project(&file, ConfigLimits::default(), &approvals()).ok());
+    let names_it = |config: &Config| {
+        let opening = config.file.parent().map(|folder| Opening::named(folder, None));
+        config.sources.iter().any(|spec| {
+            let place = opening.as_ref().and_then(|opening| opening.place(spec, &look.environment).ok()?);
+            place.is_some_and(|place| path.starts_with(place))
+        })
+    };
+    own.into_iter().chain(project).find(names_it).map(|config| config.file)
 }
 
 /// The settings that have no effect: those of a project that is not trusted, and those in the wrong file.

@@ -23,7 +23,7 @@ use crate::Outcome;
 use crate::args::{List, Sort};
 use crate::error::CommandError;
 use crate::report::json::VERSION;
-use crate::ui::{Ui, clean};
+use crate::ui::{Ui, clean, wrap_lines};
 
 /// Runs the command.
 pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -110,10 +110,12 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     };
     let (left_out, said, origins) = (left_out_states, &said, &origins);
     let totals = page::Totals { listed, left_out, filtered, prompt_tokens, said, origins };
-    page.totals(&totals, &mut text);
+    let mut foot = String::new();
+    page.totals(&totals, &mut foot);
     if let Some(clients) = page.clients(ui) {
-        let _ = writeln!(text, "{}", clean(&clients));
+        let _ = writeln!(foot, "{}", clean(&clients));
     }
+    text.push_str(&columns.map_or_else(|| foot.clone(), |columns| wrap_lines(&foot, columns)));
     ui.print(&text)?;
     Ok(outcome)
 }

@@ -19,8 +19,7 @@ use super::super::row::Row;
 use super::super::short_path::ShortPaths;
 use super::super::{advice, filter_place};
 use crate::args::{List, Sort};
-use crate::ui::cells::fit;
-use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count};
+use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count, wrap_lines};
 
 /// How many clients that read a folder are named.
 const NAMED: usize = 3;
@@ -78,7 +77,7 @@ impl Page<'_> {
         if with_cost {
             table.extend(["prompt", "used", "files"].map(Column::number));
             let note = "about how many tokens: in every prompt, when it is used, in its other files";
-            let _ = writeln!(text, "{FAINT}{}{FAINT:#}", fit(note, columns));
+            let _ = writeln!(text, "{FAINT}{}{FAINT:#}", wrap_lines(note, columns).trim_end());
         }
         table.push(Column::text(if with_cost { "skill" } else { "" }));
         if !grouped {

@@ -282,3 +282,26 @@ fn the_screen_is_fitted_and_commands_stay_whole() {
     1 error, 1 warning
     ");
 }
+
+#[test]
+fn a_source_that_cannot_be_read_is_named_with_the_configuration_that_it_is_in() {
+    let place = place(
+        &[
+            ("config/prowess/prowess.toml", "[[skills.sources]]\ndir = '../../team'\n"),
+            ("work/prowess.toml", "[[skills.sources]]\njsonl = 'lines.jsonl'\n"),
+        ],
+        &[],
+    );
+    with_git(&place);
+    assert_snapshot!(place.transcript(&doctor(&place, &[])), @"
+    exit 1
+    --- stdout
+    error: source-unread: [DIR]/team: there is no such file or folder: [DIR]/team: a source in [DIR]/config/prowess/prowess.toml; hint: check the spelling, and that a link is not broken
+    error: source-unread: [DIR]/work/lines.jsonl: there is no such file or folder: [DIR]/work/lines.jsonl: a source in [DIR]/work/prowess.toml; hint: check the spelling, and that a link is not broken
+    2 errors
+    no agent was found here: none of the folders that agents make in your home is there
+      if you use one, name it:  prowess doctor --client claude-code
+      install skills:           prowess add SOURCE --user
+      write one:                prowess new NAME
+    ");
+}

@@ -46,7 +46,11 @@ impl GitCommand {
         arguments.extend(options);
         arguments.extend(["--", REMOTE]);
         arguments.extend(refspecs);
+        bare.begin_fetch().map_err(|error| Problem::folder(bare, error))?;
         let fetched = self.runner.ask_server(bare, Some(lock), &arguments, input).map(drop);
+        if !matches!(&fetched, Err(problem) if problem.may_be_partial()) {
+            bare.end_fetch().map_err(|error| Problem::folder(bare, error))?;
+        }
         if matches!(&fetched, Err(problem) if matches!(problem.fault, Fault::TooLarge(_))) {
             // A repository that is too large does not stay on the disk, and the next fetch starts over.
             bare.remove().map_err(|error| Problem::folder(bare, error))?;

@@ -246,6 +246,37 @@ fn a_repository_that_a_killed_git_left_without_a_file_is_fetched_again() {
 }
 
 #[test]
+fn a_fetch_that_did_not_end_is_noticed_when_the_repository_is_opened() {
+    let Some(world) = World::new() else { return };
+    let commit = world.two_skills();
+    let text = format!("{}#{commit}", world.url("repo"));
+    let file = world.git("repo", &["rev-parse", "HEAD:skills/a/scripts/run.sh"]);
+    let (first, rest) = file.split_at(2);
+    // A git that is killed before it has written the last file.
+    let killed = format!(
+        "#!/bin/sh\n'{}' \"$@\" || exit\ncase \"$*\" in *fetch*) rm \"$GIT_DIR/objects/{first}/{rest}\"; kill -9 $$;; esac\n",
+        world.program
+    );
+    world.write("git-killed", &killed);
+    let made = Command::new("chmod").arg("+x").arg(world.path("git-killed")).status().unwrap();
+    assert!(made.success());
+    let git = GitCommand::new(world.path("store/git"), Environment::of([]), FetchOptions::default().git)
+        .with_program(world.path("git-killed").to_str().unwrap());
+    let dying = Fetcher::with_git(Store::at(world.path("store")), Arc::new(git), FetchOptions::default());
+    take(&dying, &text).unwrap_err();
+    let object = world.bare().join("objects").join(first).join(rest);
+    assert!(world.bare().join("fetching").exists() && !is_there(&object));
+    // Nothing is taken yet: the list of skills is enough.
+    assert_eq!(names(&world.fetcher().find(&text.parse().unwrap()).unwrap()), ["a", "b"]);
+    assert!(is_there(&object) && !world.bare().join("fetching").exists());
+    // A fetch that failed in an ordinary way leaves the repository as it was.
+    fs::rename(world.path("repo"), world.path("away")).unwrap();
+    take(&world.fetcher(), &world.url("repo")).unwrap_err();
+    empty_store(&world);
+    assert_eq!(take(&world.fetcher(), &text).unwrap().len(), 2);
+}
+
+#[test]
 fn a_repository_with_long_ids_is_fetched() {
     let Some(world) = World::new() else { return };
     fs::create_dir_all(world.path("repo")).unwrap();
