@@ -246,8 +246,10 @@ impl Installer {
         let mut skipped = Vec::new();
         loop {
             let Err(error) = self.add(scope, skills.clone(), &options, progress) else { break };
-            use InstallErrorKind::{Exists, Request, Taken};
-            let is_about_one = matches!(error.kind(), Exists | Request | Taken);
+            let is_about_one = matches!(
+                error.kind(),
+                InstallErrorKind::Exists | InstallErrorKind::Request | InstallErrorKind::Taken
+            );
             let name = error.entry().filter(|_| is_about_one).map(str::to_owned);
             let is_one_of_them = |name: &String| skills.iter().any(|skill| skill.name() == name);
             let name = name.filter(|name| skills.len() > 1 && is_one_of_them(name));

@@ -109,7 +109,7 @@ fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
                 read.failed(&confined::failure(problem, project), ui);
             }
             (SourceErrorKind::OutsideProject, Some(project)) => {
-                ui.warning(&confined::failure(problem, project))
+                ui.warning(&confined::failure(problem, project));
             }
             _ => read.failed(&Failure::from(problem), ui),
         }

@@ -119,9 +119,10 @@ impl<'b> Transaction<'b> {
         let file = &self.books.journal;
         for (dir, stage) in self.folders.values() {
             // A sync of the file system includes both folders.
-            let synced = match self.sync_each {
-                true => stage.sync().and_then(|()| dir.sync()),
-                false => dir.sync_file_system().map(drop),
+            let synced = if self.sync_each {
+                stage.sync().and_then(|()| dir.sync())
+            } else {
+                dir.sync_file_system().map(drop)
             };
             synced.map_err(|error| InstallError::io("write to the disk", dir.path(), error))?;
         }
