@@ -69,6 +69,7 @@ mod shells;
 mod show;
 mod surroundings;
 mod trust;
+mod trust_folder;
 mod watch;
 mod why;
 
