@@ -6,6 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Config, ConfigError, Reader};
+use crate::library::config_edit::number;
 use prowess_core::path::Glob;
 
 impl Reader<'_> {
@@ -76,9 +77,8 @@ impl Reader<'_> {
     }
 
     fn number(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<usize, ConfigError> {
-        let number = value.get_ref().as_integer();
-        let number = number.and_then(|number| usize::from_str_radix(number.as_str(), number.radix()).ok());
-        match number {
+        let number = value.get_ref().as_integer().and_then(number);
+        match number.and_then(|number| usize::try_from(number).ok()) {
             Some(number) => Ok(number),
             None => {
                 self.fail(value.span(), format!("{key}: a number is wanted"), "write it as digits, such as 6")

@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{ConfigError, Reader};
 use crate::env;
+use crate::library::config_edit::number;
 
 /// The contents of the table `[session]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,8 +99,8 @@ impl Reader<'_> {
     }
 
     fn bytes(&self, value: &Spanned<DeValue<'_>>) -> Result<usize, ConfigError> {
-        let number = value.get_ref().as_integer().and_then(|number| number.to_string().parse().ok());
-        match number {
+        let number = value.get_ref().as_integer().and_then(number);
+        match number.and_then(|number| usize::try_from(number).ok()) {
             Some(number) => Ok(number),
             None => self.fail(
                 value.span(),
