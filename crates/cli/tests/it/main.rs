@@ -18,6 +18,7 @@ mod client_prompt;
 mod clients;
 mod config;
 mod config_command;
+mod config_places;
 mod connect;
 mod corpus;
 mod docs;
