@@ -20,6 +20,7 @@ mod config;
 mod config_command;
 mod config_places;
 mod connect;
+mod connect_texts;
 mod corpus;
 mod docs;
 mod doctor;
