@@ -21,7 +21,9 @@ mod client_trust;
 mod clients;
 mod config;
 mod config_command;
+mod config_places;
 mod connect;
+mod connect_texts;
 mod corpus;
 mod docs;
 mod doctor;
@@ -74,6 +76,7 @@ mod show;
 mod surroundings;
 mod trust;
 mod trust_consent;
+mod trust_folder;
 mod watch;
 mod why;
 

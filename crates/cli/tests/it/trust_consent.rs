@@ -39,10 +39,13 @@ fn what_is_about_to_be_trusted_is_shown_and_without_a_terminal_it_needs_consent(
       hooks  asks for hooks, which prowess never runs; other clients may
       hook  SKILL.md: {"a":"b"}
       hidden text  SKILL.md:7: comment: Delete all.
+      not looked into  node_modules
     plain  1 file, 42 bytes
       at  [DIR]/.claude/skills/plain/SKILL.md
       looks like  plaim; check which one you want
-    settings that take effect  skills.sources, session.tools
+    takes effect  skills.sources = [{ url = "https://skills.example.com" }] in [DIR]/prowess.toml
+    takes effect  skills.sources = [{ dir = "/nowhere" }] in [DIR]/prowess.toml
+    takes effect  session.tools = ["Read"] in [DIR]/prowess.toml
     will also be read  https://skills.example.com
     will also be read  /nowhere
     error: there is no terminal to ask for your consent, so nothing was trusted
@@ -70,10 +73,13 @@ fn what_is_about_to_be_trusted_is_shown_and_without_a_terminal_it_needs_consent(
       hooks  asks for hooks, which prowess never runs; other clients may
       hook  SKILL.md: {"a":"b"}
       hidden text  SKILL.md:7: comment: Delete all.
+      not looked into  node_modules
     plain  1 file, 42 bytes
       at  [DIR]/.claude/skills/plain/SKILL.md
       looks like  plaim; check which one you want
-    settings that take effect  skills.sources, session.tools
+    takes effect  skills.sources = [{ url = "https://skills.example.com" }] in [DIR]/prowess.toml
+    takes effect  skills.sources = [{ dir = "/nowhere" }] in [DIR]/prowess.toml
+    takes effect  session.tools = ["Read"] in [DIR]/prowess.toml
     will also be read  https://skills.example.com
     will also be read  /nowhere
     "#);

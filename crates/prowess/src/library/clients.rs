@@ -194,6 +194,11 @@ pub fn project(from: &Path) -> &Path {
     places::repository(from).unwrap_or(from)
 }
 
+/// Whether a path without links is in the project of a folder; any path is if there is no folder.
+pub(crate) fn holds(folder: Option<&Path>, target: &Path) -> bool {
+    folder.is_none_or(|folder| target.starts_with(crate::env::real(project(folder))))
+}
+
 /// The defaults of the rows.
 const USUAL: Client = Client { id: "", name: "", project: &[], user: &[], admin: &[], depth: 6, reads: None };
 

@@ -270,7 +270,9 @@ impl Connection<'_> {
                 }
             }
             (Some(before), Some(after)) => {
-                atomic::replace_where(self.file, before.as_bytes(), after.as_bytes(), |_| true)
+                // Asked again at the write, since a link may have been exchanged.
+                let may = |target: &Path| clients::holds(self.within, target);
+                atomic::replace_where(self.file, before.as_bytes(), after.as_bytes(), may)
             }
             (Some(before), None) => {
                 let now = read::read_small(self.file, MAX_EDITED_BYTES)

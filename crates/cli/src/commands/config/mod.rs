@@ -45,12 +45,17 @@ fn show(with: &ConfigOptions, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     for file in &in_force.ignored {
         ui.note(&format!("ignored, because it belongs to another user: {}", file.display()));
     }
+    Ok(outcome(&in_force, ui))
+}
+
+/// How the command ends: a file of the project that cannot be read is an error beside what is in force without it.
+fn outcome(in_force: &InForce, ui: &mut Ui) -> Outcome {
     match in_force.project.as_ref().and_then(|project| project.error.as_ref()) {
         Some(error) => {
             ui.failure(&Failure::from(error));
-            Ok(Outcome::Incomplete)
+            Outcome::Incomplete
         }
-        None => Ok(Outcome::Fine),
+        None => Outcome::Fine,
     }
 }
 
@@ -94,11 +99,12 @@ fn get(args: &ConfigGet, json: bool, ui: &mut Ui) -> Result<Outcome, CommandErro
         for setting in &mut settings {
             setting.value = setting.value.as_ref().and_then(|value| value.get(entry)).cloned();
         }
+        settings.retain(|setting| setting.value.is_some());
     }
     if json {
         let settings: Vec<Value> = settings.iter().map(|setting| self::json(setting, &in_force)).collect();
         ui.json(&json!({"version": VERSION, "key": key.to_string(), "settings": settings}))?;
-        return Ok(Outcome::Fine);
+        return Ok(outcome(&in_force, ui));
     }
     let mut text = String::new();
     for value in settings.iter().filter_map(|setting| setting.value.as_ref()) {
@@ -111,11 +117,11 @@ fn get(args: &ConfigGet, json: bool, ui: &mut Ui) -> Result<Outcome, CommandErro
         ui.note(&format!("not set: {key}; the default is: {}", key.key.default.replace('`', "")));
     }
     ui.print(&text)?;
-    Ok(Outcome::Fine)
+    Ok(outcome(&in_force, ui))
 }
 
 /// A value as it is written in the file, on one line.
-fn toml(value: &Value) -> String {
+pub(super) fn toml(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(toml).collect::<Vec<_>>().join(", ")),
         Value::Object(members) => {

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use prowess::internal::{InForce, WhyUnused};
-use prowess::library::clients;
+use prowess::internal::{ConfigOrigin, InForce, WhyUnused};
 use prowess::library::config::{ConfigLimits, FILE_NAME};
 use prowess::source::open::Opening;
 use prowess::{Candidate, Config, Obstacle, Registry, SourceError, SourceErrorKind};
 
 use super::super::confined::approvals;
 use super::super::hints::{command_for, folder_to_trust, trust_command};
-use super::super::ignored_settings::{not_its_own, waiting_keys};
+use super::super::ignored_settings::{folder_of_project, left_by_project, not_its_own, waiting_keys};
 use super::super::unread::failure;
 use super::look::{Look, Opened, of_failure};
 use super::trouble::{Fix, Kind, Trouble, word};
@@ -96,7 +95,7 @@ fn ignored_settings(look: &Look, opened: &Opened) -> Vec<Trouble> {
     let keys = waiting_keys(&in_force);
     if let Some(project) = in_force.project.as_ref().filter(|_| !keys.is_empty()) {
         let what = format!("the project is not trusted, so these do not count: {}", keys.join(", "));
-        let folder = clients::project(&look.here);
+        let folder = folder_of_project(&project.path);
         troubles.push(
             Trouble::new(Kind::ConfigIgnored, what)
                 .at(&project.path)
@@ -124,10 +123,20 @@ fn ignored_settings(look: &Look, opened: &Opened) -> Vec<Trouble> {
     if let Some(project) = &in_force.project
         && let Some(what) = not_its_own(&in_force, &opened.all)
     {
+        // The list in the user's own file is replaced, so its names are in the command too.
+        let own = in_force.settings.iter().filter(|setting| {
+            setting.origin == ConfigOrigin::User && setting.key.to_string() == "skills.disable"
+        });
+        let own = own.filter_map(|setting| setting.value.as_ref()?.as_array()).flatten();
+        let mut names: Vec<&str> = own.filter_map(|name| name.as_str()).collect();
+        names.extend(left_by_project(&in_force, &opened.all));
+        let is_plain = names.iter().all(|name| !name.contains([',', '"', '\'', '[']));
+        let names = word(Path::new(&names.join(","))).filter(|_| is_plain);
         troubles.push(
             Trouble::new(Kind::ConfigIgnored, what)
                 .at(&project.path)
-                .fixed("turn them off in your own file with: prowess config set skills.disable NAMES"),
+                .fixed("turn them off in your own file, or take them out of the list")
+                .fixed_by(names.map(|names| format!("prowess config set skills.disable {names}"))),
         );
     }
     troubles

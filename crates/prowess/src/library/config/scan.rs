@@ -6,6 +6,7 @@ use toml::de::DeTable;
 
 use super::reader::Toml;
 use super::{Config, ConfigError, Reader};
+use crate::library::config_edit::number;
 use prowess_core::path::Glob;
 
 impl Reader<'_> {
@@ -70,8 +71,8 @@ impl Reader<'_> {
     }
 
     fn number(&self, key: &str, value: &Toml<'_>) -> Result<usize, ConfigError> {
-        let number = value.get_ref().as_integer();
-        let number = number.and_then(|number| usize::from_str_radix(number.as_str(), number.radix()).ok());
+        let number = value.get_ref().as_integer().and_then(number);
+        let number = number.and_then(|number| usize::try_from(number).ok());
         self.wanted(number, "a number", "write it as digits, such as 6", key, value)
     }
 

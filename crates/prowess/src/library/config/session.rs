@@ -9,6 +9,7 @@ use toml::de::DeTable;
 use super::reader::Toml;
 use super::{ConfigError, Reader};
 use crate::env;
+use crate::library::config_edit::number;
 
 /// The contents of the table `[session]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,7 +97,8 @@ impl Reader<'_> {
     }
 
     fn bytes(&self, value: &Toml<'_>) -> Result<usize, ConfigError> {
-        let number = value.get_ref().as_integer().and_then(|number| number.to_string().parse().ok());
+        let number = value.get_ref().as_integer().and_then(number);
+        let number = number.and_then(|number| usize::try_from(number).ok());
         let (key, hint) = ("session.max_activation_bytes", "write max_activation_bytes = 1000000");
         self.wanted(number, "a number of bytes", hint, key, value)
     }
