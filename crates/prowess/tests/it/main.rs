@@ -41,6 +41,7 @@ mod installer_records;
 mod installer_requests;
 #[cfg(feature = "install")]
 mod installer_sync;
+mod installer_verify;
 #[cfg(target_os = "linux")]
 mod io_count;
 mod pages;
