@@ -7,8 +7,8 @@ use std::process::Command;
 use prowess::env::Environment;
 use prowess::fs::walk::OnError;
 use prowess::install::{
-    FileChange, InstallErrorKind, InstallFolders, InstallOptions, InstallScope, InstalledState, Installer,
-    SkillRef, is_local_path,
+    InstallErrorKind, InstallFolders, InstallOptions, InstallScope, InstalledState, Installer, SkillRef,
+    is_local_path,
 };
 use prowess::{DirSource, Registry, ScanOptions};
 
