@@ -135,8 +135,8 @@ mod tests {
             "\n2 skills; 1 not trusted: prowess trust 'a  b, c' or prowess sync, prowess why NAME\nend\n";
         let lines = [
             "",
-            "2 skills; 1",
-            "not trusted:",
+            "2 skills; 1 not",
+            "trusted:",
             "prowess trust 'a  b, c'",
             "or",
             "prowess sync,",
