@@ -1,6 +1,7 @@
 //! [`Chat`]: one conversation with a model, behind operations in JSON. It performs the effects of its session.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use prowess::drive::{Performer, failed};
@@ -28,12 +29,13 @@ use crate::skills::{Parts, Skills};
 pub struct Chat {
     skills: Skills,
     state: Mutex<State>,
+    /// Beside the state, so that a chat is closed without a wait for what is under way.
+    closed: AtomicBool,
     prompt: Map<String, Value>,
 }
 
 struct State {
     session: EngineSession,
-    closed: bool,
     /// What refreshes changed since the host last asked.
     deactivated: Vec<String>,
     changed: Vec<String>,
@@ -79,8 +81,8 @@ impl Chat {
     }
 
     fn of(skills: Skills, session: EngineSession, prompt: Map<String, Value>) -> Self {
-        let state = State { session, closed: false, deactivated: Vec::new(), changed: Vec::new() };
-        Self { skills, state: Mutex::new(state), prompt }
+        let state = State { session, deactivated: Vec::new(), changed: Vec::new() };
+        Self { skills, state: Mutex::new(state), closed: AtomicBool::new(false), prompt }
     }
 
     /// The skills of the chat.
@@ -90,7 +92,7 @@ impl Chat {
 
     /// Ends the chat. Later operations fail as `closed`.
     pub fn close(&self) {
-        locked(self.state.lock()).closed = true;
+        self.closed.store(true, Ordering::Relaxed);
     }
 
     /// Runs an operation of the session below the chat, and performs no effect: `call`, `resume`, `cancel`, `pending`,
@@ -184,8 +186,10 @@ impl Chat {
     }
 
     fn state(&self) -> Result<MutexGuard<'_, State>, Failure> {
-        let state = locked(self.state.lock());
-        if state.closed { Err(Failure::new("closed", "this chat is closed")) } else { Ok(state) }
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(Failure::new("closed", "this chat is closed"));
+        }
+        Ok(locked(self.state.lock()))
     }
 
     /// The session with the skills of the last refresh.
@@ -251,7 +255,7 @@ impl Chat {
             Ok(outcome) => Ok(outcome),
             Err((error, _)) if error.ends_operation() => Err(of_callback(error, "failed")),
             Err((error, outcome)) => {
-                self.report(error, effect);
+                self.report(error, effect)?;
                 Ok(outcome)
             }
         }
@@ -303,16 +307,14 @@ impl Chat {
             .ok_or_else(|| lost_source(&SourceErrorKind::NotListed.at_location(location.clone())))
     }
 
-    /// Tells the host what failed.
-    fn report(&self, error: ForeignError, effect: &Effect) {
+    /// Tells the host what failed. A failure of the report is ignored, unless it ends the operation.
+    fn report(&self, error: ForeignError, effect: &Effect) -> Result<(), Failure> {
         let Parts { host, rules, .. } = self.skills.parts();
-        if let Some(host) = host.clone() {
-            let effect = effect_json(effect);
-            // A report that fails has no reader.
-            let _ = rules.ask("the report", move || {
-                host.report(&error, effect);
-                Ok(())
-            });
+        let Some(host) = host.clone() else { return Ok(()) };
+        let effect = effect_json(effect);
+        match rules.ask("the report", move || host.report(&error, effect)) {
+            Err(error) if error.ends_operation() => Err(of_callback(error, "failed")),
+            _ => Ok(()),
         }
     }
 
@@ -355,7 +357,7 @@ impl Chat {
                     }
                     asked.insert("failed".to_owned(), failure.message.clone().into());
                     let search = Effect::Search { query: Query::default(), among: Vec::new(), limit: 0 };
-                    self.report(foreign(failure), &search);
+                    self.report(foreign(failure), &search)?;
                 }
             }
         }
