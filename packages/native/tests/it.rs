@@ -60,6 +60,24 @@ fn over_names(foreign: Foreign) -> Skills {
 }
 
 #[test]
+fn the_files_of_a_path_that_is_gone_are_not_those_of_the_folder_above() {
+    let folder = std::env::temp_dir().join(format!("prowess-native-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("empty")).unwrap();
+    std::fs::write(folder.join("secret.txt"), "secret").unwrap();
+    let files = |operation: &str, name: &str| run(operation, &json!(folder.join(name)).to_string(), &[]);
+    for operation in ["filesOfPath", "filesOfFolder"] {
+        assert_eq!(files(operation, "gone").unwrap_err().code, "missing");
+        assert_eq!(files(operation, "gone/SKILL.md").unwrap_err().code, "missing");
+    }
+    assert_eq!(files("filesOfFolder", "secret.txt").unwrap_err().code, "not-a-file");
+    // A folder without a SKILL.md is no skill, and still has files.
+    assert_eq!(files("filesOfPath", "empty").unwrap_err().code, "missing");
+    assert_eq!(parsed(files("filesOfFolder", "empty")), json!([]));
+    assert_eq!(parsed(files("filesOfFolder", ""))[0]["path"], "secret.txt");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn the_vectors_of_the_selectors_hold() {
     let file = std::fs::read_to_string("../../conformance/select.json").unwrap();
     let vectors: Value = serde_json::from_str(&file).unwrap();
