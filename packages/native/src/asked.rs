@@ -1,6 +1,6 @@
 //! Calls of the parts of a host: limited in time, cancelled with their operation, ended when the skills are closed.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,20 +68,24 @@ impl Cancel {
 thread_local! {
     /// The operation of this thread.
     static CURRENT: RefCell<Option<Cancel>> = const { RefCell::new(None) };
-    /// Whether this thread runs a callback.
-    static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
+    /// The skills whose callbacks this thread runs, by [`Rules::identity`].
+    static SERVED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
     /// What the last callback of this thread's operation threw, for errors that cannot carry it.
     static THROWN: RefCell<Option<ForeignError>> = const { RefCell::new(None) };
 }
 
 /// Runs an operation that can be cancelled. What its callbacks threw is known until it ends.
 pub(crate) fn within<T>(cancel: &Cancel, work: impl FnOnce() -> T) -> T {
-    let before = CURRENT.replace(Some(cancel.clone()));
-    let thrown = THROWN.take();
-    let made = work();
-    CURRENT.set(before);
-    THROWN.set(thrown);
-    made
+    /// Puts back what was there before, also after a panic.
+    struct Before(Option<Cancel>, Option<ForeignError>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            CURRENT.set(self.0.take());
+            THROWN.set(self.1.take());
+        }
+    }
+    let _before = Before(CURRENT.replace(Some(cancel.clone())), THROWN.take());
+    work()
 }
 
 /// What the last callback of this operation threw.
@@ -94,14 +98,6 @@ pub(crate) fn forget_thrown() {
     THROWN.set(None);
 }
 
-/// A failure if this is called by a callback.
-pub(crate) fn not_in_callback(what: &str) -> Result<(), Failure> {
-    if IN_CALLBACK.get() {
-        return Err(Failure::new("busy", format!("a callback cannot {what} the skills that it serves")));
-    }
-    Ok(())
-}
-
 /// How the callbacks of some skills are called.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules {
@@ -110,6 +106,19 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
+    /// A number that no other skills have.
+    fn identity(&self) -> usize {
+        Arc::as_ptr(&self.closed).addr()
+    }
+
+    /// A failure if this is called by a callback of the same skills.
+    pub(crate) fn not_in_callback(&self, what: &str) -> Result<(), Failure> {
+        if SERVED.with_borrow(|served| served.contains(&self.identity())) {
+            return Err(Failure::new("busy", format!("a callback cannot {what} the skills that it serves")));
+        }
+        Ok(())
+    }
+
     /// Calls a part of the host. `what` names it, for messages.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
@@ -117,7 +126,7 @@ impl Rules {
         work: impl FnOnce() -> Result<T, ForeignError> + Send + 'static,
     ) -> Result<T, ForeignError> {
         let answered = match self.timeout {
-            None => marked(work),
+            None => marked(self.identity(), work),
             Some(limit) => self.ask_apart(what, limit, work),
         };
         if let Err(error) = &answered {
@@ -134,7 +143,8 @@ impl Rules {
         work: impl FnOnce() -> Result<T, ForeignError> + Send + 'static,
     ) -> Result<T, ForeignError> {
         let (sender, receiver) = channel();
-        let call = move || drop(sender.send(marked(work)));
+        let identity = self.identity();
+        let call = move || drop(sender.send(marked(identity, work)));
         let thread = thread::Builder::new().name("prowess-callback".to_owned());
         thread.spawn(call).map_err(|error| ForeignError::new(format!("no thread for {what}: {error}")))?;
         let cancel = CURRENT.with_borrow(Clone::clone).unwrap_or_default();
@@ -163,10 +173,16 @@ impl Rules {
     }
 }
 
-/// Runs a callback, marked as one.
-fn marked<T>(work: impl FnOnce() -> T) -> T {
-    let before = IN_CALLBACK.replace(true);
-    let made = work();
-    IN_CALLBACK.set(before);
-    made
+/// Runs a callback, marked as one of these skills.
+fn marked<T>(identity: usize, work: impl FnOnce() -> T) -> T {
+    /// Takes the mark away, also after a panic.
+    struct Mark;
+    impl Drop for Mark {
+        fn drop(&mut self) {
+            SERVED.with_borrow_mut(Vec::pop);
+        }
+    }
+    SERVED.with_borrow_mut(|served| served.push(identity));
+    let _mark = Mark;
+    work()
 }

@@ -3,6 +3,7 @@
 mod effects;
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use prowess::Catalog;
@@ -23,12 +24,13 @@ use crate::skills::{Parts, Skills};
 pub struct Chat {
     skills: Skills,
     state: Mutex<State>,
+    /// Beside the state, so that a chat is closed without a wait for what is under way.
+    closed: AtomicBool,
     prompt: Map<String, Value>,
 }
 
 struct State {
     session: EngineSession,
-    closed: bool,
     /// What refreshes changed since the host last asked.
     deactivated: Vec<String>,
     changed: Vec<String>,
@@ -74,8 +76,8 @@ impl Chat {
     }
 
     fn of(skills: Skills, session: EngineSession, prompt: Map<String, Value>) -> Self {
-        let state = State { session, closed: false, deactivated: Vec::new(), changed: Vec::new() };
-        Self { skills, state: Mutex::new(state), prompt }
+        let state = State { session, deactivated: Vec::new(), changed: Vec::new() };
+        Self { skills, state: Mutex::new(state), closed: AtomicBool::new(false), prompt }
     }
 
     /// The skills of the chat.
@@ -85,7 +87,7 @@ impl Chat {
 
     /// Ends the chat. Later operations fail as `closed`.
     pub fn close(&self) {
-        locked(self.state.lock()).closed = true;
+        self.closed.store(true, Ordering::Relaxed);
     }
 
     /// Runs an operation of the session below the chat, and performs no effect: `call`, `resume`, `cancel`, `pending`,
@@ -179,8 +181,10 @@ impl Chat {
     }
 
     fn state(&self) -> Result<MutexGuard<'_, State>, Failure> {
-        let state = locked(self.state.lock());
-        if state.closed { Err(Failure::new("closed", "this chat is closed")) } else { Ok(state) }
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(Failure::new("closed", "this chat is closed"));
+        }
+        Ok(locked(self.state.lock()))
     }
 
     /// The session with the skills of the last refresh.
@@ -279,7 +283,7 @@ impl Chat {
                     }
                     asked.insert("failed".to_owned(), failure.message.clone().into());
                     let search = Effect::Search { query: Query::default(), among: Vec::new(), limit: 0 };
-                    self.report(foreign(failure), &search);
+                    self.report(foreign(failure), &search)?;
                 }
             }
         }

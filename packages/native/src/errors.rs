@@ -1,6 +1,7 @@
 //! The errors of the library as [`Failure`]s, each with its code.
 
 use std::error::Error as _;
+use std::io;
 
 use prowess::catalog::DuplicateError;
 use prowess::library::LibraryError;
@@ -37,7 +38,12 @@ pub(crate) fn source_error(
         "not-a-file" => SourceErrorKind::Folder,
         "broken" => SourceErrorKind::Broken,
         "not-as-listed" => SourceErrorKind::NotAsListed { reason: error.message },
-        _ => SourceErrorKind::Io(std::io::Error::other(error)),
+        // By their kinds, a search knows that it ends.
+        "timeout" => SourceErrorKind::Io(io::Error::new(io::ErrorKind::TimedOut, error)),
+        "cancelled" | "closed" | "busy" => {
+            SourceErrorKind::Io(io::Error::new(io::ErrorKind::Interrupted, error))
+        }
+        _ => SourceErrorKind::Io(io::Error::other(error)),
     })
 }
 

@@ -3,35 +3,35 @@
 //! | operation | input | output |
 //! | --- | --- | --- |
 //! | `loadPath` | `{path, judge, units}` | the skill of a folder or a SKILL.md, with its text; or `load` with its problems |
-//! | `filesOfPath` | the path | its files |
+//! | `filesOfPath` | the path | the files of the skill |
+//! | `filesOfFolder` | the path of a folder, with or without a SKILL.md | the files in and below it |
 //! | `readPath` | see [`read_path`] | |
 //! | `activationOfPath` | `{path, options}` | the text that gives it to a model |
 //! | `checkPath` | `{path, judge, units}` | the problems of a folder or a SKILL.md, as `prowess check` finds them |
-//! | `discover` | `{roots, recursive, last, judge, missing}` | the skills of folders, each with its text |
+//! | `discover` | `{roots, recursive}` | the skills in the folders of some roots, each with its text |
 //!
 //! Paths may begin with `~`.
 
 use std::path::{Path, PathBuf};
 
 use prowess::fs::read as read_files;
-use prowess::fs::walk::{MissingRoot, OnError, SkillFile};
+use prowess::fs::walk::SkillFile;
 use prowess::source::Slice;
-use prowess::{
-    Catalog, DirSource, Document, Duplicates, Manifest, Preset, Profile, Registry, RelPath, ScanOptions,
-    Skill, SourceErrorKind,
-};
+use prowess::{Document, Manifest, Preset, RelPath, Skill, SourceErrorKind};
 use prowess_engine::input::{GivenOptions, Judge, Units};
-use prowess_engine::{Failure, candidate_json, document_json, load_failure, problems_json, read};
+use prowess_engine::{Failure, document_json, load_failure, problems_json, read};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::errors::{of_registry, of_skills, of_source};
+use crate::discover::discovered;
+use crate::errors::{of_skills, of_source};
 
 /// Runs an operation without state.
 pub fn run(operation: &str, input: &str, bytes: &[u8]) -> Result<String, Failure> {
     let value = match operation {
         "loadPath" => loaded(read(input)?)?,
         "filesOfPath" => manifest_json(&listing(&Place::of(&read::<PathBuf>(input)?)?)?),
+        "filesOfFolder" => manifest_json(&in_folder(&read::<PathBuf>(input)?)?),
         "activationOfPath" => activation(read(input)?)?,
         "checkPath" => checked(read(input)?)?,
         "discover" => discovered(read(input)?)?,
@@ -65,10 +65,11 @@ struct Place {
 }
 
 impl Place {
-    /// The SKILL.md of a folder, or the file itself.
+    /// The SKILL.md of a folder, or the file itself. What is not there is an error: its parent is another folder.
     fn of(path: &Path) -> Result<Self, Failure> {
         let path = prowess::env::place(path);
-        if !path.is_dir() {
+        let metadata = path.metadata().map_err(|error| of_source(&prowess::SourceError::io(&path, error)))?;
+        if !metadata.is_dir() {
             return Ok(Self { file: SkillFile { path } });
         }
         let found = ["SKILL.md", "skill.md"].map(|name| path.join(name));
@@ -84,6 +85,15 @@ impl Place {
 
 fn listing(place: &Place) -> Result<Manifest, Failure> {
     Ok(read_files::list(place.file.folder()).map_err(|error| of_source(&error))?.manifest)
+}
+
+fn in_folder(path: &Path) -> Result<Manifest, Failure> {
+    let folder = prowess::env::place(path);
+    let metadata = folder.metadata().map_err(|error| of_source(&prowess::SourceError::io(&folder, error)))?;
+    if !metadata.is_dir() {
+        return Err(of_source(&SourceErrorKind::NotFolder.at(folder)));
+    }
+    Ok(read_files::list(&folder).map_err(|error| of_source(&error))?.manifest)
 }
 
 #[derive(Deserialize)]
@@ -124,50 +134,4 @@ struct Activation {
 fn activation(asked: Activation) -> Result<Value, Failure> {
     let skill = Skill::load(asked.path).map_err(of_skills)?;
     Ok(skill.to_prompt_with(&asked.options.options()?).map_err(of_skills)?.into())
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Discover {
-    roots: Vec<PathBuf>,
-    /// Whether to look below the folders in each root.
-    #[serde(default)]
-    recursive: bool,
-    /// Whether the last of two skills with one name counts, and not the first.
-    #[serde(default)]
-    last: bool,
-    /// Offers only skills without an error under this profile.
-    judge: Option<Judge>,
-    /// Whether a root may be missing; it may by default.
-    missing: Option<bool>,
-}
-
-fn discovered(asked: Discover) -> Result<Value, Failure> {
-    let profile: Option<Profile> = asked.judge.map(|judge| judge.profile(Preset::Lenient)).transpose()?;
-    let mut options = ScanOptions::unbounded().with_on_error(OnError::Report);
-    options.stop_at_skill = asked.recursive;
-    options.missing_root = if asked.missing.unwrap_or(true) { MissingRoot::Skip } else { MissingRoot::Error };
-    if !asked.recursive {
-        options = options.with_max_depth(1).with_report_deeper(false);
-    }
-    let mut registry = Registry::new();
-    registry.set_duplicates(if asked.last { Duplicates::Last } else { Duplicates::First });
-    for root in asked.roots {
-        let source = DirSource::new(prowess::env::place(&root), options.clone());
-        registry.add(match &profile {
-            Some(profile) => source.judged_by(profile.clone()),
-            None => source,
-        });
-    }
-    registry.refresh().map_err(of_registry)?;
-    let catalog: std::sync::Arc<Catalog> = registry.catalog();
-    let whole = |skill: &prowess::Candidate| -> Option<Value> {
-        let document = registry.document_of(skill).ok()?;
-        let mut value = document_json(&document, &skill.entry.origin);
-        if let (Some(members), Value::Object(listed)) = (value.as_object_mut(), candidate_json(skill, None)) {
-            members.extend(listed);
-        }
-        Some(value)
-    };
-    Ok(catalog.iter().filter_map(whole).collect())
 }

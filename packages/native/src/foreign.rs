@@ -103,9 +103,11 @@ pub trait ForeignHost: Send + Sync {
         Err(ForeignError::new("the host runs no scripts"))
     }
 
-    /// Gets what failed while a call was answered, with the effect. The model is told only what it may know.
-    fn report(&self, error: &ForeignError, effect: Value) {
+    /// Gets what failed while a call was answered, with the effect. The model is told only what it may know. Its own
+    /// failure is ignored, unless it ends the operation.
+    fn report(&self, error: &ForeignError, effect: Value) -> Result<(), ForeignError> {
         let _ = (error, effect);
+        Ok(())
     }
 }
 

@@ -9,19 +9,21 @@
 //! - [`run`] has the operations without state: those of the engine (`parse`, `check`, `fix`, `search`, …) and those that
 //!   read files: [`files`](mod@files) lists them.
 //! - [`Skills`] are the skills of folders, of the user, of sources of the host. [`Skills::run`] has their operations.
+//! - [`Offered`] are the skills that were offered at one moment.
 //! - [`Chat`] is one conversation. [`Chat::run`] answers calls and performs their effects; [`Chat::step`] is the session
 //!   below it, for a host that performs effects itself.
 //! - [`Watch`] waits for changes of the folders.
 //!
-//! Everything blocks, is `Send + Sync`, and may be used from several threads at once. No lock is held while a callback
-//! runs, so a callback may use the skills and the chat that it serves; it may not refresh them.
+//! Everything blocks, is `Send + Sync`, and may be used from several threads at once. No lock of a chat or an index is
+//! held while a callback runs, so a callback may use the skills and the chat that it serves; it may not refresh them.
 //!
 //! # Parts of the host
 //!
 //! [`ForeignSource`], [`ForeignSelector`], [`ForeignEmbedder`] and [`ForeignHost`] are what a host may write itself;
 //! [`Foreign`] has them. Each call of one has a limit ([`Foreign::timeout`]): it then runs on a thread of its own, which
-//! is abandoned when the limit is over, when the operation is cancelled ([`Cancel`]) or when the skills are closed.
-//! Without a limit it runs on the thread of the caller.
+//! is abandoned when the limit is over, when the operation is cancelled ([`Cancel`]) or when the skills are closed. Each
+//! of these ends an operation, also a search that reads its skills. Without a limit a callback runs on the thread of the
+//! caller.
 //!
 //! # Codes
 //!
@@ -32,10 +34,12 @@
 
 mod asked;
 mod chat;
+mod discover;
 mod errors;
 pub mod files;
 mod foreign;
 mod handle;
+mod offered;
 mod opening;
 mod perform;
 mod selector;
@@ -50,6 +54,7 @@ pub use files::run;
 pub use foreign::{
     Foreign, ForeignEmbedder, ForeignError, ForeignHost, ForeignSelector, ForeignSource, Listed,
 };
+pub use offered::Offered;
 pub use prowess_engine::{Cause, Failure, read};
 pub use skills::Skills;
 pub use watch::Watch;

@@ -27,7 +27,7 @@ use crate::source::HostSource;
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Opening {
     /// A text as after `--in`, a table with its keys, `{source, …}` for either with options, `{host, …}` for a source of
-    /// the host, or `{skill}`.
+    /// the host, or `{skill}` for one skill, by its fields or by its path.
     sources: Vec<Value>,
     /// Adds the skills of the user, after the sources.
     user: Option<OfUser>,
@@ -156,8 +156,10 @@ pub(crate) fn open(input: &str, foreign: Foreign, rules: Rules) -> Result<Parts,
                 builder.with_layer(given.layer()?)
             }
             Value::Object(mut members) if members.contains_key("skill") => {
-                let given: GivenSkill = value(members.remove("skill").unwrap_or_default())?;
-                builder.with_skill(Skill::from(given.skill()?))
+                builder.with_skill(match members.remove("skill") {
+                    Some(Value::String(path)) => Skill::load(path).map_err(of_skills)?,
+                    fields => Skill::from(value::<GivenSkill>(fields.unwrap_or_default())?.skill()?),
+                })
             }
             Value::Object(members) => builder.with_source(value(Value::Object(members))?),
             _ => return Err(Failure::argument("a source must be a text or an object")),

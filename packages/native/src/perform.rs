@@ -9,7 +9,8 @@ use prowess_engine::{Failure, read, search_catalog};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::errors::{of_lookup, of_source};
+use crate::asked::{forget_thrown, thrown};
+use crate::errors::{of_callback, of_lookup, of_source};
 use crate::files::manifest_json;
 use crate::skills::Skills;
 
@@ -78,7 +79,14 @@ impl Skills {
 
     /// Ranks some of the skills: `{among, asked}` in, hits out.
     pub(crate) fn rank(&self, input: &str) -> Result<String, Failure> {
-        search_catalog(&self.catalog(), &*self.parts().selector, input)
+        forget_thrown();
+        search_catalog(&self.catalog(), &*self.parts().selector, input).map_err(|failure| {
+            // What a callback threw counts before what the selector made of it.
+            match thrown().filter(|_| failure.code == "select") {
+                Some(error) => of_callback(error, "select"),
+                None => failure,
+            }
+        })
     }
 
     /// The skill with this key, if it is still at the place where the session saw it.

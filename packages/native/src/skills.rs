@@ -15,7 +15,7 @@ use prowess_engine::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::asked::{Cancel, Rules, forget_thrown, not_in_callback, within};
+use crate::asked::{Cancel, Rules, forget_thrown, within};
 use crate::chat::Chat;
 use crate::errors::{of_lookup, of_registry, of_select, of_skills, of_source};
 use crate::files::manifest_json;
@@ -59,7 +59,7 @@ impl Skills {
     /// A source is a text as after `--in`; an object with the keys of a source in `prowess.toml`, such as `{"dir": …}`;
     /// `{"source": text or object, prefix, mount, keyFrom, scope, preload}` for the same with other options;
     /// `{"host": 0, label, prefix, mount, keyFrom, scope, preload, trusted}` for a source of the host; or
-    /// `{"skill": fields}` for one skill.
+    /// `{"skill": fields or path}` for one skill.
     pub fn open(input: &str, foreign: Foreign, cancel: &Cancel) -> Result<Self, Failure> {
         let closed = Arc::new(AtomicBool::new(false));
         let rules = Rules { timeout: foreign.timeout, closed: Arc::clone(&closed) };
@@ -109,7 +109,7 @@ impl Skills {
     }
 
     fn operate(&self, operation: &str, input: &str) -> Result<String, Failure> {
-        let Parts { registry, front, .. } = self.parts();
+        let Parts { registry, front, rules, .. } = self.parts();
         let value: Value = match operation {
             "keys" => self.catalog().iter().map(|skill| Value::from(skill.entry.key.as_str())).collect(),
             "size" => self.catalog().iter().count().into(),
@@ -137,23 +137,23 @@ impl Skills {
                 hits_json(&self.search(&query, asked.filter, &asked.narrowing.options())?)
             }
             "refresh" => {
-                not_in_callback("refresh")?;
+                rules.not_in_callback("refresh")?;
                 delta_json(&registry.refresh().map_err(of_registry)?)
             }
             "rank" => return self.rank(input),
             "problems" => registry.problems().iter().map(problem).collect(),
             "register" => {
-                not_in_callback("change")?;
+                rules.not_in_callback("change")?;
                 let asked: Register = read(input)?;
                 let replace = asked.replace;
                 delta_json(&registry.register(&asked.skill()?, replace).map_err(of_registry)?)
             }
             "unregister" => {
-                not_in_callback("change")?;
+                rules.not_in_callback("change")?;
                 delta_json(&registry.unregister(&read::<String>(input)?).map_err(of_registry)?)
             }
             "restore" => {
-                not_in_callback("change")?;
+                rules.not_in_callback("change")?;
                 delta_json(&registry.restore(&read::<String>(input)?).map_err(of_registry)?)
             }
             other => return over_catalog(&self.catalog(), other, input),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
-use prowess::source::{Chunk, Listing, Slice, Source, found};
+use prowess::source::{Chunk, Listing, Slice, Source, SourceTraits, found};
 use prowess::{
     FileEntry, Location, Manifest, Obstacle, Origin, RelPath, Scope, SourceError, SourceErrorKind,
     SourceSkill, Stamp, parse,
@@ -60,6 +60,11 @@ impl HostSource {
 impl Source for HostSource {
     fn id(&self) -> &str {
         &self.label
+    }
+
+    /// Only the thread of the operation knows whether it was cancelled, and what a callback threw.
+    fn traits(&self) -> SourceTraits {
+        SourceTraits::calling_thread()
     }
 
     fn list(&self) -> Result<Listing, SourceError> {

@@ -9,7 +9,7 @@ use prowess::{Delta, SkillsError};
 use prowess_engine::{Failure, delta_json, read};
 use serde::Deserialize;
 
-use crate::asked::{Cancel, not_in_callback, within};
+use crate::asked::{Cancel, within};
 use crate::errors::of_skills;
 use crate::selector::locked;
 use crate::skills::Skills;
@@ -63,7 +63,9 @@ impl Watch {
     /// The next changes, `{added, changed, removed, newlyBroken}`, or `None` after this many seconds. Without a number it
     /// waits until it is cancelled or the skills are closed.
     pub fn next(&self, timeout: Option<f64>, cancel: &Cancel) -> Result<Option<String>, Failure> {
-        not_in_callback("watch")?;
+        self.skills.parts().rules.not_in_callback("watch")?;
+        // Before the lock, which a thread of another process may have held when it was forked.
+        let _in_use = self.skills.enter()?;
         let until = timeout.map(seconds).transpose()?.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut watcher = locked(self.watcher.lock());
         if let Some(delta) = locked(self.first.lock()).take() {
@@ -71,7 +73,7 @@ impl Watch {
         }
         loop {
             cancel.check()?;
-            let _in_use = self.skills.enter()?;
+            self.skills.enter()?;
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let wait = PATIENCE.min(left.unwrap_or(PATIENCE));
             let next = within(cancel, || watcher.next(Some(wait)));

@@ -13,7 +13,10 @@ import { runVectors, summary } from '../../web/tests/vectors.mjs';
 import { newFolder, place, skill, write } from './place.mjs';
 
 const conformance = new URL('../../../conformance/', import.meta.url);
-const load = async (path) => JSON.parse(await readFile(new URL(path, conformance), 'utf8'));
+const load = async (path) => {
+  const text = await readFile(new URL(path, conformance), 'utf8');
+  return path.endsWith('.json') ? JSON.parse(text) : text;
+};
 
 function report(context, { cases, leftOut, lines }) {
   for (const line of lines) context.diagnostic(line);

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._callbacks import file_json, vectors_of
-from ._errors import SelectError
+from ._errors import ArgumentTypeError, SelectError
 from ._results import (
     Finding,
     Fix,
@@ -22,22 +22,25 @@ from ._results import (
     problems_of,
     record,
 )
-from ._skill import Skill, given_skill, given_skills, run
-from ._values import camel, given, items, mapping, optional_text, path_text, text, texts, to_bytes
+from ._skill import Skill, given_skill, given_skills, judge, run
+from ._values import camel, given, items, mapping, number, optional_budget, optional_text, path_text, text, texts, to_bytes, type_name
 
-_JUDGE = ("profile", "levels", "names", "reserved_words", "folder_match", "angle_brackets", "unknown_fields")
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import CheckOptions, FieldOptions
+
 _PLACE = ("location", "folder", "file")
 
 
 def _judged(options: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of the options of a check; what is unknown is refused by the engine as a part of the profile."""
-    place = {name: options[name] for name in _PLACE if options.get(name) is not None}
+    place = {name: text(options[name], f"the {name}") for name in _PLACE if options.get(name) is not None}
     others = {name: one for name, one in options.items() if name not in _PLACE and one is not None}
     files = others.pop("files", None)
-    asked = {"place": place, "all": others.pop("all", False), "units": "characters", "judge": {}}
-    asked["judge"] = {key: one for key, one in camel({k: v for k, v in others.items() if k != "levels"}).items()}
-    if "levels" in others:
-        asked["judge"]["levels"] = mapping(others["levels"], "the levels")
+    asked = {"place": place, "all": others.pop("all", False), "units": "characters"}
+    known = judge(others.pop("profile", None), others.pop("levels", None))
+    asked["judge"] = {**camel(others), **known}
     if files is not None:
         asked["files"] = [file_json(file) for file in items(files, "the files")]
     return asked
@@ -48,7 +51,7 @@ def parse(source: str | bytes, *, location: str | None = None, folder: str | Non
     return Skill._of(run("parse", given(location=location, folder=folder, file=file), to_bytes(source)))
 
 
-def loads(source: str | bytes, **options: Any) -> Skill:
+def loads(source: str | bytes, **options: Unpack[CheckOptions]) -> Skill:
     """Loads a skill from the text of a SKILL.md.
 
     The options are those of :func:`check`; the profile is ``lenient`` by default.
@@ -64,7 +67,7 @@ def load(path: str | os.PathLike[str], *, profile: str = "lenient", levels: Mapp
     return Skill.load(path, profile=profile, levels=levels)
 
 
-def check(source: str | bytes, **options: Any) -> tuple[Problem, ...]:
+def check(source: str | bytes, **options: Unpack[CheckOptions]) -> tuple[Problem, ...]:
     """The problems of a SKILL.md under a profile, each with its fix if it has one.
 
     Args:
@@ -76,20 +79,20 @@ def check(source: str | bytes, **options: Any) -> tuple[Problem, ...]:
     return problems_of(run("check", _judged(options), to_bytes(source)))
 
 
-def check_path(path: str | os.PathLike[str], **options: Any) -> tuple[Problem, ...]:
+def check_path(path: str | os.PathLike[str], **options: Unpack[CheckOptions]) -> tuple[Problem, ...]:
     """The problems of the skill in a folder or of a SKILL.md, with its files: what ``prowess check`` finds."""
     asked = _judged(options)
     return problems_of(run("checkPath", {"path": path_text(path), "judge": asked["judge"], "units": "characters"}))
 
 
-def fix(source: str | bytes, *, all: bool = False, **options: Any) -> Fixed:
+def fix(source: str | bytes, *, all: bool = False, **options: Unpack[CheckOptions]) -> Fixed:
     """Applies the fixes, safe ones unless ``all`` is set. The options are those of :func:`check`."""
     made = run("fix", _judged({**options, "all": bool(all)}), to_bytes(source))
     return Fixed(made["text"], problems_of(made["applied"]), problems_of(made["problems"]))
 
 
-def findings(source: str | bytes, **options: Any) -> list[Finding]:
-    """Everything that the rules find, whatever a profile makes of it."""
+def findings(source: str | bytes, **options: Unpack[CheckOptions]) -> list[Finding]:
+    """Everything that the rules find, without the levels of a profile."""
     return [Finding(**one) for one in run("findings", _judged(options), to_bytes(source))]
 
 
@@ -103,13 +106,13 @@ def rules() -> list[Rule]:
     return [Rule(**one) for one in run("rules")]
 
 
-def check_name(name: str, **options: Any) -> tuple[Problem, ...]:
+def check_name(name: str, **options: Unpack[FieldOptions]) -> tuple[Problem, ...]:
     """The problems of a name by itself."""
     judge = _judged(options)["judge"]
     return problems_of(run("checkName", {"text": text(name, "the name"), "judge": judge, "units": "characters"}))
 
 
-def check_description(description: str, **options: Any) -> tuple[Problem, ...]:
+def check_description(description: str, **options: Unpack[FieldOptions]) -> tuple[Problem, ...]:
     """The problems of a description by itself."""
     asked = {"text": text(description, "the description"), "judge": _judged(options)["judge"], "units": "characters"}
     return problems_of(run("checkDescription", asked))
@@ -164,7 +167,7 @@ def render_catalog(
     ``style`` has ``shape`` (``xml`` by default, ``skills-ref-xml``, ``compact``, ``markdown``, ``plain``, ``json``) and
     how it is laid out; ``budget`` is ``{"tokens": n}`` or ``{"characters": n}``.
     """
-    asked = given(skills=given_skills(skills), style=camel(mapping(style, "the style")), budget=budget)
+    asked = given(skills=given_skills(skills), style=camel(mapping(style, "the style")), budget=optional_budget(budget))
     return record(Rendered, run("renderCatalog", asked))  # type: ignore[no-any-return]
 
 
@@ -221,6 +224,10 @@ def narrowing(
 ) -> dict[str, Any]:
     """How many skills a query selects, as the engine takes it; ``top_k`` None is all."""
     tools = None if available_tools is None else texts(available_tools, "the tools")
+    if top_k is not None:
+        top_k = number(top_k, "top_k")
+    if isinstance(min_score, bool) or not isinstance(min_score, (int, float, type(None))):
+        raise ArgumentTypeError(f"min_score must be a number, not {type_name(min_score)}")
     return {"topK": top_k, **given(minScore=min_score, availableTools=tools), **camel(others)}
 
 
@@ -273,5 +280,3 @@ def search_by_meaning(
         "vectors": {"texts": distinct, "vectors": vectors},
     }
     return [hit_of(hit) for hit in run("search", {"skills": listed, "asked": asked})]
-
-

@@ -1,7 +1,7 @@
 """Calls of what a host writes: sources, selectors, embedders, approvals. Each has a limit in time.
 
 A callback runs on a thread of its own, so that one that never returns becomes an exception. The thread is an ordinary
-daemon thread of Python: it is abandoned then, and does not keep the program from ending.
+daemon thread of Python: it is abandoned then, and does not keep the program from ending. It ends when the callback does.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ._errors import BusyError, CallbackTimeoutError, ClosedError, ProwessError, SelectError, SourceError
-from ._errors import ArgumentTypeError, of_failure
+from ._errors import ArgumentTypeError, BusyError, CallbackTimeoutError, ClosedError, ProwessError, SelectError
+from ._errors import SourceError, ValidationError, of_failure
 from ._results import FileInfo, Hit, HitReason
 from ._values import of_json, snake, text, to_bytes, to_json, type_name
 
@@ -36,7 +36,11 @@ CALLBACK_TIMEOUT = 60.0
 #: How often a caller that waits looks whether its skills were closed, in seconds.
 _PATIENCE = 0.05
 
-_running = threading.local()
+#: How often callbacks of the same skills may be inside one another.
+_NESTING = 4
+
+#: Who calls the callbacks that are running, the outermost first. The threads of callbacks get a copy.
+_running: contextvars.ContextVar[tuple[Caller, ...]] = contextvars.ContextVar("prowess_running", default=())
 
 
 class Caller:
@@ -47,7 +51,7 @@ class Caller:
             if isinstance(limit, bool) or not isinstance(limit, (int, float)):
                 raise ArgumentTypeError(f"callback_timeout must be a number of seconds, not {type_name(limit)}")
             if not (limit > 0 and math.isfinite(limit)):
-                raise ProwessError("callback_timeout must be a number of seconds above 0", code="invalid")
+                raise ValidationError(f"callback_timeout must be a number of seconds above 0: {limit}")
         self.limit = limit
         self.closed = threading.Event()
         self._idle: list[_Worker] = []
@@ -55,32 +59,50 @@ class Caller:
         weakref.finalize(self, _end, self._idle)
 
     def refuse_within(self, what: str) -> None:
-        """Raises if a callback of these skills is running on this thread."""
-        if self in getattr(_running, "callers", ()):
+        """Raises if this is called by a callback of these skills."""
+        if self in _running.get():
             raise BusyError(f"a callback cannot {what} the skills that it serves")
 
     def call(self, what: str, function: Callable[[], T]) -> T:
         """Calls a function within the limit."""
+        if self.closed.is_set():
+            raise ClosedError("these skills are closed")
+        if _running.get().count(self) >= _NESTING:
+            raise BusyError(f"{what} was called by itself {_NESTING} times; a callback that uses its skills must end")
         if self.limit is None:
             return _marked(self, function)
         worker = self._worker()
         context = contextvars.copy_context()
         worker.tasks.put(lambda: context.run(_marked, self, function))
-        until = time.monotonic() + self.limit
+        try:
+            done, value = self._answer(worker, what, self.limit)
+        except BaseException:
+            # The callback is abandoned, and its thread ends after it.
+            worker.tasks.put(None)
+            raise
+        if self.closed.is_set():
+            worker.tasks.put(None)
+        else:
+            self._idle.append(worker)
+        if done:
+            return value  # type: ignore[no-any-return]
+        try:
+            raise value
+        finally:
+            # Not in a cycle with its traceback.
+            del value
+
+    def _answer(self, worker: _Worker, what: str, limit: float) -> tuple[bool, Any]:
+        """Waits for the answer of a worker."""
+        until = time.monotonic() + limit
         while True:
             try:
-                done, value = worker.answers.get(timeout=max(0.0, min(_PATIENCE, until - time.monotonic())))
+                return worker.answers.get(timeout=max(0.0, min(_PATIENCE, until - time.monotonic())))
             except queue.Empty:
                 if self.closed.is_set():
                     raise ClosedError("these skills are closed") from None
                 if time.monotonic() >= until:
-                    message = f"{what} did not return within {self.limit:g} seconds"
-                    raise CallbackTimeoutError(message) from None
-                continue
-            self._idle.append(worker)
-            if done:
-                return value  # type: ignore[no-any-return]
-            raise value
+                    raise CallbackTimeoutError(f"{what} did not return within {limit:g} seconds") from None
 
     def _worker(self) -> _Worker:
         if self._process != os.getpid():
@@ -125,16 +147,32 @@ def _end(idle: list[_Worker]) -> None:
 
 
 def _marked(caller: Caller, function: Callable[[], T]) -> T:
-    before = getattr(_running, "callers", ())
-    _running.callers = (*before, caller)
+    token = _running.set((*_running.get(), caller))
     try:
         return function()
     finally:
-        _running.callers = before
+        _running.reset(token)
+
+
+class Held:
+    """Something that a user wrote. The :class:`Skills` own it, and adapters refer to it weakly: a cycle through the
+    extension module would never be collected."""
+
+    __slots__ = ("__weakref__", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _value(held: weakref.ref[Held]) -> Any:
+    owned = held()
+    if owned is None:
+        raise ClosedError("these skills are no longer used")
+    return owned.value
 
 
 def _plain(value: T, what: str) -> T:
-    """A value that is there, and not the promise of one."""
+    """Returns a value, and refuses an awaitable."""
     if inspect.isawaitable(value):
         close = getattr(value, "close", None)
         if callable(close):
@@ -146,14 +184,14 @@ def _plain(value: T, what: str) -> T:
 class SourceAdapter:
     """A source of the host as the extension module calls it."""
 
-    def __init__(self, source: Any, label: str, caller: Caller) -> None:
-        self._source = source
+    def __init__(self, source: Held, label: str, caller: Caller) -> None:
+        self._source = weakref.ref(source)
         self._label = label
         self._caller = caller
 
     def list(self) -> list[tuple[str, str | None, bytes | None]]:
         def work() -> list[Any]:
-            listed = _plain(self._source.list(), "list of a source")
+            listed = _plain(_value(self._source).list(), "list of a source")
             if isinstance(listed, (str, bytes)) or not isinstance(listed, Iterable):
                 raise SourceError(f"the source {self._label} listed no skills, but {type_name(listed)}")
             return [self._item(one) for one in listed]
@@ -176,7 +214,7 @@ class SourceAdapter:
         )
 
     def files(self, identity: str) -> str | None:
-        files = getattr(self._source, "files", None)
+        files = getattr(_value(self._source), "files", None)
         if files is None:
             return None
 
@@ -190,7 +228,7 @@ class SourceAdapter:
 
     def read(self, identity: str, path: str) -> bytes | None:
         def work() -> bytes | None:
-            contents = _plain(self._source.read(identity, path), "read of a source")
+            contents = _plain(_value(self._source).read(identity, path), "read of a source")
             return None if contents is None else to_bytes(contents, "the contents of a file")
 
         return self._caller.call("read of a source", work)
@@ -211,8 +249,8 @@ def file_json(file: Any) -> Any:
 class SelectorAdapter:
     """A selector of the host as the extension module calls it."""
 
-    def __init__(self, select: Callable[..., Any], caller: Caller) -> None:
-        self._select = select
+    def __init__(self, select: Held, caller: Caller) -> None:
+        self._select = weakref.ref(select)
         self._caller = caller
         self.skills: weakref.ref[Skills] | None = None
 
@@ -224,9 +262,8 @@ class SelectorAdapter:
         listed = [Skill._listed(one, home) for one in of_json(skills)]
 
         def work() -> list[Any]:
-            hits = _plain(
-                self._select(wanted["query"], listed, limit=wanted["limit"], tags=wanted["tags"]), "the selector"
-            )
+            select = _value(self._select)
+            hits = _plain(select(wanted["query"], listed, limit=wanted["limit"], tags=wanted["tags"]), "the selector")
             if isinstance(hits, (str, bytes)) or not isinstance(hits, Iterable):
                 raise SelectError(f"the selector returned no list of hits, but {type_name(hits)}")
             return [hit_json(one) for one in hits]
@@ -250,7 +287,7 @@ def hit_json(hit: Any) -> Any:
         raise SelectError(f"a hit of the selector has no key: {type_name(hit)}")
     try:
         score = float(score)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         score = math.nan
     if math.isnan(score) or math.isinf(score):
         raise SelectError(f"a hit of the selector has no score that is a number: {key}")
@@ -261,12 +298,15 @@ def hit_json(hit: Any) -> Any:
 class EmbedderAdapter:
     """An embedder of the host as the extension module calls it."""
 
-    def __init__(self, embed: Callable[[list[str]], Any], caller: Caller) -> None:
-        self._embed = embed
+    def __init__(self, embed: Held, caller: Caller) -> None:
+        self._embed = weakref.ref(embed)
         self._caller = caller
 
     def embed(self, texts: list[str]) -> list[list[float]]:
-        return self._caller.call("the embedder", lambda: vectors_of(_plain(self._embed(texts), "the embedder")))
+        def work() -> list[list[float]]:
+            return vectors_of(_plain(_value(self._embed)(texts), "the embedder"))
+
+        return self._caller.call("the embedder", work)
 
 
 def vectors_of(vectors: Any) -> list[list[float]]:
@@ -283,16 +323,9 @@ def vectors_of(vectors: Any) -> list[list[float]]:
 class HostAdapter:
     """What else a host does, as the extension module calls it."""
 
-    def __init__(
-        self,
-        approve: Callable[..., Any] | None,
-        run: Callable[..., Any] | None,
-        on_error: Callable[..., Any] | None,
-        caller: Caller,
-    ) -> None:
-        self._approve = approve
-        self._run = run
-        self._on_error = on_error
+    def __init__(self, parts: Held, caller: Caller) -> None:
+        """``parts`` holds ``approve``, ``run`` and ``on_error``, each a function or None."""
+        self._parts = weakref.ref(parts)
         self._caller = caller
         self.skills: weakref.ref[Skills] | None = None
 
@@ -302,14 +335,14 @@ class HostAdapter:
         return Skill._listed(of_json(skill), self.skills() if self.skills is not None else None)
 
     def approve(self, skill: str, digest: str) -> bool:
-        approve = self._approve
+        approve, _, _ = _value(self._parts)
         if approve is None:
             return False
         listed = self._skill(skill)
         return self._caller.call("the approval", lambda: _plain(approve(listed, digest), "the approval") is True)
 
     def run(self, skill: str, asked: str) -> tuple[int | None, str]:
-        run = self._run
+        _, run, _ = _value(self._parts)
         if run is None:
             raise ProwessError("the host runs no scripts")
         listed, wanted = self._skill(skill), of_json(asked)
@@ -326,8 +359,8 @@ class HostAdapter:
     def report(self, code: str, message: str, cause: BaseException | None, effect: str) -> None:
         error = cause if isinstance(cause, Exception) else of_failure(code, message, None, None, cause)
         about = {snake(name): one for name, one in of_json(effect).items()}
-        if self._on_error is not None:
-            on_error = self._on_error
+        _, _, on_error = _value(self._parts)
+        if on_error is not None:
             self._caller.call("on_error", lambda: on_error(error, about))
         else:
             log.warning("%s of %s failed: %s", about.get("kind"), about.get("key", "the skills"), message)

@@ -12,9 +12,13 @@ from ._closing import Closing
 from ._errors import ArgumentTypeError, ValidationError
 from ._results import Prompt, Reinjected, Step, ToolDefinition, ToolResult, record, step_of
 from ._skill import Skill
-from ._values import camel, given, items, mapping, number, of_json, optional_text, text, texts, to_bytes, to_json, type_name
+from ._values import camel, given, items, mapping, number, of_json, optional_budget, optional_text, text, texts, to_bytes, to_json
+from ._values import type_name
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import PromptOptions
     from ._skills import Skills
 
 DIALECTS = ("mcp", "anthropic", "openai", "gemini")
@@ -108,7 +112,7 @@ class _Talk(Closing):
         self, *, each: Mapping[str, int] | None = None, total: Mapping[str, int] | None = None
     ) -> Reinjected:
         """The texts of the active skills, for a context that was compacted."""
-        return record(Reinjected, self._do("reinject", given(each=each, total=total)))  # type: ignore[no-any-return]
+        return record(Reinjected, self._do("reinject", given(each=optional_budget(each), total=optional_budget(total))))  # type: ignore[no-any-return]
 
     @property
     def log(self) -> list[dict[str, Any]]:
@@ -128,10 +132,10 @@ class _Talk(Closing):
 class Chat(_Talk):
     """One conversation with a model. It reads files, searches and asks for approvals itself.
 
-    Several threads may use it at once. Methods that may wait have a variant for asyncio, which runs in a thread.
+    Several threads may use it at once. The methods that begin with ``a`` are for asyncio, and run in a thread.
     """
 
-    def prompt(self, query: str | None = None, **options: Any) -> str:
+    def prompt(self, query: str | None = None, **options: Unpack[PromptOptions]) -> str:
         """The text for the system prompt; empty when there are no skills. With a query, only the skills that fit it.
 
         The options are those of :meth:`prompt_with`.
@@ -164,7 +168,7 @@ class Chat(_Talk):
         asked = given(
             query=optional_text(query, "the query"),
             style=None if style is None else camel(mapping(style, "the style")),
-            budget=budget,
+            budget=optional_budget(budget),
             narrowing=None if narrowing is None else camel(mapping(narrowing, "the narrowing")),
             folder=optional_text(folder, "the folder"),
             preloaded=preloaded,
@@ -217,7 +221,7 @@ class Chat(_Talk):
         """The session below the chat, for a host that performs effects itself."""
         return Session(self._skills, self._native)
 
-    async def aprompt(self, query: str | None = None, **options: Any) -> str:
+    async def aprompt(self, query: str | None = None, **options: Unpack[PromptOptions]) -> str:
         """:meth:`prompt` in a thread."""
         return await asyncio.to_thread(self.prompt, query, **options)
 
@@ -233,9 +237,11 @@ class Chat(_Talk):
         """:meth:`call` in a thread."""
         return await asyncio.to_thread(self.call, tool, arguments, filter=filter)
 
-    async def aactivate(self, name: str, arguments: str | None = None, *, by: str = "user") -> ToolResult:
+    async def aactivate(
+        self, name: str, arguments: str | None = None, *, by: str = "user", filter: str | None = None
+    ) -> ToolResult:
         """:meth:`activate` in a thread."""
-        return await asyncio.to_thread(self.activate, name, arguments, by=by)
+        return await asyncio.to_thread(self.activate, name, arguments, by=by, filter=filter)
 
     async def auser_message(self, message: str) -> list[ToolResult]:
         """:meth:`user_message` in a thread."""
@@ -287,7 +293,7 @@ class Session(_Talk):
 
     def activate(self, name: str, arguments: str | None = None, *, by: str = "user") -> Step:
         """Begins the activation of a skill for the user or the host."""
-        asked = given(name=text(name, "the name"), by=by, arguments=optional_text(arguments, "the arguments"))
+        asked = given(name=text(name, "the name"), by=text(by, "the actor"), arguments=optional_text(arguments, "the arguments"))
         return step_of(self._step("activate", asked))
 
     def user_message(self, message: str) -> list[Step]:

@@ -47,7 +47,7 @@ class ProwessError(Exception):
 
 
 class ValidationError(ProwessError, ValueError):
-    """An argument that cannot be used: an unknown option, a wrong value, a text that is no text."""
+    """An argument that cannot be used: an unknown option, a wrong value, a str that is not valid Unicode."""
 
     usual_code = "invalid"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._callbacks import file_json
-from ._errors import SourceError, ValidationError
+from ._errors import ArgumentTypeError, ClosedError, SourceError
 from ._results import FileInfo, Problem, problems_of, record
-from ._values import camel, given, items, mapping, number, of_json, path_text, text, to_bytes, to_json, type_name
+from ._values import camel, given, items, mapping, number, of_json, optional_text, path_text, text, to_bytes, to_json, type_name
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import CheckOptions
     from ._skills import Skills
 
 #: The most bytes that one read returns unless a limit is given.
@@ -25,6 +29,12 @@ def run(operation: str, asked: object = None, data: bytes | None = None) -> Any:
     return of_json(_native.run(operation, to_json(asked), data))
 
 
+def judge(profile: str | None, levels: Mapping[str, str] | None) -> dict[str, Any]:
+    """A profile and the levels of rules as the engine takes them."""
+    named = None if levels is None else mapping(levels, "the levels")
+    return given(profile=optional_text(profile, "the profile"), levels=named)
+
+
 class Skill:
     """One skill. It is read-only: a refresh of its :class:`Skills` makes new ones.
 
@@ -33,31 +43,51 @@ class Skill:
     ('tidy-up', 'Sweep.')
     """
 
-    __slots__ = ("_data", "_path", "_skills")
+    __slots__ = ("_at", "_made", "_path", "_skills")
 
-    _data: Mapping[str, Any]
+    _made: Mapping[str, Any] | None
     _path: str | None
     _skills: Skills | None
+    #: The place in a list, for a skill that was not read out yet.
+    _at: tuple[_native.Offered, int] | None
 
     def __init__(self, name: str, description: str, instructions: str = "", **fields: Any) -> None:
         """A skill that a program makes. Other fields are those of the specification: ``license``, ``compatibility``,
         ``metadata``, ``allowed_tools``."""
         made = {"name": text(name, "the name"), "description": text(description, "the description"), **fields}
         made["instructions"] = text(instructions, "the instructions")
-        self._data = run("fromDict", made)
-        self._path = None
-        self._skills = None
+        self._made = run("fromDict", made)
+        self._path = self._skills = self._at = None
 
     @classmethod
     def _of(cls, data: Mapping[str, Any], path: str | None = None, skills: Skills | None = None) -> Skill:
         skill = cls.__new__(cls)
-        skill._data, skill._path, skill._skills = data, path, skills
+        skill._made, skill._path, skill._skills, skill._at = data, path, skills, None
         return skill
 
     @classmethod
     def _listed(cls, data: Mapping[str, Any], skills: Skills | None) -> Skill:
         """A skill of a library. Its text is read when it is needed."""
         return cls._of(data, None, skills)
+
+    @classmethod
+    def _offered(cls, offered: _native.Offered, skills: Skills) -> list[Skill]:
+        """The skills of a list. Each is read out when more of it is needed than its name and its description."""
+        made = []
+        for at in range(len(offered)):
+            skill = cls.__new__(cls)
+            skill._made, skill._path, skill._skills, skill._at = None, None, skills, (offered, at)
+            made.append(skill)
+        return made
+
+    @property
+    def _data(self) -> Mapping[str, Any]:
+        made = self._made
+        if made is None:
+            assert self._at is not None
+            offered, at = self._at
+            made = self._made = of_json(offered.whole(at))
+        return made
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, profile: str = "lenient", levels: Mapping[str, str] | None = None) -> Skill:
@@ -67,8 +97,9 @@ class Skill:
             LoadError: If the profile finds an error in it; ``problems`` has every one.
             SourceError: If it cannot be read.
         """
-        place = path_text(path)
-        data = run("loadPath", {"path": place, "judge": given(profile=profile, levels=levels), "units": "characters"})
+        # Absolute, so that its files are found after a change of the current folder.
+        place = os.path.abspath(os.path.expanduser(path_text(path)))
+        data = run("loadPath", {"path": place, "judge": judge(profile, levels), "units": "characters"})
         return cls._of(data, place)
 
     @classmethod
@@ -78,7 +109,7 @@ class Skill:
         Raises:
             LoadError: If the profile finds an error in it; ``problems`` has every one.
         """
-        asked = {"judge": given(profile=profile, levels=levels), "units": "characters"}
+        asked = {"judge": judge(profile, levels), "units": "characters"}
         return cls._of(run("load", asked, to_bytes(source)))
 
     @classmethod
@@ -89,17 +120,17 @@ class Skill:
     @property
     def key(self) -> str:
         """The name by which a library knows it; usually its name."""
-        return str(self._data["key"])
+        return str(self._data["key"]) if self._at is None else self._at[0].key(self._at[1])
 
     @property
     def name(self) -> str:
         """Its name."""
-        return str(self._data["name"])
+        return str(self._data["name"]) if self._at is None else self._at[0].name(self._at[1])
 
     @property
     def description(self) -> str:
         """What it does, and when to use it."""
-        return str(self._data["description"])
+        return str(self._data["description"]) if self._at is None else self._at[0].description(self._at[1])
 
     @property
     def license(self) -> str | None:
@@ -135,7 +166,7 @@ class Skill:
     @property
     def extra(self) -> dict[str, Any]:
         """Every field that is not of the specification."""
-        return dict(self._data["extra"])
+        return copy.deepcopy(dict(self._data["extra"]))
 
     @property
     def invocation(self) -> dict[str, bool]:
@@ -204,7 +235,7 @@ class Skill:
         if "body" in self._data:
             return self._data
         if self._skills is None:
-            raise SourceError(f"the skills of {self.key} are closed", code="closed")
+            raise ClosedError(f"the skills of {self.key} are no longer used")
         return self._skills._run("skill", self.key)  # type: ignore[no-any-return]
 
     def _given(self) -> dict[str, Any]:
@@ -259,19 +290,21 @@ class Skill:
         fields = {**self._data["fields"], "instructions": self.body}
         return str(run("fromDict", fields)["markdown"])
 
-    def check(self, *, profile: str = "spec", **options: Any) -> tuple[Problem, ...]:
-        """Its problems under a profile."""
+    def check(self, **options: Unpack[CheckOptions]) -> tuple[Problem, ...]:
+        """Its problems under a profile, ``spec`` by default. The options are those of :func:`check`."""
         from ._api import check, check_path
 
         if self.path is not None:
-            return check_path(self.path, profile=profile, **options)
-        return check(self.to_markdown(), profile=profile, **options)
+            return check_path(self.path, **options)
+        return check(self.to_markdown(), **options)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skill):
             return NotImplemented
         same = (self.key, self.location, self._data["fields"]) == (other.key, other.location, other._data["fields"])
-        return same and self._data.get("body") == other._data.get("body")
+        # A skill that is only listed has no text yet.
+        listed = "body" not in self._data or "body" not in other._data
+        return same and (listed or self._data["body"] == other._data["body"])
 
     def __hash__(self) -> int:
         return hash((self.key, self.location))
@@ -286,7 +319,7 @@ def given_skill(skill: object) -> dict[str, Any]:
         return skill._given()
     if isinstance(skill, Mapping):
         return mapping(skill, "a skill")
-    raise ValidationError(f"a skill must be a Skill or a dict with its fields, not {type_name(skill)}")
+    raise ArgumentTypeError(f"a skill must be a Skill or a dict with its fields, not {type_name(skill)}")
 
 
 def given_skills(skills: Iterable[Any]) -> list[dict[str, Any]]:

@@ -7,18 +7,25 @@ import builtins
 import os
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from . import _native
 from ._api import narrowing
-from ._callbacks import CALLBACK_TIMEOUT, Caller, EmbedderAdapter, HostAdapter, SelectorAdapter
+from ._callbacks import CALLBACK_TIMEOUT, Caller, EmbedderAdapter, Held, HostAdapter, SelectorAdapter
 from ._chat import Chat, Session
 from ._closing import Closing
 from ._errors import ArgumentTypeError
 from ._results import Delta, FileInfo, Hit, SourceProblem, hit_of, record
-from ._skill import READ_LIMIT, Skill
+from ._skill import READ_LIMIT, Skill, judge
 from ._sources import AnySource, wire
-from ._values import camel, given, mapping, number, of_json, path_text, text, texts, to_json, type_name
+from ._values import camel, given, mapping, number, of_json, optional_text, path_text, seconds, text, texts, to_json, type_name
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import ChatSettings, OpenOptions, SearchOptions, UserOptions
+
+T = TypeVar("T")
 
 #: Asks whether a skill with this digest may be used.
 Approve = Callable[[Skill, str], bool]
@@ -26,6 +33,13 @@ Approve = Callable[[Skill, str], bool]
 Select = Callable[..., Iterable[Any]]
 #: Turns texts into vectors.
 Embed = Callable[[list[str]], Iterable[Iterable[float]]]
+
+
+class Selector(Protocol):
+    """An object that ranks skills."""
+
+    def select(self, query: str, skills: list[Skill], *, limit: int, tags: list[str]) -> Iterable[Any]:
+        """The skills that fit a query: keys, skills, pairs of a key and a score, or hits."""
 
 
 class Skills(Closing):
@@ -47,7 +61,7 @@ class Skills(Closing):
         policy: Mapping[str, Any] | None = None,
         options: Mapping[str, Any] | None = None,
         prompt: Mapping[str, Any] | None = None,
-        selector: str | Select | Any | None = None,
+        selector: str | Select | Selector | None = None,
         embed: Embed | None = None,
         approve: Approve | None = None,
         run: Callable[..., tuple[int | None, str]] | None = None,
@@ -57,8 +71,8 @@ class Skills(Closing):
         """Opens the sources and reads them.
 
         Args:
-            sources: Folders, texts as after ``--in``, dicts with the keys of a source in ``prowess.toml``, skills, objects
-                with ``list`` and ``read``, or layers of these.
+            sources: Folders, source specifications as for ``--in``, dicts with the keys of a source in ``prowess.toml``,
+                skills, objects with ``list`` and ``read``, or layers of these.
             user: Whether the skills of the user are added, with the user's configuration and approvals; or a dict with
                 ``from``, ``client``, ``builtins`` and ``cache``.
             profile: Offers only skills without an error under this profile.
@@ -77,9 +91,9 @@ class Skills(Closing):
                 None they run on the thread of the caller, without a limit.
         """
         self._caller = Caller(callback_timeout)
-        wired, adapters = wire(sources, self._caller)
+        wired, adapters, self._held = wire(sources, self._caller)
         asked: dict[str, Any] = given(
-            duplicates=duplicates,
+            duplicates=optional_text(duplicates, "duplicates"),
             policy=_options(policy, "the policy"),
             options=_options(options, "the options"),
             prompt=_options(prompt, "the prompt"),
@@ -88,7 +102,7 @@ class Skills(Closing):
         if user:
             asked["user"] = {} if user is True else _user(user)
         if profile is not None or levels is not None:
-            asked["judge"] = given(profile=profile, levels=levels)
+            asked["judge"] = judge(profile, levels)
         for name, callback in (("embed", embed), ("approve", approve), ("run", run), ("on_error", on_error)):
             if callback is not None and not callable(callback):
                 raise ArgumentTypeError(f"{name} must be a function, not {type_name(callback)}")
@@ -101,14 +115,14 @@ class Skills(Closing):
                 raise ArgumentTypeError(
                     f"a selector must be a name, a function or an object with select, not {type_name(selector)}"
                 )
-            ranking = SelectorAdapter(select, self._caller)
-        host = HostAdapter(approve, run, on_error, self._caller)
+            ranking = SelectorAdapter(self._hold(select), self._caller)
+        host = HostAdapter(self._hold((approve, run, on_error)), self._caller)
         self._usual = {"policy": asked.get("policy"), "options": asked.get("options")}
         self._native = _native.Skills.open(
             to_json(asked),
             adapters,
             ranking,
-            None if embed is None else EmbedderAdapter(embed, self._caller),
+            None if embed is None else EmbedderAdapter(self._hold(embed), self._caller),
             host,
         )
         # Weak, so that skills that are no longer used are freed.
@@ -116,13 +130,17 @@ class Skills(Closing):
         if ranking is not None:
             ranking.skills = host.skills
 
+    def _hold(self, value: object) -> Held:
+        self._held.append(Held(value))
+        return self._held[-1]
+
     @classmethod
-    def of_user(cls, folder: str | os.PathLike[str] | None = None, **options: Any) -> Skills:
-        """The skills that the user has, seen from a folder, the current one by default."""
+    def of_user(cls, folder: str | os.PathLike[str] | None = None, **options: Unpack[UserOptions]) -> Skills:
+        """The skills of the user, as seen from a folder, the current one by default."""
         return cls(user=True if folder is None else {"from": folder}, **options)
 
     @classmethod
-    async def aopen(cls, *sources: AnySource, **options: Any) -> Skills:
+    async def aopen(cls, *sources: AnySource, **options: Unpack[OpenOptions]) -> Skills:
         """Opens skills in a thread."""
         return await asyncio.to_thread(cls, *sources, **options)
 
@@ -147,14 +165,20 @@ class Skills(Closing):
         """
         return Skill._listed(self._run("skill", text(key, "the key")), self)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    @overload
+    def get(self, key: str) -> Skill | None: ...
+
+    @overload
+    def get(self, key: str, default: T) -> Skill | T: ...
+
+    def get(self, key: str, default: object = None) -> object:
         """The skill with this key as it is listed, or the default."""
         found = self._run("get", text(key, "the key"))
         return default if found is None else Skill._listed(found, self)
 
     def list(self) -> list[Skill]:
         """The skills that are offered, sorted by key. Their texts are read when they are needed."""
-        return [Skill._listed(one, self) for one in self._run("list")]
+        return Skill._offered(self._native.offered(), self)
 
     def all(self) -> builtins.list[Skill]:
         """Every skill that was found, each with ``offered`` and ``why_not``."""
@@ -188,11 +212,11 @@ class Skills(Closing):
             "query": text(query, "the query"),
             "tags": texts(tags, "the tags"),
             "narrowing": narrowing(top_k, min_score, available_tools),
-            "filter": filter,
+            "filter": optional_text(filter, "the filter"),
         }
         return [hit_of(hit) for hit in self._run("search", asked)]
 
-    async def asearch(self, query: str, **options: Any) -> builtins.list[Hit]:
+    async def asearch(self, query: str, **options: Unpack[SearchOptions]) -> builtins.list[Hit]:
         """:meth:`search` in a thread."""
         return await asyncio.to_thread(self.search, query, **options)
 
@@ -260,20 +284,24 @@ class Skills(Closing):
     def watch(self, *, timeout: float | None = None, quiet: float | None = None, poll: float | None = None) -> Iterator[Delta]:
         """The changes of the folders as they happen, each read before it is returned.
 
-        Without a timeout it goes on until the skills are closed; with one it ends when nothing changed for so long.
+        Without a timeout it goes on until the skills are closed; with one it ends after this many seconds without a
+        change.
         """
+        timeout = seconds(timeout, "the timeout")
+        return _changes(self, self._watch(quiet, poll), timeout)
+
+    def _watch(self, quiet: float | None, poll: float | None) -> _native.Watch:
         self._caller.refuse_within("watch")
-        watch = self._native.watch(to_json(given(quiet=quiet, poll=poll)))
-        return _changes(watch, timeout)
+        return self._native.watch(to_json(given(quiet=seconds(quiet, "quiet"), poll=seconds(poll, "poll"))))
 
     def awatch(
         self, *, timeout: float | None = None, quiet: float | None = None, poll: float | None = None
     ) -> AsyncIterator[Delta]:
         """:meth:`watch` for asyncio, each wait in a thread. A task that is cancelled stops watching within a second."""
-        self._caller.refuse_within("watch")
-        return _achanges(self._native.watch(to_json(given(quiet=quiet, poll=poll))), timeout)
+        timeout = seconds(timeout, "the timeout")
+        return _achanges(self, self._watch(quiet, poll), timeout)
 
-    def chat(self, id: str = "chat", **settings: Any) -> Chat:
+    def chat(self, id: str = "chat", **settings: Unpack[ChatSettings]) -> Chat:
         """Starts a chat: one conversation with a model. The id distinguishes it from others.
 
         Args:
@@ -284,7 +312,11 @@ class Skills(Closing):
         chat.preload()
         return chat
 
-    def restore(self, state: str | Mapping[str, Any], **settings: Any) -> Chat:
+    async def achat(self, id: str = "chat", **settings: Unpack[ChatSettings]) -> Chat:
+        """:meth:`chat` in a thread: its preloaded skills are read, and may need an approval."""
+        return await asyncio.to_thread(self.chat, id, **settings)
+
+    def restore(self, state: str | Mapping[str, Any], **settings: Unpack[ChatSettings]) -> Chat:
         """Restores a chat from its :attr:`Chat.state`. Skills that no longer exist are no longer active.
 
         Raises:
@@ -293,7 +325,7 @@ class Skills(Closing):
         stored = text(state, "the state") if isinstance(state, str) else to_json(mapping(state, "the state"))
         return Chat(self, self._native.restore(stored, self._settings(settings)))
 
-    def session(self, id: str = "session", **settings: Any) -> Session:
+    def session(self, id: str = "session", **settings: Unpack[ChatSettings]) -> Session:
         """Starts a session without input and output, for a host that performs effects itself."""
         return Session(self, self._native.chat(text(id, "the id"), self._settings(settings)))
 
@@ -333,7 +365,8 @@ def _user(user: Mapping[str, Any]) -> dict[str, Any]:
     return asked
 
 
-def _changes(watch: _native.Watch, timeout: float | None) -> Iterator[Delta]:
+# A watch keeps its skills, which own the sources of the host.
+def _changes(skills: Skills, watch: _native.Watch, timeout: float | None) -> Iterator[Delta]:
     try:
         while (changes := watch.next(timeout)) is not None:
             yield record(Delta, of_json(changes))
@@ -341,15 +374,19 @@ def _changes(watch: _native.Watch, timeout: float | None) -> Iterator[Delta]:
         watch.close()
 
 
-async def _achanges(watch: _native.Watch, timeout: float | None) -> AsyncIterator[Delta]:
-    waited = 0.0
+async def _achanges(skills: Skills, watch: _native.Watch, timeout: float | None) -> AsyncIterator[Delta]:
+    left = timeout
     try:
-        while timeout is None or waited < timeout:
+        while True:
             # A thread cannot be cancelled, so each wait is short.
-            step = 0.5 if timeout is None else min(0.5, timeout - waited)
+            step = 0.5 if left is None else min(0.5, left)
             changes = await asyncio.to_thread(watch.next, step)
-            waited = 0.0 if changes is not None else waited + step
             if changes is not None:
+                left = timeout
                 yield record(Delta, of_json(changes))
+            elif left is not None:
+                left -= step
+                if left <= 0:
+                    return
     finally:
         watch.close()

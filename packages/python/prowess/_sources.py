@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Union, runtime_checkable
 
-from ._callbacks import Caller, SourceAdapter
+from ._callbacks import Caller, Held, SourceAdapter
 from ._errors import ArgumentTypeError, ValidationError
 from ._results import FileInfo
 from ._skill import Skill
-from ._values import given, mapping, path_text, text, to_bytes, type_name
+from ._values import given, mapping, optional_text, path_text, text, to_bytes, type_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,14 @@ class Layer:
     """A source, and how its skills appear.
 
     Attributes:
-        source: A folder, a text as after ``--in``, or an object with ``list`` and ``read``.
+        source: A folder, a source specification as for ``--in``, a dict with the keys of a source in ``prowess.toml``,
+            or an object with ``list`` and ``read``.
         prefix: Comes before every key, with a colon.
         mount: The folder of virtual paths in which filters see the skills.
         key_from: What keys are made of: ``name``, ``folder`` or ``id``.
         preload: Whether the skills are active from the start.
-        scope: Whose skills they are, for a source that is an object.
-        trusted: False for skills that may not be used before the user trusts them, for a source that is an object.
+        scope: Whose skills they are: ``explicit`` by default, ``project``, ``user``, ``builtin`` or ``remote``.
+        trusted: False for skills that may not be used before the user trusts them; only for a source that is an object.
     """
 
     source: Any
@@ -93,65 +94,58 @@ class MemorySource:
         return self._skills.get(id, {}).get(path)
 
 
-#: What :class:`Skills` takes: a folder, a text as after ``--in``, a dict with the keys of a source in ``prowess.toml``, a
-#: skill, an object with ``list`` and ``read``, or a :class:`Layer`.
+#: What :class:`Skills` takes: a folder, a source specification as for ``--in``, a dict with the keys of a source in
+#: ``prowess.toml``, a skill, an object with ``list`` and ``read``, or a :class:`Layer`.
 AnySource = Union[str, "os.PathLike[str]", Mapping[str, Any], Skill, Source, Layer]
 
 
-def wire(sources: Iterable[Any], caller: Caller) -> tuple[list[Any], list[SourceAdapter]]:
-    """The sources as the engine takes them, and the objects among them."""
+def wire(sources: Iterable[Any], caller: Caller) -> tuple[list[Any], list[SourceAdapter], list[Held]]:
+    """The sources as the engine takes them, the objects among them, and what keeps these alive."""
     wired: list[Any] = []
     adapters: list[SourceAdapter] = []
+    held: list[Held] = []
     for source in sources:
         layer = source if isinstance(source, Layer) else Layer(source)
-        options = given(
-            prefix=layer.prefix, mount=layer.mount, key_from=layer.key_from, preload=layer.preload or None
-        )
         inner = layer.source
-        if isinstance(inner, Skill):
-            folder = inner.folder if inner.path is not None else None
-            wired.append({"skill": inner._given()} if folder is None else _table({"dir": folder}, options))
-        elif isinstance(inner, str):
-            wired.append(text(inner, "a source") if not options else _table(_spec(inner), options))
-        elif isinstance(inner, os.PathLike):
-            wired.append(_table({"dir": path_text(inner, "a source")}, options))
-        elif isinstance(inner, Mapping):
-            wired.append(_table(mapping(inner, "a source"), options))
+        options = given(
+            prefix=optional_text(layer.prefix, "the prefix"),
+            mount=optional_text(layer.mount, "the mount"),
+            keyFrom=optional_text(layer.key_from, "key_from"),
+            scope=optional_text(layer.scope, "the scope"),
+            preload=bool(layer.preload) or None,
+        )
+        if isinstance(inner, (str, os.PathLike, Mapping, Skill)):
+            if not layer.trusted:
+                raise ValidationError("trusted=False is for a source that is an object with list and read")
+            wired.append(_place(inner, options))
         elif callable(getattr(inner, "list", None)) and callable(getattr(inner, "read", None)):
             label = getattr(inner, "label", None) or type(inner).__name__
             label = text(label, "the label of a source")
-            layered = {"host": len(adapters), "label": label, "scope": layer.scope, "trusted": layer.trusted}
-            if "key_from" in options:
-                options["keyFrom"] = options.pop("key_from")
-            wired.append(given(**layered, **options))
-            adapters.append(SourceAdapter(inner, label, caller))
+            wired.append({"host": len(adapters), "label": label, "trusted": bool(layer.trusted), **options})
+            held.append(Held(inner))
+            adapters.append(SourceAdapter(held[-1], label, caller))
         else:
             raise ArgumentTypeError(
                 f"a source must be a path, a dict, a Skill or an object with list and read, not {type_name(inner)}"
             )
-    return wired, adapters
+    return wired, adapters, held
 
 
-def _spec(place: str) -> dict[str, Any]:
-    """A place alone, for which a layer has options."""
-    place = text(place, "a source")
-    lower = place.lower()
-    if "=" in place:
-        raise ValidationError("a source with options is a path or an address, or has its options in its text")
-    if lower.startswith(("https://", "http://")):
-        return {"url": place}
-    if lower.endswith((".jsonl", ".ndjson")):
-        return {"jsonl": place}
-    if lower.endswith((".skill", ".zip", ".tar.gz", ".tgz")):
-        return {"archive": place}
-    return {"dir": place}
-
-
-def _table(table: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """A source as a table of `prowess.toml`."""
-    if "mount" in options:
-        options["mount_as"] = options.pop("mount")
-    for name in ("host", "skill"):
-        if name in table:
-            raise ValidationError(f"a source has no such key: {name}")
-    return {**table, **options}
+def _place(source: Any, options: dict[str, Any]) -> Any:
+    """A source that the engine reads itself, with the options of a layer."""
+    if isinstance(source, Skill):
+        if options:
+            raise ValidationError("a layer of one skill has no options; use a layer of a MemorySource or of a folder")
+        # By its path it has its files, and skills below it are others.
+        return {"skill": source._given() if source.path is None else str(source.path)}
+    place: Any
+    if isinstance(source, str):
+        place = text(source, "a source")
+    elif isinstance(source, os.PathLike):
+        place = {"dir": path_text(source, "a source")}
+    else:
+        place = mapping(source, "a source")
+        for name in ("host", "skill", "source"):
+            if name in place:
+                raise ValidationError(f"a source has no such key: {name}")
+    return {"source": place, **options} if options else place

@@ -68,13 +68,34 @@ def number(value: object, what: str) -> int:
     return int(value)
 
 
+def seconds(value: object, what: str) -> float | None:
+    """A number of seconds that is not negative, or None."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ArgumentTypeError(f"{what} must be a number of seconds, not {type_name(value)}")
+    if not 0 <= value < 2**63:
+        raise ValidationError(f"{what} must be a number of seconds that is not negative: {value}")
+    return float(value)
+
+
 def mapping(value: object, what: str = "the options") -> dict[str, Any]:
     """A mapping with texts as keys; empty for None."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
         raise ArgumentTypeError(f"{what} must be a dict, not {type_name(value)}")
-    return {text(key, f"a key of {what}"): one for key, one in value.items()}
+    try:
+        return {text(key, f"a key of {what}"): one for key, one in value.items()}
+    except RuntimeError as error:
+        raise ValidationError(f"{what} cannot be read: {error}") from error
+
+
+def optional_budget(value: object) -> dict[str, Any] | str | None:
+    """A budget: a dict with a number of tokens or characters, a word, or None."""
+    if value is None or isinstance(value, str):
+        return optional_text(value, "the budget")
+    return mapping(value, "the budget")
 
 
 def items(value: object, what: str) -> list[Any]:
@@ -105,7 +126,10 @@ def _other(value: object) -> object:
     """A value that JSON does not know: mappings and sets, and objects of model libraries."""
     dump = getattr(value, "model_dump", None)
     if callable(dump):
-        return dump(mode="json", by_alias=True, exclude_none=True)
+        try:
+            return dump(mode="json", by_alias=True, exclude_none=True)
+        except Exception as error:
+            raise ValueError(f"model_dump of {type_name(value)} failed: {error}") from error
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (set, frozenset)):
@@ -126,13 +150,21 @@ _UNDERSCORE = re.compile(r"_([a-z])")
 
 def camel(value: object) -> Any:
     """Options with their names as the engine knows them: ``top_k`` is ``topK``."""
+    try:
+        return _camel(value)
+    except RuntimeError as error:
+        # A cycle, or something that another thread changed meanwhile.
+        raise ValidationError(f"the options cannot be read: {error}") from error
+
+
+def _camel(value: object) -> Any:
     if isinstance(value, Mapping):
         return {
-            _UNDERSCORE.sub(lambda found: found[1].upper(), key) if isinstance(key, str) else key: camel(one)
+            _UNDERSCORE.sub(lambda found: found[1].upper(), key) if isinstance(key, str) else key: _camel(one)
             for key, one in value.items()
         }
     if isinstance(value, (list, tuple)):
-        return [camel(one) for one in value]
+        return [_camel(one) for one in value]
     return value
 
 

@@ -77,13 +77,12 @@ impl ForeignHost for Host {
         called(|py| self.0.bind(py).call_method1("run", given)?.extract())
     }
 
-    fn report(&self, error: &ForeignError, effect: Value) {
+    fn report(&self, error: &ForeignError, effect: Value) -> Result<(), ForeignError> {
         let cause = error.cause.as_ref().and_then(|cause| cause.0.downcast_ref::<PyErr>());
-        // A report that fails has no reader.
-        let _ = called(|py| {
+        called(|py| {
             let cause = cause.map(|error| error.clone_ref(py).into_value(py));
             let given = (error.code, &error.message, cause, effect.to_string());
             self.0.bind(py).call_method1("report", given).map(drop)
-        });
+        })
     }
 }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyModule;
 
 /// The codes that a callback may have.
-const CODES: [&str; 9] = [
+const CODES: [&str; 10] = [
     "missing",
     "outside",
     "not-a-file",
@@ -18,6 +18,7 @@ const CODES: [&str; 9] = [
     "timeout",
     "cancelled",
     "closed",
+    "busy",
 ];
 
 /// The exception of a failure. What a callback threw is its cause.

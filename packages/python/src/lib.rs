@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess_native::{Cancel, Failure, Foreign};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -88,6 +89,11 @@ impl Skills {
         py.detach(|| skills.run(operation, input, &Cancel::new())).map_err(|failure| raised(py, failure))
     }
 
+    fn offered(&self, py: Python<'_>) -> PyResult<Offered> {
+        let skills = self.0.get(py, "these skills are")?;
+        py.detach(|| skills.offered()).map(Offered).map_err(|failure| raised(py, failure))
+    }
+
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -125,6 +131,37 @@ impl Skills {
             skills.close();
             py.detach(|| drop(skills));
         }
+    }
+}
+
+/// The skills that were offered at one moment, each read out when it is needed.
+#[pyclass(frozen, module = "prowess._native")]
+struct Offered(prowess_native::Offered);
+
+fn at<T>(value: Option<T>) -> PyResult<T> {
+    value.ok_or_else(|| PyIndexError::new_err("there is no skill at this place of the list"))
+}
+
+#[pymethods]
+impl Offered {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn key(&self, at: usize) -> PyResult<&str> {
+        self::at(self.0.key(at))
+    }
+
+    fn name(&self, at: usize) -> PyResult<&str> {
+        self::at(self.0.name(at))
+    }
+
+    fn description(&self, at: usize) -> PyResult<&str> {
+        self::at(self.0.description(at))
+    }
+
+    fn whole(&self, at: usize) -> PyResult<String> {
+        self::at(self.0.whole(at))
     }
 }
 
@@ -193,6 +230,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(read_path, module)?)?;
     module.add_class::<Skills>()?;
+    module.add_class::<Offered>()?;
     module.add_class::<Chat>()?;
     module.add_class::<Watch>()
 }

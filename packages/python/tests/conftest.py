@@ -15,17 +15,22 @@ def skill_md(name: str, description: str = "Does it.", body: str = "Body.") -> s
 
 @pytest.fixture
 def write(tmp_path: Path):
-    """Writes a skill into a folder: ``write("tidy-up", "Tidies up.", files={"notes.md": "x"})``."""
+    """Writes a skill into a folder: ``write("tidy-up", "Tidies up.", files={"notes.md": "x"})``.
 
-    def write(name: str, description: str = "Does it.", body: str = "Body.", files: dict | None = None) -> Path:
-        folder = tmp_path / "skills" / name
+    A skill that is written ``whole`` appears at once, for a test that watches its folder.
+    """
+
+    def write(
+        name: str, description: str = "Does it.", body: str = "Body.", files: dict | None = None, whole: bool = False
+    ) -> Path:
+        folder = tmp_path / ("beside" if whole else "skills") / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "SKILL.md").write_text(skill_md(name, description, body), encoding="utf-8")
         for path, contents in (files or {}).items():
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
-        return folder
+        return folder.rename(tmp_path / "skills" / name) if whole else folder
 
     return write
 

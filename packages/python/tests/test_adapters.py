@@ -96,7 +96,7 @@ def test_pydantic_ai(chat) -> None:
             return ModelResponse(parts=[ToolCallPart("load_skill", {"name": "bread"})])
         return ModelResponse(parts=[TextPart("done")])
 
-    agent = pydantic_ai.Agent(FunctionModel(model), toolsets=[adapter.toolset(chat)], instructions=chat.prompt())
+    agent = pydantic_ai.Agent(FunctionModel(model), toolsets=[adapter.toolset(chat)], instructions=lambda: chat.prompt())
     assert agent.run_sync("Bake.").output == "done"
     assert "load_skill" in {tool.name for tool in seen[0][1].function_tools}
     returned = [part for part in seen[-1][0][-1].parts if isinstance(part, ToolReturnPart)]
@@ -113,6 +113,8 @@ def test_langchain(chat) -> None:
     assert convert_to_openai_tool(tools["load_skill"])["function"]["parameters"]["properties"]["name"]
     message = tools["load_skill"].invoke(ToolCall(name="load_skill", args={"name": "bread"}, id="c1", type="tool_call"))
     assert "Bake it." in message.content and message.artifact.ok and message.tool_call_id == "c1"
+    refused = tools["load_skill"].invoke(ToolCall(name="load_skill", args={"name": "brad"}, id="c2", type="tool_call"))
+    assert refused.status == "error" and "bread" in refused.content
     content = asyncio.run(tools["read_skill_resource"].ainvoke({"name": "bread", "path": "notes.md"}))
     assert "notes" in content
 

@@ -72,6 +72,22 @@ def test_wrong_types_are_type_errors(skills: Skills) -> None:
         lambda: prowess.estimate_tokens(7),
         lambda: MemorySource({"a": 7}),
         lambda: MemorySource([]),
+        lambda: prowess.check("x", profile=7),
+        lambda: prowess.render_catalog([7]),
+        lambda: prowess.render_catalog([], budget=7),
+        lambda: prowess.search([], "x", top_k="5"),
+        lambda: prowess.search([], "x", min_score="5"),
+        lambda: skills.search("x", top_k=True),
+        lambda: skills.search("x", filter=7),
+        lambda: skills.watch(timeout="x"),
+        lambda: skills.awatch(timeout="x"),
+        lambda: skills.watch(quiet=[]),
+        lambda: Skills(source(), profile=7),
+        lambda: Skills(source(), duplicates=7),
+        lambda: Skills(Layer(source(), prefix=7)),
+        lambda: chat.prompt(budget=7),
+        lambda: chat.reinject(each=7),
+        lambda: session.activate("bread", by=7),
     ):
         with pytest.raises(prowess.ValidationError) as caught:
             call()
@@ -106,10 +122,17 @@ def test_wrong_values_are_value_errors(skills: Skills, tmp_path) -> None:
         lambda: chat.tools("french"),
         lambda: chat.answer("french", {}),
         lambda: chat.prompt(budget={"pages": 3}),
-        lambda: chat.set_filter("[") if False else chat.set_policy({"colour": "red"}),
+        lambda: chat.set_policy({"colour": "red"}),
         lambda: chat.call("load_skill", {"name": float("inf")}),
         lambda: Skill.load("a\0b"),
         lambda: Skill("x", "y", colour=object),
+        lambda: Skills(Layer("downloads", trusted=False)),
+        lambda: Skills(Layer(Skill("x", "y"), prefix="z")),
+        lambda: Skills(Layer(source(), scope="everyone")),
+        lambda: Skills({"source": "skills"}),
+        lambda: skills.watch(timeout=-1),
+        lambda: skills.watch(timeout=float("nan")),
+        *(lambda limit=limit: Skills(source(), callback_timeout=limit) for limit in (0, -1, float("nan"), float("inf"))),
     ):
         with pytest.raises(prowess.ValidationError) as caught:
             call()
@@ -155,9 +178,28 @@ def test_values_without_a_json_form(skills: Skills) -> None:
     deep: list = []
     for _ in range(100_000):
         deep = [deep]
-    for value in (cycle, deep, {"x": float("nan")}, {1: object()}, {"x": {object()}}):
+    class Model:
+        def model_dump(self, **_):
+            return self.no_such_field
+
+    for value in (cycle, deep, {"x": float("nan")}, {1: object()}, {"x": {object()}}, {"x": Model()}):
         with pytest.raises(prowess.ValidationError):
             chat.call("load_skill", value)
+    for options in (cycle, {"x": deep}):
+        for use in (
+            lambda: Skills(source(), policy=options),
+            lambda: Skills(source(), options=options),
+            lambda: skills.chat(prompt=options),
+            lambda: chat.prompt(style=options),
+            lambda: chat.set_policy(options),
+            lambda: prowess.render_catalog([], style=options),
+        ):
+            with pytest.raises(prowess.ValidationError):
+                use()
+    session = skills.session()
+    step = session.call("search_skills", {"query": "x"})
+    with pytest.raises(prowess.ProwessError):
+        session.resume(step.ticket, {"hits": [("bread", 10**400)]})
     # Deep, but within the limits of Python: the engine has a limit of its own.
     nested: list = []
     for _ in range(500):
@@ -187,10 +229,16 @@ def test_objects_that_change_while_they_are_used() -> None:
         thread.start()
         try:
             for _ in range(300):
-                try:
-                    chat.call("load_skill", arguments)
-                except prowess.ValidationError:
-                    pass
+                for use in (
+                    lambda: chat.call("load_skill", arguments),
+                    lambda: chat.set_policy(arguments),
+                    lambda: chat.prompt(style={"x": arguments}),
+                    lambda: prowess.check("", levels=arguments),
+                ):
+                    try:
+                        use()
+                    except prowess.ValidationError:
+                        pass
         finally:
             stop.set()
             thread.join()
@@ -311,6 +359,11 @@ def test_interrupts_pass_through() -> None:
             Skills(Told(list=raising(KeyboardInterrupt())), callback_timeout=timeout)
         with pytest.raises(SystemExit):
             Skills(Told(list=raising(SystemExit(3))), callback_timeout=timeout)
+        fails = {"selector": raising(RuntimeError("boom")), "on_error": raising(KeyboardInterrupt())}
+        with Skills(source(), callback_timeout=timeout, **fails) as skills:
+            for use in (lambda: skills.chat().call("search_skills", {"query": "a"}), lambda: skills.chat().prompt("a")):
+                with pytest.raises(KeyboardInterrupt):
+                    use()
 
 
 def test_callbacks_that_never_return() -> None:
@@ -325,11 +378,12 @@ def test_callbacks_that_never_return() -> None:
 
     def opened(*sources, **options) -> Skills:
         """With a short limit, which may also end the listing on a busy machine: that is tried again."""
-        while True:
+        for _ in range(1000):
             try:
                 return Skills(*sources, callback_timeout=0.05, **options)
             except prowess.CallbackTimeoutError:
                 pass
+        raise AssertionError("the list never ends in time")
 
     with opened(Told(read=read)) as skills:
         chat = skills.chat()
@@ -338,8 +392,7 @@ def test_callbacks_that_never_return() -> None:
             skills.read("bread")
         assert not chat.call("load_skill", {"name": "bread"}).ok
         stuck = False
-        while not chat.call("load_skill", {"name": "bread"}).ok:
-            pass
+        assert any(chat.call("load_skill", {"name": "bread"}).ok for _ in range(1000))
     with opened(source(), selector=lambda *_, **__: never.wait()) as skills:
         with pytest.raises(prowess.CallbackTimeoutError):
             skills.search("a")
@@ -462,6 +515,53 @@ def test_garbage_collection_in_the_middle() -> None:
     assert gone() is None
 
 
+def test_a_cycle_through_callbacks_is_collected() -> None:
+    class App:
+        def __init__(self) -> None:
+            self.skills = Skills(self, selector=self.select, embed=self.embed, approve=self.approve, on_error=self.report)
+            self.chat = self.skills.chat()
+
+        def list(self):
+            return [{"id": "bread", "text": BREAD}]
+
+        def read(self, id, path):
+            return BREAD
+
+        def select(self, query, skills, *, limit, tags):
+            return skills
+
+        def embed(self, texts):
+            return [[1.0] for _ in texts]
+
+        def approve(self, skill, digest):
+            return True
+
+        def report(self, error, effect):
+            raise AssertionError
+
+    app = App()
+    assert app.skills.search("x")[0].key == "bread" and app.chat.call("load_skill", {"name": "bread"}).ok
+    gone, chat = weakref.ref(app), app.chat
+    del app
+    gc.collect()
+    # A chat keeps its skills, and these their sources.
+    assert gone() is not None and chat.call("search_skills", {"query": "x"}).ok
+    del chat
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_watch_keeps_the_sources_of_its_skills(tmp_path) -> None:
+    changes = Skills(source(), tmp_path).watch(timeout=30)
+    gc.collect()
+    (tmp_path / "tea.part").mkdir()
+    (tmp_path / "tea.part" / "SKILL.md").write_text(skill_md("tea"))
+    (tmp_path / "tea.part").rename(tmp_path / "tea")
+    found = next(changes)
+    assert "tea" in found.added and found.removed == ()
+    changes.close()
+
+
 def run(code: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
     """Runs code in a new interpreter."""
     environment = {**os.environ, "PYTHONFAULTHANDLER": "1"}
@@ -516,6 +616,15 @@ def test_fork() -> None:
                 return 4
             return 5
         assert child(refused) == 4
+        def closed():
+            # Nothing waits for the lock of a thread that does not exist here.
+            with chat: pass
+            try:
+                next(skills.watch())
+            except prowess.ClosedError:
+                return 6
+            return 7
+        assert child(closed) == 6
         slow.slow = False; slow.go.set(); thread.join()
         assert skills.keys() == ["bread"]
         print("fine")
@@ -569,3 +678,26 @@ def test_the_interpreter_ends_while_callbacks_run() -> None:
             """
         )
         assert (made.returncode, made.stdout, made.stderr) == (0, "timeout\n", ""), made
+
+
+def test_the_interpreter_ends_while_threads_are_inside_an_operation() -> None:
+    made = run(
+        """
+        import tempfile, threading, prowess
+        place = tempfile.mkdtemp()
+        entered = threading.Barrier(3)
+        def watch():
+            watching = prowess.Skills(place).watch()
+            entered.wait()
+            next(watching)
+        def refresh():
+            skills = prowess.Skills(place, prowess.MemorySource({}))
+            entered.wait()
+            while True: skills.refresh()
+        for work in (watch, refresh):
+            threading.Thread(target=work, daemon=True).start()
+        entered.wait()
+        print("ends")
+        """
+    )
+    assert (made.returncode, made.stdout, made.stderr) == (0, "ends\n", ""), made

@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import doctest
 import importlib
+import inspect
 import json
 import logging
+import os
 import pkgutil
-import threading
+import subprocess
+import sys
+import types
 from pathlib import Path
 
 import prowess
 import pytest
 from conftest import skill_md
-from prowess import Chat, FileInfo, Hit, Layer, MemorySource, Skill, Skills, SourceItem
+from prowess import FileInfo, Hit, Layer, MemorySource, Skill, Skills, SourceItem
 
 
 @pytest.fixture
@@ -67,9 +71,33 @@ def test_a_skill_of_a_program() -> None:
     made = Skill("tidy-up", "Tidies up.", "Sweep.", license="MIT", metadata={"a": "b"})
     assert (made.body, made.license, made.metadata, made.path, made.files()) == ("Sweep.", "MIT", {"a": "b"}, None, [])
     assert made == Skill("tidy-up", "Tidies up.", "Sweep.", license="MIT", metadata={"a": "b"})
-    assert len({made, Skill.parse(made.to_markdown())}) >= 1
+    assert {made, Skill.from_dict(made.to_dict())} == {made}
     with Skills(made) as skills:
         assert skills.chat().call("load_skill", {"name": "tidy-up"}).ok
+
+
+def test_a_loaded_skill_is_a_source(write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write("bread", "Bakes bread.", files={"notes.md": "notes"})
+    write("bread/inside", "Is another skill.")
+    monkeypatch.chdir(tmp_path)
+    loaded = Skill.load("skills/bread")
+    with Skills(loaded) as skills:
+        assert skills.keys() == ["bread"] and skills.read("bread", "notes.md") == b"notes"
+        with Skills(skills["bread"], Skill("tea", "Makes tea.")) as others:
+            assert others.keys() == ["bread", "tea"] and others["bread"].folder == folder
+    # Its files are found from everywhere.
+    monkeypatch.chdir("/")
+    assert loaded.read_text("notes.md") == "notes" and loaded.path == folder / "SKILL.md"
+
+
+def test_a_listed_skill_equals_the_same_one_read_now(skills: Skills) -> None:
+    assert skills["bread"] == skills.get("bread") == skills.list()[0] and skills["bread"] != skills["soup"]
+
+
+def test_the_fields_of_a_skill_cannot_be_changed() -> None:
+    skill = Skill.parse("---\nname: a\ndescription: b\nmore: {deep: [1]}\n---\n")
+    skill.extra["more"]["deep"].append(2)
+    assert skill.extra == {"more": {"deep": [1]}}
 
 
 def test_check_and_fix() -> None:
@@ -137,7 +165,7 @@ def test_a_refresh_reaches_chats(skills: Skills, write) -> None:
 
 def test_a_watch_yields_changes(skills: Skills, write) -> None:
     changes = skills.watch(timeout=30)
-    write("tea", "Makes tea.")
+    write("tea", "Makes tea.", whole=True)
     assert next(changes).added == ("tea",)
     changes.close()
     assert list(skills.watch(timeout=0)) == []
@@ -225,6 +253,9 @@ def test_layers_and_specs(write, tmp_path: Path) -> None:
         chat = skills.chat()
         assert chat.active == ["mine:bread"] and chat.set_filter("team/*") == []
         assert [skill.key for skill in chat.visible()] == ["mine:bread"]
+    with Skills(Layer(str(folder), prefix="a", scope="remote"), Layer({"dir": str(folder)}, prefix="b", key_from="folder", preload=True)) as skills:
+        assert [(skill.key, skill.scope) for skill in skills] == [("a:bread", "remote"), ("b:bread", "explicit")]
+        assert skills.chat().active == ["b:bread"]
     (tmp_path / "skills.jsonl").write_text(json.dumps({"name": "tea", "description": "Makes tea.", "instructions": "Boil."}) + "\n")
     with Skills(str(tmp_path / "skills.jsonl"), {"dir": str(folder)}) as skills:
         assert skills.keys() == ["bread", "tea"]
@@ -317,9 +348,11 @@ def test_asyncio(write) -> None:
         assert (await chat.aactivate("bread")).ok
         changes = skills.awatch(timeout=30)
         first = asyncio.ensure_future(anext(changes))
-        write("tea", "Makes tea.")
+        write("tea", "Makes tea.", whole=True)
         assert (await first).added == ("tea",)
         await changes.aclose()
+        assert [change async for change in skills.awatch(timeout=0)] == []
+        assert (await skills.achat("chat-2")).active == []
         assert not await skills.arefresh()
         skills.close()
 
@@ -327,25 +360,35 @@ def test_asyncio(write) -> None:
 
 
 def test_the_interpreter_is_released() -> None:
-    """A source that waits for another thread of Python would block for ever if an operation held the interpreter."""
-    entered, go = threading.Event(), threading.Event()
+    """A site that a thread of this process serves is read; if an operation held the interpreter, both would wait."""
+    made = subprocess.run(
+        [sys.executable, "-c", SITE], capture_output=True, text=True, timeout=120, env={**os.environ, "NO_PROXY": "*"}
+    )
+    assert (made.returncode, made.stdout) == (0, "['bread'] Body.\n"), made
 
-    class Waiting:
-        def list(self):
-            entered.set()
-            assert go.wait(30)
-            return []
 
-        def read(self, id, path):
-            return None
+SITE = """
+import http.server, json, threading
+from prowess import Skills
 
-    opened = []
-    opening = threading.Thread(target=lambda: opened.append(Skills(Waiting(), callback_timeout=None)))
-    opening.start()
-    assert entered.wait(30)
-    go.set()
-    opening.join(30)
-    assert len(opened) == 1
+class Site(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        pages = {
+            "/.well-known/skills/index.json": json.dumps({"skills": [{"name": "bread", "description": "Bakes.", "files": ["SKILL.md"]}]}),
+            "/.well-known/skills/bread/SKILL.md": "---\\nname: bread\\ndescription: Bakes.\\n---\\nBody.\\n",
+        }
+        page = pages.get(self.path)
+        self.send_response(404 if page is None else 200)
+        self.send_header("Content-Length", str(len((page or "").encode())))
+        self.end_headers()
+        self.wfile.write((page or "").encode())
+    def log_message(self, *_): pass
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+with Skills({"url": f"http://127.0.0.1:{server.server_address[1]}"}) as skills:
+    print(skills.keys(), skills["bread"].body)
+"""
 
 
 def test_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write) -> None:
@@ -365,15 +408,19 @@ def test_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write) -> Non
 
 
 def test_docstrings() -> None:
-    """Every public name has one, and their examples hold."""
-    for name in prowess.__all__:
-        thing = getattr(prowess, name)
+    """Every public name has one, also what classes inherit from ours, and their examples hold."""
+    modules = [prowess, importlib.import_module("prowess.zerodep")]
+    things = {f"{module.__name__}.{name}": getattr(module, name) for module in modules for name in module.__all__}
+    for name, thing in things.items():
         if callable(thing):
             assert thing.__doc__, name
-            for member, value in vars(thing).items() if isinstance(thing, type) else ():
-                if not member.startswith("_") and (callable(value) or isinstance(value, (property, classmethod))):
+            for member in dir(thing) if isinstance(thing, type) else ():
+                value = inspect.getattr_static(thing, member)
+                ours = any(member in vars(base) for base in thing.__mro__ if base.__module__.startswith("prowess"))
+                kinds = (property, classmethod, staticmethod, types.FunctionType)
+                if ours and not member.startswith("_") and isinstance(value, kinds):
                     assert getattr(value, "__doc__", None), f"{name}.{member}"
     for module in pkgutil.iter_modules(prowess.__path__):
         if module.name in ("_skill", "_skills", "_chat", "_sources", "_api"):
             assert doctest.testmod(importlib.import_module(f"prowess.{module.name}")).failed == 0
-    assert issubclass(Chat, object) and prowess.__version__
+    assert prowess.__version__

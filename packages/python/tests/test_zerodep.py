@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from pathlib import Path
 
 import prowess.zerodep as zerodep
@@ -18,6 +19,7 @@ from prowess.zerodep import (
     SkillError,
     SkillProperties,
     SkillRegistry,
+    ValidationError,
     compose,
     discover,
     filter_compatible,
@@ -41,6 +43,23 @@ def test_the_names_and_their_defaults() -> None:
         parameters = inspect.signature(function).parameters.values()
         return {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
 
+    def kinds(function) -> list[tuple[str, str]]:
+        parameters = inspect.signature(function).parameters.values()
+        return [(one.name, one.kind.name) for one in parameters if one.name != "self"]
+
+    keyword, place, rest = "KEYWORD_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL"
+    assert kinds(SkillRegistry.select) == [
+        ("query", place), ("top_k", keyword), ("min_score", keyword), ("available_tools", keyword), ("selector", keyword),
+    ]
+    assert kinds(SkillRegistry.discover) == [("paths", rest), ("recursive", keyword), ("override", keyword)]
+    assert kinds(SkillRegistry.register) == [("skill", place), ("override", keyword)]
+    assert kinds(discover) == [("paths", rest), ("recursive", keyword)] and defaults(discover) == {"recursive": False}
+    assert kinds(Skill) == [("properties", place), ("instructions", place), ("path", keyword)]
+    assert kinds(Skill.to_prompt) == [("inline_resources", keyword), ("max_inline_bytes", keyword)]
+    assert kinds(filter_compatible) == [("skills", place), ("available_tools", place)]
+    assert [kinds(one) for one in (load, loads, validate, to_catalog, compose)] == [
+        [("path", place)], [("text", place)], [("path", place)], [("skills", place)], [("skills", rest)],
+    ]
     assert defaults(SkillRegistry.select) == {"top_k": 5, "min_score": 0.0, "available_tools": None, "selector": None}
     assert defaults(SkillRegistry.discover) == {"recursive": False, "override": False}
     assert defaults(SkillRegistry.register) == {"override": False}
@@ -130,8 +149,9 @@ def test_the_registry(write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert {skill.name for skill in registry} == {"bread", "soup", "tea"} == {skill.name for skill in registry.list()}
     assert registry.get("tea").description == "Makes tea."
     assert repr(registry) == "SkillRegistry([bread, soup, tea])"
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError) as caught:
         registry.register(registry.get("tea"))
+    assert isinstance(caught.value, ValidationError) and isinstance(caught.value, SkillError)
     registry.register(loads(skill_md("tea", "Makes green tea.")), override=True)
     assert registry.get("tea").description == "Makes green tea."
     registry.unregister("tea")
@@ -143,6 +163,89 @@ def test_the_registry(write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("HOME", str(tmp_path))
     assert [skill.name for skill in discover("~/skills")] == ["bread", "soup"]
     assert [skill.name for skill in discover(root, recursive=True)] == ["bread", "tea", "soup"]
+
+
+def test_a_root_with_a_skill_md_hides_nothing_below_it(write) -> None:
+    root = write("a/one").parent.parent
+    write("b/c/two")
+    (root / "SKILL.md").write_text(skill_md("top"))
+    for path, name in (("a/one", "one"), ("b/c/two", "two")):
+        (root / path / "SKILL.md").write_text(skill_md(name))
+    (root / "a" / "one" / "inside").mkdir()
+    (root / "a" / "one" / "inside" / "SKILL.md").write_text(skill_md("three"))
+    assert [skill.name for skill in discover(root, recursive=True)] == ["one", "two"]
+    assert discover(root) == []
+
+
+def test_the_last_of_two_skills_with_one_name_overrides(write) -> None:
+    root = write("a", "First.").parent
+    write("b", "Last.")
+    for folder, description in (("a", "First."), ("b", "Last.")):
+        (root / folder / "SKILL.md").write_text(skill_md("x", description))
+    registry = SkillRegistry()
+    assert [skill.description for skill in registry.discover(root)] == ["First."] and registry.get("x").description == "First."
+    assert [skill.description for skill in registry.discover(root, override=True)] == ["First.", "Last."]
+    assert registry.get("x").description == "Last."
+
+
+def test_a_catalog_names_the_file_that_is_there(write) -> None:
+    folder = write("bread", "Bakes bread.")
+    (folder / "SKILL.md").rename(folder / "skill.md")
+    assert f"<location>{folder.resolve()}/skill.md</location>" in to_catalog([load(folder)])
+    gone = Skill(SkillProperties("a", "b"), "", path=folder / "none")
+    assert f"<location>{folder}/none</location>" in to_catalog([gone])
+
+
+def test_keywords_are_counted_as_written() -> None:
+    registry = SkillRegistry()
+    registry.register(loads(skill_md("pdf-tools", "Converts the PDF of a café.")))
+    registry.register(loads(skill_md("soup", "Cooks the soup.")))
+
+    def found(query: str) -> list[tuple[str, float]]:
+        return [(one.skill.name, round(one.score, 3)) for one in registry.select(query)]
+
+    # Stop words and accents count, and a word counts once.
+    assert found("use the pdf pdf") == [("pdf-tools", 0.667), ("soup", 0.333)]
+    assert found("the") == [("pdf-tools", 1.0), ("soup", 1.0)] and found("cafe") == [] and found("CAFÉ") == [("pdf-tools", 1.0)]
+    assert registry.select("use the pdf", min_score=0.5)[0].skill.name == "pdf-tools"
+
+
+def test_negative_scores_of_a_selector_count_without_a_limit() -> None:
+    class Cosine:
+        def select(self, query, skills, top_k):
+            return [SelectionResult(skill, -0.5) for skill in skills][:top_k]
+
+    registry = SkillRegistry()
+    registry.register(loads(skill_md("a")))
+    assert [one.score for one in registry.select("x", selector=Cosine())] == [-0.5]
+    assert registry.select("x", selector=Cosine(), min_score=0.1) == []
+
+
+def test_a_skill_of_a_program_without_a_description_is_ranked() -> None:
+    registry = SkillRegistry()
+    registry.register(Skill(SkillProperties("tea", ""), "Uses a kettle."))
+    registry.register(Skill(SkillProperties("", "Bakes bread."), "Uses an oven."))
+    assert [one.skill.name for one in registry.select("kettle", selector=BM25Selector())] == ["tea"]
+    assert [one.skill.description for one in registry.select("bread", selector=BM25Selector())] == ["Bakes bread."]
+
+
+def test_a_selector_is_shared_by_threads() -> None:
+    selector, faults = BM25Selector(), []
+    shelves = [[loads(skill_md(f"s{at}-{shelf}", f"Does number{at}.")) for at in range(4 + shelf)] for shelf in range(3)]
+
+    def work(shelf: list[Skill]) -> None:
+        try:
+            for at in [*range(len(shelf))] * 5:
+                assert selector.select(f"number{at}", shelf, 1)[0].skill is shelf[at]
+        except BaseException as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=work, args=(shelf,)) for shelf in shelves]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
 
 
 def test_selection() -> None:

@@ -151,6 +151,12 @@ pub enum SelectError {
         /// What went wrong.
         reason: String,
     },
+    /// The search ended before all skills were read: it was cancelled, its skills were closed, or a source took too long.
+    #[error("the search was stopped: {reason}")]
+    Stopped {
+        /// Why it ended.
+        reason: String,
+    },
 }
 
 /// Ranks skills for a query.

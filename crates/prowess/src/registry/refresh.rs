@@ -138,6 +138,16 @@ impl Registry {
         self.layer(candidate).is_ok_and(|layer| layer.traits().remote)
     }
 
+    /// Whether a source is read only on the thread of the operation.
+    pub(crate) fn has_calling_thread(&self) -> bool {
+        self.layers.iter().any(|layer| layer.traits().calling_thread)
+    }
+
+    /// Whether a skill is read only on the thread of the operation.
+    pub(crate) fn is_calling_thread(&self, candidate: &Candidate) -> bool {
+        self.layer(candidate).is_ok_and(|layer| layer.traits().calling_thread)
+    }
+
     /// Lists all remote sources in parallel.
     fn ask_remote(&self) -> Result<(), RegistryError> {
         let remote: Vec<(usize, &Layer)> =

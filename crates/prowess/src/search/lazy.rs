@@ -2,13 +2,13 @@
 
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use prowess_core::select::{Hit, Query, SelectError, Selector};
 use prowess_core::{Catalog, Entry};
 
 use super::SearchIndex;
-use crate::internal::{read_locked, write_locked};
+use crate::internal::{locked, read_locked, write_locked};
 use crate::registry::Registry;
 
 /// A search index over name, description and body of all skills of a registry, built at the first search. After a
@@ -38,14 +38,16 @@ use crate::registry::Registry;
 pub struct LazyIndex<R> {
     registry: R,
     cache: Option<PathBuf>,
-    /// The index, and the catalog it was built from.
+    /// The index, and the catalog it was built from; none while a search builds it.
     built: RwLock<Option<(Arc<Catalog>, SearchIndex)>>,
+    /// Held while a search builds the index, so that the others do not build it too.
+    building: Mutex<()>,
 }
 
 impl<R: Deref<Target = Registry>> LazyIndex<R> {
     /// An index that has read nothing yet.
     pub fn new(registry: R) -> Self {
-        Self { registry, cache: None, built: RwLock::default() }
+        Self { registry, cache: None, built: RwLock::default(), building: Mutex::default() }
     }
 
     /// Sets the cache file of the index.
@@ -54,25 +56,47 @@ impl<R: Deref<Target = Registry>> LazyIndex<R> {
         self.cache = file;
         self
     }
+
+    /// Ranks with the index that is there, if it is that of this catalog.
+    fn ranked(
+        &self,
+        now: &Arc<Catalog>,
+        query: &Query,
+        among: &[&Entry],
+        limit: usize,
+    ) -> Option<Result<Vec<Hit>, SelectError>> {
+        let built = read_locked(&self.built);
+        let (_, index) = built.as_ref().filter(|(of, _)| Arc::ptr_eq(of, now))?;
+        Some(index.select(query, among, limit))
+    }
 }
 
 impl<R: Deref<Target = Registry> + Send + Sync> Selector for LazyIndex<R> {
     fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
-        let now = self.registry.catalog();
-        if let Some((of, index)) = &*read_locked(&self.built)
-            && Arc::ptr_eq(of, &now)
-        {
-            return index.select(query, among, limit);
+        if let Some(hits) = self.ranked(&self.registry.catalog(), query, among, limit) {
+            return hits;
         }
-        let mut built = write_locked(&self.built);
+        // Code of the host may search while it is read. It must not wait for the search that reads it.
+        let _turn = (!self.registry.has_calling_thread()).then(|| locked(&self.building));
         // Another search may have waited for the same refresh, or for a later one.
         let now = self.registry.catalog();
-        let (of, index) =
-            built.get_or_insert_with(|| (Arc::default(), SearchIndex::remembered(self.cache.clone())));
-        if !Arc::ptr_eq(of, &now) {
-            index.follow(&self.registry, &now);
-            *of = now;
+        if let Some(hits) = self.ranked(&now, query, among, limit) {
+            return hits;
         }
-        index.select(query, among, limit)
+        let before = write_locked(&self.built).take();
+        let (_, mut index) =
+            before.unwrap_or_else(|| (Arc::default(), SearchIndex::remembered(self.cache.clone())));
+        let (_, ended) = index.follow(&self.registry, &now);
+        let (of, hits) = match ended {
+            None => (now, index.select(query, among, limit)),
+            // The next search reads what is missing.
+            Some(error) => (Arc::default(), Err(SelectError::Stopped { reason: error.with_cause() })),
+        };
+        let mut built = write_locked(&self.built);
+        let current = self.registry.catalog();
+        if !built.as_ref().is_some_and(|(other, _)| Arc::ptr_eq(other, &current)) {
+            *built = Some((of, index));
+        }
+        hits
     }
 }

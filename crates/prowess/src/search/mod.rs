@@ -6,15 +6,17 @@ mod gather;
 mod lazy;
 mod store;
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use prowess_core::select::{Bm25, Hit, Postings, Query, Reader, SelectError, Selector, Settings, Texts};
+use prowess_core::select::{Bm25, Hit, Postings, Query, SelectError, Selector, Settings, Texts};
 use prowess_core::{Candidate, Catalog, Entry, Location, Stamp};
 
 pub use gather::{analyse, gather, threads};
 pub use lazy::LazyIndex;
 
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::file_cache;
 use crate::internal::locked;
 use crate::registry::Registry;
@@ -27,7 +29,8 @@ pub(crate) fn places_in(cache: &std::path::Path) -> Option<Vec<Location>> {
 /// A search index over the names, descriptions and bodies of a registry's skills.
 ///
 /// It contains every offered skill, but not the bodies of skills that are not trusted yet. A refresh reads only what
-/// changed. A refreshed index finds the same as a new one.
+/// changed. A refreshed index finds the same as a new one. A skill that cannot be read is found by its name and
+/// description, until a later refresh reads it.
 ///
 /// ```
 /// use prowess::search::SearchIndex;
@@ -114,23 +117,30 @@ impl SearchIndex {
 
     /// Updates it to what the registry offers now.
     pub fn refresh(&mut self, registry: &Registry) -> Refreshed {
-        self.follow(registry, &registry.catalog())
+        self.follow(registry, &registry.catalog()).0
     }
 
-    /// Updates it to one catalog of a registry.
-    fn follow(&mut self, registry: &Registry, catalog: &Catalog) -> Refreshed {
-        let done = self.update(registry, catalog, true);
-        if let Some(file) = self.cache.as_deref().filter(|_| done.analysed + done.removed > 0) {
+    /// Updates it to one catalog of a registry. An error ended it before every skill was read; the next update reads the
+    /// others.
+    fn follow(&mut self, registry: &Registry, catalog: &Catalog) -> (Refreshed, Option<SourceError>) {
+        let (done, ended) = self.update(registry, catalog, true);
+        let changed = ended.is_none() && done.analysed + done.removed > 0;
+        if let Some(file) = self.cache.as_deref().filter(|_| changed) {
             // A cache that cannot be written only costs time.
             let _ = store::save(file, self.index.keys(), &self.known, self.index.postings());
         }
-        done
+        (done, ended)
     }
 
-    fn update(&mut self, registry: &Registry, catalog: &Catalog, bodies: bool) -> Refreshed {
+    fn update(
+        &mut self,
+        registry: &Registry,
+        catalog: &Catalog,
+        bodies: bool,
+    ) -> (Refreshed, Option<SourceError>) {
         let settled = file_cache::settled();
         let mut kept: Vec<Option<u32>> = vec![None; self.known.len()];
-        let mut fresh: Vec<(u32, &Candidate, bool)> = Vec::new();
+        let mut fresh: Vec<Fresh<'_>> = Vec::new();
         let mut known = Vec::with_capacity(catalog.len());
         let mut here = 0;
         let keys = self.index.keys();
@@ -161,28 +171,29 @@ impl SearchIndex {
             removed: self.known.len() - here,
         };
         if done.analysed + done.removed == 0 {
-            return done;
+            return (done, None);
         }
-        let unread: Mutex<Vec<u32>> = Mutex::default();
-        let new = gather(fresh.len(), threads(), |at, reader| {
-            let Some((number, candidate, wanted)) = fresh.get(at) else { return };
-            if !add(registry, candidate, *wanted, reader) {
-                locked(&unread).push(*number);
-            }
-        });
-        for number in std::mem::take(&mut *locked(&unread)) {
+        let analysed = analysed(registry, fresh);
+        for number in analysed.unread {
             if let Some(known) = known.get_mut(number as usize) {
                 known.stamp = None;
             }
         }
-        let numbers = fresh.iter().map(|(number, ..)| Some(*number)).collect();
         let keys = catalog.iter().map(|candidate| candidate.entry.key.clone()).collect();
         let empty = Bm25::new(Vec::new(), Postings::default(), Settings::default());
         let (_, old) = std::mem::replace(&mut self.index, empty).into_parts();
-        let postings = if done.kept == 0 { new } else { Postings::merge(vec![(old, kept), (new, numbers)]) };
+        let mut parts = analysed.parts;
+        if done.kept > 0 {
+            parts.push((old, kept));
+        }
+        // The numbers of an only part are those of the catalog already.
+        let postings = match parts.pop() {
+            Some((only, _)) if parts.is_empty() && done.kept == 0 => only,
+            last => Postings::merge(parts.into_iter().chain(last).collect()),
+        };
         self.index = Bm25::new(keys, postings, Settings::default());
         self.known = known;
-        done
+        (done, analysed.ended)
     }
 
     /// The number of skills.
@@ -207,12 +218,57 @@ fn may_read(candidate: &Candidate) -> bool {
     candidate.is_usable() && candidate.announced.is_none()
 }
 
-/// Analyses one skill. One that cannot be read is found by its name and description, and false is returned.
-fn add(registry: &Registry, candidate: &Candidate, body: bool, reader: &mut Reader) -> bool {
-    // Through the candidate itself: its key may refer to another skill by now.
-    let document = if body { registry.head_of(candidate).ok().map(|head| head.document()) } else { None };
-    reader.add(&Texts::of(&candidate.entry, document.as_ref().map(prowess_core::Document::body)));
-    document.is_some() || !body
+/// A skill to analyse: its number in the catalog, and whether its body is wanted.
+type Fresh<'c> = (u32, &'c Candidate, bool);
+
+/// Skills that were analysed.
+struct Analysed {
+    /// Their postings, each with the numbers of its skills.
+    parts: Vec<(Postings, Vec<Option<u32>>)>,
+    /// The numbers of those that could not be read.
+    unread: Vec<u32>,
+    /// The error that ended it, after which no more was read.
+    ended: Option<SourceError>,
+}
+
+/// Analyses skills: on several threads, except those of sources that are read on the calling thread.
+fn analysed(registry: &Registry, fresh: Vec<Fresh<'_>>) -> Analysed {
+    let (here, anywhere): (Vec<Fresh<'_>>, Vec<Fresh<'_>>) =
+        fresh.into_iter().partition(|(_, candidate, body)| *body && registry.is_calling_thread(candidate));
+    let (unread, ended) = (Mutex::<Vec<u32>>::default(), Mutex::<Option<SourceError>>::default());
+    let mut parts = Vec::new();
+    for (fresh, threads, ends) in [(here, 1, true), (anywhere, threads(), false)] {
+        let postings = gather(fresh.len(), threads, |at, reader| {
+            let Some((number, candidate, body)) = fresh.get(at) else { return };
+            let wanted = *body && locked(&ended).is_none();
+            // Through the candidate itself: its key may refer to another skill by now.
+            let document = match wanted.then(|| registry.head_of(candidate)) {
+                Some(Ok(head)) => Some(head.document()),
+                Some(Err(error)) if ends && ends_operation(&error) => {
+                    *locked(&ended) = Some(error);
+                    None
+                }
+                _ => None,
+            };
+            reader.add(&Texts::of(&candidate.entry, document.as_ref().map(prowess_core::Document::body)));
+            if *body && document.is_none() {
+                locked(&unread).push(*number);
+            }
+        });
+        let numbers: Vec<Option<u32>> = fresh.iter().map(|(number, ..)| Some(*number)).collect();
+        if !numbers.is_empty() {
+            parts.push((postings, numbers));
+        }
+    }
+    let (unread, ended) = (std::mem::take(&mut *locked(&unread)), locked(&ended).take());
+    Analysed { parts, unread, ended }
+}
+
+/// Whether a read did not fail by itself, but ended with its operation, or took too long.
+fn ends_operation(error: &SourceError) -> bool {
+    let ends =
+        |error: &io::Error| matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::TimedOut);
+    matches!(&error.kind, SourceErrorKind::Io(error) if ends(error))
 }
 
 impl Known {

@@ -55,6 +55,7 @@ impl Source for MergedSource {
         SourceTraits {
             remote: traits().any(|traits| traits.remote),
             folders: traits().flat_map(|traits| traits.folders.clone()).collect(),
+            calling_thread: traits().any(|traits| traits.calling_thread),
         }
     }
 

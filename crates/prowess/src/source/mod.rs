@@ -68,6 +68,9 @@ pub struct SourceTraits {
     pub remote: bool,
     /// The folders whose changes may change what it lists or reads; none when it cannot say. They need not exist.
     pub folders: Vec<Watched>,
+    /// Whether it is read only on the thread of the operation, because it runs code of the host: code that may belong to
+    /// one thread, that may use the skills that it is read for, and whose end of an operation ends the operation.
+    pub calling_thread: bool,
 }
 
 /// Folders whose changes are watched.
@@ -88,12 +91,17 @@ pub enum Watched {
 impl SourceTraits {
     /// A source on another machine or in another program.
     pub fn remote() -> Self {
-        Self { remote: true, folders: Vec::new() }
+        Self { remote: true, ..Self::default() }
     }
 
     /// A source whose skills change only when these folders do.
     pub fn watching(folders: Vec<Watched>) -> Self {
-        Self { remote: false, folders }
+        Self { folders, ..Self::default() }
+    }
+
+    /// A source that runs code of the host, on the thread of the operation.
+    pub fn calling_thread() -> Self {
+        Self { calling_thread: true, ..Self::default() }
     }
 }
 

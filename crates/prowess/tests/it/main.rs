@@ -58,6 +58,7 @@ mod registry;
 mod resources;
 #[cfg(unix)]
 mod search;
+mod search_host;
 #[cfg(unix)]
 mod servers;
 #[cfg(feature = "http")]

@@ -22,7 +22,7 @@ impl Chat {
             Ok(outcome) => Ok(outcome),
             Err((error, _)) if error.ends_operation() => Err(of_callback(error, "failed")),
             Err((error, outcome)) => {
-                self.report(error, effect);
+                self.report(error, effect)?;
                 Ok(outcome)
             }
         }
@@ -74,16 +74,14 @@ impl Chat {
             .ok_or_else(|| lost_source(&SourceErrorKind::NotListed.at_location(location.clone())))
     }
 
-    /// Tells the host what failed.
-    pub(super) fn report(&self, error: ForeignError, effect: &Effect) {
+    /// Tells the host what failed. A failure of the report is ignored, unless it ends the operation.
+    pub(super) fn report(&self, error: ForeignError, effect: &Effect) -> Result<(), Failure> {
         let Parts { host, rules, .. } = self.skills.parts();
-        if let Some(host) = host.clone() {
-            let effect = effect_json(effect);
-            // A report that fails has no reader.
-            let _ = rules.ask("the report", move || {
-                host.report(&error, effect);
-                Ok(())
-            });
+        let Some(host) = host.clone() else { return Ok(()) };
+        let effect = effect_json(effect);
+        match rules.ask("the report", move || host.report(&error, effect)) {
+            Err(error) if error.ends_operation() => Err(of_callback(error, "failed")),
+            _ => Ok(()),
         }
     }
 }

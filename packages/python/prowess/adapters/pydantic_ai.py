@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def toolset(chat: Chat) -> FunctionToolset[Any]:
-    """The tools of a chat: ``Agent(model, toolsets=[toolset(chat)], instructions=chat.prompt)``.
+    """The tools of a chat: ``Agent(model, toolsets=[toolset(chat)], instructions=lambda: chat.prompt())``.
 
     A call that is refused goes back to the model with the reason, and is no exception.
     """

@@ -1,8 +1,10 @@
-//! The bridge: operations, sources of the host, callbacks that fail, what is closed.
+//! The bridge: operations, sources of the host, what is closed.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
-use std::sync::{Arc, Condvar, Mutex};
+mod callbacks;
+
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prowess_native::{
@@ -58,6 +60,24 @@ fn over_names(foreign: Foreign) -> Skills {
 }
 
 #[test]
+fn the_files_of_a_path_that_is_gone_are_not_those_of_the_folder_above() {
+    let folder = std::env::temp_dir().join(format!("prowess-native-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("empty")).unwrap();
+    std::fs::write(folder.join("secret.txt"), "secret").unwrap();
+    let files = |operation: &str, name: &str| run(operation, &json!(folder.join(name)).to_string(), &[]);
+    for operation in ["filesOfPath", "filesOfFolder"] {
+        assert_eq!(files(operation, "gone").unwrap_err().code, "missing");
+        assert_eq!(files(operation, "gone/SKILL.md").unwrap_err().code, "missing");
+    }
+    assert_eq!(files("filesOfFolder", "secret.txt").unwrap_err().code, "not-a-file");
+    // A folder without a SKILL.md is no skill, and still has files.
+    assert_eq!(files("filesOfPath", "empty").unwrap_err().code, "missing");
+    assert_eq!(parsed(files("filesOfFolder", "empty")), json!([]));
+    assert_eq!(parsed(files("filesOfFolder", ""))[0]["path"], "secret.txt");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn the_vectors_of_the_selectors_hold() {
     let file = std::fs::read_to_string("../../conformance/select.json").unwrap();
     let vectors: Value = serde_json::from_str(&file).unwrap();
@@ -105,6 +125,8 @@ fn a_folder_serves_a_chat() {
     assert_eq!(loaded["body"], "Body of bread.");
     let found = parsed(run("discover", &json!({"roots": [folder.path()]}).to_string(), &[]));
     assert_eq!(found[0]["name"], "bread");
+    let one = open(json!({"sources": [{"skill": at}]}), Foreign::default());
+    assert_eq!(one.read("bread", "notes.md", 0, 9, &cancel).unwrap().0, b"notes");
 
     std::fs::remove_dir_all(&at).unwrap();
     assert_eq!(parsed(skills.run("refresh", "null", &cancel))["removed"], json!(["bread"]));
@@ -164,8 +186,9 @@ impl ForeignEmbedder for Letters {
 }
 
 impl ForeignHost for Letters {
-    fn report(&self, error: &ForeignError, effect: Value) {
+    fn report(&self, error: &ForeignError, effect: Value) -> Result<(), ForeignError> {
         self.0.lock().unwrap().push(format!("{}: {}", effect["kind"].as_str().unwrap(), error.message));
+        Ok(())
     }
 }
 
@@ -202,68 +225,24 @@ fn a_selector_and_an_embedder_of_the_host_rank() {
     assert_eq!(hits[0]["key"], "bread");
 }
 
-/// A source whose reads wait for ever after the first ones, and its doorbell.
-#[derive(Default)]
-struct Stuck {
-    waiting: Mutex<bool>,
-    began: Condvar,
-}
-
-impl ForeignSource for Stuck {
-    fn list(&self) -> Result<Vec<Listed>, ForeignError> {
-        let text = Some(skill("bread", "Bakes bread.").into_bytes());
-        Ok(vec![Listed { id: "bread".to_owned(), location: None, text }])
-    }
-
-    fn files(&self, _: &str) -> Result<Option<Vec<Value>>, ForeignError> {
-        Ok(None)
-    }
-
-    fn read(&self, _: &str, _: &str) -> Result<Option<Vec<u8>>, ForeignError> {
-        *self.waiting.lock().unwrap() = true;
-        self.began.notify_all();
-        loop {
-            std::thread::park();
-        }
-    }
-}
-
 #[test]
-fn a_callback_that_never_returns_is_an_error() {
-    let stuck = Arc::new(Stuck::default());
-    // A short limit may also end the listing on a busy machine: that is tried again.
-    let opened = |timeout| loop {
-        let foreign = Foreign { sources: vec![stuck.clone()], timeout: Some(timeout), ..Foreign::default() };
-        let input = json!({"sources": [{"host": 0}]}).to_string();
-        match Skills::open(&input, foreign, &Cancel::new()) {
-            Ok(skills) => break skills,
-            Err(failure) => assert_eq!(failure.code, "timeout"),
-        }
-    };
-    let read =
-        |skills: &Skills, cancel: &Cancel| skills.read("bread", "x.md", 0, 9, cancel).unwrap_err().code;
-    assert_eq!(read(&opened(Duration::from_millis(20)), &Cancel::new()), "timeout");
-
-    let wait = || {
-        let mut waiting = stuck.waiting.lock().unwrap();
-        while !std::mem::take(&mut *waiting) {
-            waiting = stuck.began.wait(waiting).unwrap();
-        }
-    };
-    wait();
-    for close in [true, false] {
-        let (skills, cancel) = (opened(Duration::from_secs(3600)), Cancel::new());
-        std::thread::scope(|scope| {
-            let reading = scope.spawn(|| read(&skills, &cancel));
-            wait();
-            if close {
-                skills.close();
-            } else {
-                cancel.cancel();
-            }
-            assert_eq!(reading.join().unwrap(), if close { "closed" } else { "cancelled" });
-        });
+fn discovery_finds_every_skill_below_a_root_and_never_the_root() {
+    let folder = tempfile::tempdir().unwrap();
+    for (at, name) in [(".", "top"), ("a", "one"), ("a/inside", "two"), ("b/c", "one"), ("b/d", "three")] {
+        let at = folder.path().join(at);
+        std::fs::create_dir_all(&at).unwrap();
+        std::fs::write(at.join("SKILL.md"), skill(name, "Does it.")).unwrap();
     }
+    let names = |recursive: bool| {
+        let input = json!({"roots": [folder.path(), "/no/such/folder"], "recursive": recursive});
+        let found = parsed(run("discover", &input.to_string(), &[]));
+        let name = |one: &Value| one["name"].as_str().unwrap().to_owned();
+        found.as_array().unwrap().iter().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(true), ["one", "one", "three"]);
+    assert_eq!(names(false), ["one"]);
+    std::fs::remove_file(folder.path().join("SKILL.md")).unwrap();
+    assert_eq!(names(true), ["one", "one", "three"]);
 }
 
 #[test]

@@ -1,0 +1,62 @@
+//! [`Offered`]: the skills that were offered at one moment, each read out when it is needed.
+
+use std::fmt;
+use std::sync::Arc;
+
+use prowess::Candidate;
+use prowess_engine::{Failure, candidate_json};
+
+use crate::skills::Skills;
+
+/// The skills that were offered at one moment, sorted by key. A later refresh does not change it.
+pub struct Offered {
+    skills: Vec<Arc<Candidate>>,
+}
+
+impl fmt::Debug for Offered {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Offered").field(&self.skills.len()).finish()
+    }
+}
+
+impl Skills {
+    /// The skills that are offered now: those of the operation `list`, without making JSON of all of them.
+    pub fn offered(&self) -> Result<Offered, Failure> {
+        let _in_use = self.enter()?;
+        let catalog = self.catalog();
+        let shared = |skill: &Candidate| catalog.shared(&skill.entry.key);
+        Ok(Offered { skills: catalog.iter().filter_map(shared).collect() })
+    }
+}
+
+impl Offered {
+    /// The number of skills.
+    pub fn len(&self) -> usize {
+        self.skills.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.skills.is_empty()
+    }
+
+    /// The key of a skill.
+    pub fn key(&self, at: usize) -> Option<&str> {
+        self.skills.get(at).map(|skill| skill.entry.key.as_str())
+    }
+
+    /// The name of a skill.
+    pub fn name(&self, at: usize) -> Option<&str> {
+        self.skills.get(at).map(|skill| skill.entry.name.as_str())
+    }
+
+    /// The description of a skill.
+    pub fn description(&self, at: usize) -> Option<&str> {
+        self.skills.get(at).map(|skill| skill.entry.description.as_str())
+    }
+
+    /// A skill as it is listed, as JSON.
+    pub fn whole(&self, at: usize) -> Option<String> {
+        self.skills.get(at).map(|skill| candidate_json(skill, None).to_string())
+    }
+}

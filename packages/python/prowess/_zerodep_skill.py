@@ -1,0 +1,229 @@
+"""One skill in the vocabulary of zerodep: ``prowess.zerodep`` has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import _native
+from ._errors import LoadError, ProwessError, SourceError
+from ._skill import run
+from ._values import number, path_text, text, texts
+
+_FOLDERS = ("scripts", "references", "assets")
+
+
+class SkillError(ProwessError):
+    """The class of the exceptions of this module."""
+
+
+class ParseError(SkillError):
+    """A SKILL.md is missing or does not load; ``problems`` has every reason."""
+
+    usual_code = "load"
+
+
+class ValidationError(SkillError, ValueError):
+    """A skill cannot be registered: its name is taken."""
+
+    usual_code = "invalid"
+
+
+def _parse_error(error: ProwessError) -> ParseError:
+    made = ParseError(error.message, code=error.code, hint=error.hint, problems=error.problems)
+    made.__cause__ = error
+    return made
+
+
+@dataclass
+class SkillProperties:
+    """The fields of a SKILL.md."""
+
+    name: str
+    description: str
+    license: str | None = None
+    compatibility: str | None = None
+    allowed_tools: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in the specification's form; those without a value are left out."""
+        optional = {
+            "license": self.license,
+            "compatibility": self.compatibility,
+            "allowed-tools": self.allowed_tools,
+            "metadata": dict(self.metadata) or None,
+        }
+        made = {"name": self.name, "description": self.description}
+        return {**made, **{key: value for key, value in optional.items() if value is not None}}
+
+    @classmethod
+    def from_dict(cls, d: Mapping[str, Any]) -> SkillProperties:
+        """The fields of a dictionary; ``allowed_tools`` and ``allowed-tools`` are one.
+
+        Raises:
+            KeyError: If the name or the description is missing.
+        """
+        tools = d.get("allowed-tools", d.get("allowed_tools"))
+        if tools is not None and not isinstance(tools, str):
+            tools = run("tools", texts(tools, "the tools"))["text"]
+        metadata = d.get("metadata") or {}
+        return cls(
+            d["name"],
+            d["description"],
+            d.get("license"),
+            d.get("compatibility"),
+            tools,
+            {str(key): str(value) for key, value in metadata.items()},
+        )
+
+
+class Skill:
+    """One skill: its properties, its instructions, and the folder that it is in."""
+
+    __slots__ = ("_instructions", "_path", "_properties")
+
+    def __init__(self, properties: SkillProperties, instructions: str, *, path: Path | None = None) -> None:
+        self._properties = properties
+        self._instructions = instructions
+        self._path = path
+
+    @property
+    def path(self) -> Path | None:
+        """The folder of the skill; None for a text."""
+        return self._path
+
+    @property
+    def properties(self) -> SkillProperties:
+        """Its fields."""
+        return self._properties
+
+    @property
+    def instructions(self) -> str:
+        """The text after the frontmatter."""
+        return self._instructions
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._properties.name
+
+    @property
+    def description(self) -> str:
+        """What it does, and when to use it."""
+        return self._properties.description
+
+    @property
+    def scripts(self) -> list[Path]:
+        """The files in ``scripts/``, sorted."""
+        return self._resources("scripts")
+
+    @property
+    def references(self) -> list[Path]:
+        """The files in ``references/``, sorted."""
+        return self._resources("references")
+
+    @property
+    def assets(self) -> list[Path]:
+        """The files in ``assets/``, sorted."""
+        return self._resources("assets")
+
+    def _files(self) -> list[dict[str, Any]]:
+        """The files in the three folders."""
+        if self._path is None:
+            return []
+        try:
+            listed = run("filesOfPath", path_text(self._path))
+        except SourceError:
+            return []
+        files = [file for file in listed if "leftOut" not in file and file["path"].count("/") == 1]
+        return [file for file in files if file["path"].split("/")[0] in _FOLDERS]
+
+    def _resources(self, folder: str) -> list[Path]:
+        if self._path is None:
+            return []
+        return sorted(self._path / file["path"] for file in self._files() if file["path"].startswith(f"{folder}/"))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Skill:
+        """Loads a skill from its folder or its SKILL.md; ``~`` is the user's folder.
+
+        Raises:
+            ParseError: If there is none, or it does not load.
+        """
+        place = Path(path_text(path)).expanduser().resolve()
+        try:
+            data = run("loadPath", {"path": str(place), "units": "characters"})
+        except (LoadError, SourceError) as error:
+            raise _parse_error(error) from error
+        return cls._of(data, place.parent if place.is_file() else place)
+
+    @classmethod
+    def loads(cls, text: str) -> Skill:
+        """Reads a skill from the text of a SKILL.md.
+
+        Raises:
+            ParseError: If it does not load.
+        """
+        try:
+            return cls._of(run("load", {"units": "characters"}, _utf8(text)), None)
+        except LoadError as error:
+            raise _parse_error(error) from error
+
+    @classmethod
+    def _of(cls, data: Mapping[str, Any], path: Path | None) -> Skill:
+        properties = SkillProperties.from_dict({**data["fields"], "metadata": data["metadata"]})
+        return cls(properties, data["rawBody"], path=path)
+
+    @classmethod
+    def from_dict(cls, d: Mapping[str, Any]) -> Skill:
+        """The skill of a dictionary, as :meth:`to_dict` returns it."""
+        path = d.get("path")
+        return cls(SkillProperties.from_dict(d), d.get("instructions", ""), path=Path(path) if path else None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields, its ``instructions`` and, when it has a folder, its ``path``."""
+        made = {**self._properties.to_dict(), "instructions": self._instructions}
+        return made if self._path is None else {**made, "path": str(self._path)}
+
+    def to_markdown(self) -> str:
+        """A SKILL.md that reads back as this skill."""
+        return str(run("fromDict", self._given())["markdown"])
+
+    def _given(self) -> dict[str, Any]:
+        return {**self._properties.to_dict(), "instructions": self._instructions}
+
+    def describe(self) -> str:
+        """Its name and its description."""
+        return f"{self.name}: {self.description}"
+
+    def to_prompt(self, *, inline_resources: bool = False, max_inline_bytes: int = 64 * 1024) -> str:
+        """The text that gives the skill to a model, with the list of its files, or with their contents."""
+        limit = number(max_inline_bytes, "max_inline_bytes")
+        files = self._files()
+        inlined = {}
+        if inline_resources:
+            for file in files:
+                contents = self._contents(file["path"], limit)
+                if contents is not None:
+                    inlined[file["path"]] = contents
+        asked = {"skill": self._given(), "files": files, "inlined": inlined, "style": {"maxInlineBytes": limit}}
+        return str(run("renderActivation", asked))
+
+    def _contents(self, path: str, limit: int) -> str | None:
+        """The text of a file that is small enough and is a text."""
+        assert self._path is not None
+        try:
+            contents, size = _native.read_path(str(self._path), path, 0, limit)
+            return contents.decode("utf-8") if size <= limit else None
+        except (LoadError, SourceError, UnicodeDecodeError):
+            return None
+
+    def __repr__(self) -> str:
+        return f"Skill(name={self.name!r}, path={self._path})"
+
+
+def _utf8(source: str) -> bytes:
+    return text(source, "the text").encode("utf-8")
