@@ -142,7 +142,7 @@ class Skills(Closing):
     @classmethod
     async def aopen(cls, *sources: AnySource, **options: Unpack[OpenOptions]) -> Skills:
         """Opens skills in a thread."""
-        return await asyncio.to_thread(cls, *sources, **options)
+        return await asyncio.to_thread(lambda: cls(*sources, **options))
 
     def _run(self, operation: str, asked: object = None) -> Any:
         return of_json(self._native.run(operation, to_json(asked)))

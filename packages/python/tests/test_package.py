@@ -75,7 +75,7 @@ def test_a_user_of_the_types(tmp_path: Path) -> None:
         "wrong: int = skill.name\n"
         "skills.chat('c', colour='red')\n"
         "prowess.check('', profle='spec')\n"
-        "skills.asearch('x', top=3)\n"
+        "found = skills.asearch('x', top=3)\n"
     )
     made = subprocess.run([sys.executable, "-m", "mypy", "--strict", "host.py"], capture_output=True, text=True, timeout=300, cwd=tmp_path)
     errors = [line for line in made.stdout.splitlines() if ": error:" in line]
