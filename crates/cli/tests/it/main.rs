@@ -58,6 +58,7 @@ mod new;
 #[cfg(unix)]
 mod operate;
 mod places;
+mod prompt_numbers;
 mod provenance;
 mod rule_and_try;
 mod schemas;
@@ -75,6 +76,7 @@ mod trust;
 mod trust_consent;
 mod watch;
 mod why;
+mod why_copies;
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
