@@ -29,6 +29,9 @@ use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count, wrap_lines
 pub(super) struct SeenBy {
     client: &'static str,
     shown_as: String,
+    /// The path by which the client lists it, if that is not the one of the skill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Location>,
     /// Why the client does not offer it to its model.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_for_model: Option<&'static str>,
@@ -93,6 +96,7 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
                     of_skill.seen_by.push(SeenBy {
                         client: client.id,
                         shown_as,
+                        path: Some(sight.skill.entry.origin.location.clone()),
                         not_for_model,
                         one_of_several: seen.one_of_several,
                         not_read: is_not_read(sight.skill),
@@ -112,9 +116,12 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let (mut skills, mut untrusted, mut left_out) = (Vec::new(), Vec::<&Candidate>::new(), 0);
     for candidate in catalog.iter() {
         // A skill may be found from two folders.
-        let Some(Clients { seen_by, mut not_seen_by }) = by_skill.remove(&SkillId::of(candidate)) else {
+        let Some(Clients { mut seen_by, mut not_seen_by }) = by_skill.remove(&SkillId::of(candidate)) else {
             continue;
         };
+        for seen in &mut seen_by {
+            seen.path.take_if(|path| *path == candidate.entry.origin.location);
+        }
         // A client that lists it by one path needs no other.
         not_seen_by.retain(|other| !seen_by.iter().any(|seen| seen.client == other.client));
         if seen_by.is_empty() && !args.all {

@@ -25,7 +25,7 @@ pub(crate) use self::bar::Bar;
 pub(crate) use self::input::{read_input, read_line};
 pub(crate) use self::table::{Cell, Column, Table};
 pub(crate) use self::usage::usage;
-pub(crate) use self::words::{clean, clean_lines, count, size, wrap, wrap_lines};
+pub(crate) use self::words::{clean, clean_lines, count, number, size, wrap, wrap_lines};
 use crate::error::{CommandError, Failure};
 
 /// Words that matter most.

@@ -16,7 +16,7 @@ use crate::error::{CommandError, Failure};
 pub(crate) fn usage(error: &clap::Error, color: ColorChoice, json: bool) -> ExitCode {
     if error.use_stderr() {
         // An argument may be a file name that the shell expanded.
-        let mut text = plain_numbers(&clean_lines(&error.render().to_string()));
+        let mut text = without_removing(&plain_numbers(&clean_lines(&error.render().to_string())));
         let tip = unknown_command(error)
             .and_then(|word| tip(&word).map(str::to_owned).or_else(|| similar_to(&word, error)));
         if let Some(tip) = &tip {
@@ -76,6 +76,15 @@ fn similar_to(word: &str, error: &clap::Error) -> Option<String> {
         [one] => Some(format!("a similar subcommand exists: '{one}'")),
         several => Some(format!("some similar subcommands exist: '{}'", several.join("', '"))),
     }
+}
+
+/// A message of the parser without tips to remove something: a mistyped word must not lead there.
+fn without_removing(text: &str) -> String {
+    let lines =
+        text.lines().filter(|line| !line.trim_start().starts_with("tip:") || !line.ends_with(": 'rm'"));
+    let mut lines: Vec<String> = lines.map(|line| line.replace("'rm', ", "").replace(", 'rm'", "")).collect();
+    lines.dedup();
+    format!("{}\n", lines.join("\n"))
 }
 
 /// A message of the parser with the errors of numbers in plain words.

@@ -157,7 +157,7 @@ fn doctor_changes_nothing_without_fix_and_fix_needs_consent() {
     removed the stale cache [DIR]/cache/prowess/index/old
     applied 1 safe fix to [DIR]/home/.copilot/skills/colon/SKILL.md
 
-    claude-code  1 skill, about 15 tokens, within its 2000 tokens
+    claude-code  1 skill, about 15 tokens, within its 2,000 tokens
     github-copilot  1 skill, about 18 tokens
     nothing is wrong
     --- stderr
@@ -186,7 +186,7 @@ fn doctor_changes_nothing_without_fix_and_fix_needs_consent() {
     --- stdout
     nothing that can be fixed without you
 
-    claude-code  1 skill, about 15 tokens, within its 2000 tokens
+    claude-code  1 skill, about 15 tokens, within its 2,000 tokens
     github-copilot  1 skill, about 18 tokens
     nothing is wrong
     ");

@@ -66,7 +66,7 @@ fn human_output_shows_the_patch_of_a_fix() {
       |
       = help: write `Read Grep`
 
-    2 skills checked: 3 errors, 1 warning in 2 files; 1 fixable with --fix, 2 more with --unsafe-fixes
+    2 skills checked: 3 errors, 1 warning in 2 files; 2 fixable with --fix, 2 more with --unsafe-fixes
     ");
 }
 
@@ -218,7 +218,7 @@ fn a_read_only_file_is_named_and_the_others_are_fixed() {
     assert!(transcript.starts_with("exit 2\n") && transcript.contains("error[yaml-syntax]"), "{transcript}");
     assert!(
         transcript.ends_with(
-            "; 2 fixed; 1 fixable with --fix; 1 could not be written\n--- stderr\n\
+            "; 2 fixed; 2 fixable with --fix; 1 could not be written\n--- stderr\n\
              error: the file is read-only, so it is left alone: loose/SKILL.md\n  \
              hint: make the file writable for this user, or leave it out\n"
         ),

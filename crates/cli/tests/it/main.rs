@@ -61,6 +61,7 @@ mod new;
 #[cfg(unix)]
 mod operate;
 mod places;
+mod prompt_numbers;
 mod provenance;
 mod rule_and_try;
 mod schemas;
@@ -79,6 +80,7 @@ mod trust_consent;
 mod trust_folder;
 mod watch;
 mod why;
+mod why_copies;
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;

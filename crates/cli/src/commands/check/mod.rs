@@ -23,6 +23,7 @@ use prowess::{
 use self::levels::Levels;
 use super::confined::{self, approvals};
 use super::fixable::Fixable;
+use super::hints::command_for;
 use super::in_client::InClient;
 use super::patch_base::PatchBase;
 use super::{STDIN, read_skill, shown, skill_file};
@@ -35,7 +36,7 @@ use crate::report::human::{Human, Notes};
 use crate::report::json::Json;
 use crate::report::sarif::Sarif;
 use crate::report::statistics::Statistics;
-use crate::report::{Checked, Reporter, Summary, patch};
+use crate::report::{Checked, Promised, Reporter, Summary, patch};
 use crate::ui::{self, Ui, count};
 
 /// Runs the command.
@@ -77,6 +78,14 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     let of_client = args.client.as_deref().map(|id| InClient::of(id, ui)).transpose()?;
     let here = [PathBuf::from(".")];
     let given = by_name::resolved(&args.paths);
+    for (name, path) in args.paths.iter().zip(&given).filter(|(name, path)| name != path) {
+        let others = by_name::others(name, path);
+        if others > 0 {
+            let (path, name) = (shown(path), shown(name));
+            let others = if others == 1 { "1 other has".to_owned() } else { format!("{others} others have") };
+            ui.note(&format!("checking {path}; {others} this name: {}", command_for("why", &name, "")));
+        }
+    }
     let paths = match &of_client {
         Some(found) => &found.files,
         None if given.is_empty() => here.as_slice(),
@@ -104,7 +113,7 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
             checker.stdin(args.path.as_deref())?;
         } else if path.is_dir() {
             checker.folder(path)?;
-        } else if let Some(failure) = by_name::misspelt(path) {
+        } else if let Some(failure) = by_name::not_a_skill(path) {
             checker.failed(failure)?;
         } else {
             checker.file(&SkillFile { path: path.clone() })?;
@@ -318,7 +327,15 @@ impl Checker<'_> {
         for problem in problems.iter_mut().filter(|problem| problem.code == "field-client") {
             problem.help = problem.help.take().or_else(|| acting_on(problem.field.as_deref()?));
         }
-        self.summary.add(&problems, applied.len());
+        let fixable = if problems.iter().any(|problem| problem.fix.is_some()) {
+            // A fix may make others possible, so that they are counted by trying.
+            let fixed = |mode| fix(&document, files.as_ref(), &at, profile, mode).applied.len();
+            let safe = fixed(FixMode::Safe);
+            Promised { safe, others: fixed(FixMode::All).saturating_sub(safe) }
+        } else {
+            Promised::default()
+        };
+        self.summary.add(&problems, applied.len(), fixable);
         self.reporter.file(&Checked { path, document, problems, fixed: applied }, self.ui)
     }
 

@@ -175,10 +175,12 @@ fn untrusted(look: &Look, opened: &Opened) -> Vec<Trouble> {
         let mut names: Vec<&str> = skills.iter().map(|skill| &*skill.entry.key).collect();
         names.sort_unstable();
         names.dedup();
-        let more = names.len().saturating_sub(MAX_NAMES);
+        // A name that is in several folders counts once, as in `list`.
+        let all = names.len();
+        let more = all.saturating_sub(MAX_NAMES);
         names.truncate(MAX_NAMES);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let what = format!("{}: {}{more}", count(skills.len(), "skill"), names.join(", "));
+        let what = format!("{}: {}{more}", count(all, "skill"), names.join(", "));
         troubles.push(
             Trouble::new(Kind::SkillUntrusted, what)
                 .at(&folder)

@@ -97,7 +97,8 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
                     left_out_at_least: registry.passed_over(),
                     filtered,
                 },
-                prompt_tokens: prompt_tokens.map(|tokens| tokens.all),
+                prompt_tokens: prompt_tokens.as_ref().map(|tokens| tokens.all),
+                uncut_tokens: prompt_tokens.and_then(|tokens| Some(tokens.cut?.uncut)),
                 states,
             },
         })?;
@@ -129,7 +130,8 @@ fn sort(rows: &mut [Row<'_>], by: Option<Sort>) {
             rows.sort_by(|one, other| (one.layer, one.source).cmp(&(other.layer, other.source)));
         }
         Some(Sort::Cost) => rows.sort_by_key(|row| {
-            Reverse(row.cost.map(|cost| (cost.catalog, cost.instructions, cost.resources)))
+            let first = |cost: &Cost| cost.uncut.unwrap_or(cost.catalog);
+            Reverse(row.cost.map(|cost| (first(&cost), cost.catalog, cost.instructions, cost.resources)))
         }),
         Some(Sort::State) => {
             rows.sort_by_key(|row| STATES.iter().position(|state| *state == row.state));
@@ -186,6 +188,9 @@ struct Summary {
     counts: Counts,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_tokens: Option<usize>,
+    /// The same before the budget of the prompt, if that cuts something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uncut_tokens: Option<usize>,
     /// How many skills are in each state, left out or not.
     states: BTreeMap<&'static str, usize>,
 }

@@ -2,25 +2,31 @@
 
 mod page;
 
+use std::cell::LazyCell;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
+use prowess::env;
+use prowess::fs::walk::FILE_NAMES;
 use prowess::install::Origins;
 use prowess::library::views::Reach;
 use prowess::session::{Hidden, Placement};
-use prowess::{Candidate, Registry, Standing, internal};
+use prowess::{Candidate, Catalog, Registry, Standing, internal};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::client_prompt::{ClientPrompt, is_not_read};
 use super::copies::Copy;
 use super::elsewhere::Elsewhere;
-use super::in_prompt::InPrompt;
+use super::in_prompt::{self, InPrompt};
 use super::install::scope_option;
 use super::near_miss::{NearMiss, built_in, near_built_in};
+use super::needed::Needed;
 use super::provenance::{self, Provenance};
 use super::ranked::Ranked;
 use super::row::{Row, not_for_model};
+use super::short_path::ShortPaths;
 use super::unread::{Unread, ended, say_problems};
 use super::{clients_named, search, search_index, seen, session_defaults};
 use crate::Outcome;
@@ -50,7 +56,7 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     if clients_named::are_several(&args.places) {
         return for_each_client(args, json, ui);
     }
-    let (outcome, report) = one(args, json, ui)?;
+    let (outcome, report) = one(args, json, false, ui)?;
     if let Some(report) = report {
         ui.json(&report)?;
     }
@@ -66,7 +72,7 @@ fn for_each_client(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         if !json {
             ui.print(&format!("{STRONG}{}{STRONG:#}\n", client.name))?;
         }
-        let (outcome, report) = one(&Why { places, ..args.clone() }, json, ui)?;
+        let (outcome, report) = one(&Why { places, ..args.clone() }, json, true, ui)?;
         outcomes.push(outcome);
         match (&mut merged, report) {
             (Some(merged), Some(report)) => merge(merged, report),
@@ -101,13 +107,18 @@ fn merge(merged: &mut Value, other: Value) {
     }
 }
 
-/// Explains a skill; gives the report if it is to be JSON.
-fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), CommandError> {
+/// Explains a skill; gives the report if it is to be JSON. Among several clients, what one does not see is part of the
+/// answer.
+fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), CommandError> {
     let (registry, said) = seen(&args.places, Reach::Everywhere)?;
     say_problems(&registry, ui);
     let origins = provenance::origins(ui);
     let catalog = registry.catalog();
-    let found = catalog.why(&args.name);
+    let mut found = catalog.why(&args.name);
+    let file = file_at(Path::new(&args.name)).filter(|_| found.is_empty());
+    if let Some(file) = &file {
+        found = at(file, &catalog);
+    }
     let said = session_defaults(said, args.filter.as_ref(), None);
     let selector = search_index(&args.places, &registry);
     let mut ranked: Vec<(&str, Ranked<'_>)> = Vec::new();
@@ -160,8 +171,12 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
         [] => NearMiss::of(&args.name, &args.places, &registry),
         _ => None,
     };
+    // A path names the skill in its folder.
+    let folder = file.as_deref().and_then(Path::parent).map(env::absolute);
+    let folder = folder.as_deref().and_then(Path::file_name);
+    let name = folder.map_or(args.name.as_str().into(), |folder| folder.to_string_lossy());
     let elsewhere = match (found.as_slice(), &near_miss) {
-        ([], None) => Elsewhere::of(&args.name, &args.places, &origins)?,
+        ([], None) => Elsewhere::of(&name, &args.places, &origins)?,
         _ => Elsewhere::default(),
     };
     if json {
@@ -198,24 +213,23 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
     }
     if found.is_empty() {
         if let Some(failure) = missing(&args.name, &origins) {
-            ui.failure(&failure);
+            say(&failure, among, ui)?;
             return Ok((outcome, None));
         }
         let near_miss = near_miss.map(|near_miss| near_miss.failure(&args.name, &args.places));
-        if let Some(failure) = near_miss.or_else(|| elsewhere.failure(&args.name)) {
-            ui.failure(&failure);
+        if let Some(failure) = near_miss.or_else(|| elsewhere.failure(&name)) {
+            say(&failure, among, ui)?;
             return Ok((outcome, None));
         }
         let mut similar = catalog.similar(&args.name);
         similar.extend(near_built_in(&args.name, &args.places));
         let similar = similar.join(", ");
-        let here = Path::new(&args.name);
-        let is_here = args.places.options().is_empty() && super::skill_file(here).is_some();
-        if let Some(failure) = built_in(&args.name, &args.places).filter(|_| !is_here) {
-            ui.failure(&failure);
+        let here = file.as_deref().and_then(Path::parent).filter(|_| args.places.options().is_empty());
+        if let Some(failure) = built_in(&args.name, &args.places).filter(|_| here.is_none()) {
+            say(&failure, among, ui)?;
             return Ok((outcome, None));
         }
-        let hint = if is_here {
+        let hint = if let Some(here) = here {
             let add = super::new::add_command(here);
             format!("a folder of this name is here, where no agent looks; install it for them with: {add}")
         } else if similar.is_empty() {
@@ -223,27 +237,27 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
         } else {
             format!("there is {similar}")
         };
-        ui.failure(&Failure::new(format!("no skill of this name was found: {}", clean(&args.name)), hint));
+        let failure = Failure::new(format!("no skill of this name was found: {}", clean(&args.name)), hint);
+        say(&failure, among, ui)?;
         return Ok((outcome, None));
     }
+    let around = page::Around {
+        places: &args.places,
+        origins: &origins,
+        needed: LazyCell::new(Box::new(|| Needed::of(registry.client()))),
+        screen: ui.columns().map(|columns| (columns, ShortPaths::new())),
+    };
+    let report = || in_prompt::report(args, &said, &registry, &selector);
     let mut text = String::new();
     for (candidate, standing) in found {
         let place = place_of(&candidate.entry.key).filter(|_| *standing == Standing::Listed);
         let copy = copy_of(candidate, standing);
         let in_its = in_client(candidate, standing).map(|(place, _)| InPrompt(place));
-        page::page(
-            &mut text,
-            candidate,
-            standing,
-            &registry,
-            place.or(in_its),
-            copy,
-            (&args.places, &origins),
-        );
+        page::page(&mut text, candidate, standing, &registry, place.or(in_its), copy, &around);
         for line in rank_of(candidate, standing).iter().flat_map(|ranked| ranked.lines()) {
             let _ = writeln!(text, "  {}", clean(&line));
         }
-        if let Some(words) = place.and_then(|place| place.sentence(&said)) {
+        if let Some(words) = place.and_then(|place| place.sentence(&said, &args.size, report)) {
             let _ = writeln!(text, "  {words}");
         }
         match in_client(candidate, standing) {
@@ -266,8 +280,36 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
             let _ = writeln!(text, "  {sentence}");
         }
     }
-    ui.print(&text)?;
+    ui.print(&around.fitted(&text))?;
     Ok((outcome, None))
+}
+
+/// Says why a skill was not found: as an error, or below the name of one of several clients.
+fn say(failure: &Failure, among: bool, ui: &mut Ui) -> Result<(), CommandError> {
+    if !among {
+        ui.failure(failure);
+        return Ok(());
+    }
+    let mut text = format!("  {}\n", clean(&failure.error));
+    for (word, lines) in [("cause", &failure.causes), ("hint", &failure.hints)] {
+        for line in lines {
+            let _ = writeln!(text, "  {word}: {}", clean(line));
+        }
+    }
+    ui.print(&text)
+}
+
+/// The SKILL.md that a path leads to, or the folder at the path.
+fn file_at(path: &Path) -> Option<PathBuf> {
+    let is_file = FILE_NAMES.iter().any(|name| path.ends_with(name)) && path.is_file();
+    if is_file { Some(Path::new(".").join(path)) } else { super::skill_file(path) }
+}
+
+/// The skills whose file this is, by any path.
+fn at<'c>(file: &Path, catalog: &'c Catalog) -> Vec<(&'c Candidate, &'c Standing)> {
+    let Ok(real) = fs::canonicalize(file) else { return Vec::new() };
+    let is_it = |path: &str| fs::canonicalize(path).is_ok_and(|path| path == real);
+    catalog.all().filter(|(skill, _)| skill.entry.origin.location.path().is_some_and(is_it)).collect()
 }
 
 /// The error for a skill that the lock names and whose folder is gone.

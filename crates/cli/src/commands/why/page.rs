@@ -1,26 +1,85 @@
 //! The text of `prowess why` about one skill.
 
+use std::cell::LazyCell;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use prowess::client::{Fact, Reads};
+use prowess::env::Environment;
 use prowess::install::Origins;
-use prowess::library::clients::Client;
+use prowess::library::clients::{self, Client};
 use prowess::library::views::same_name_fix;
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
 use prowess::session::Placement;
-use prowess::{Candidate, LookupError, Obstacle, Problem, Registry, Standing};
+use prowess::{Candidate, Location, LookupError, Obstacle, Problem, Registry, Standing};
 
 use crate::args::Places;
 use crate::commands::advice::Advice;
 use crate::commands::client_prompt::is_not_read;
 use crate::commands::client_verdict::{said_of_client, seen_as};
 use crate::commands::copies::Copy;
-use crate::commands::hints::{self, check_command, command_for};
+use crate::commands::hints::{self, check_command, command_for, is_forbidden};
 use crate::commands::in_prompt::InPrompt;
+use crate::commands::needed::Needed;
 use crate::commands::provenance::is_own_copy;
+use crate::commands::readers::few;
 use crate::commands::row::{Row, not_for_model};
-use crate::ui::{STRONG, clean};
+use crate::commands::short_path::ShortPaths;
+use crate::ui::cells::width;
+use crate::ui::{STRONG, clean, wrap};
+
+/// Which clients need a copy, found out when it is asked for.
+pub(super) type Needs<'n> = LazyCell<Needed, Box<dyn FnOnce() -> Needed + 'n>>;
+
+/// What is known beside a skill.
+pub(super) struct Around<'a> {
+    pub(super) places: &'a Places,
+    pub(super) origins: &'a Origins,
+    pub(super) needed: Needs<'a>,
+    /// On a terminal: its columns, and how paths are shortened.
+    pub(super) screen: Option<(usize, ShortPaths)>,
+}
+
+impl Around<'_> {
+    fn place(&self, place: &Location) -> String {
+        let text = place.text();
+        match &self.screen {
+            Some((_, paths)) => clean(&paths.of(&text)).into_owned(),
+            None => clean(&text).into_owned(),
+        }
+    }
+
+    /// The clients that look there: a few of them on a terminal, else the ids of all.
+    fn readers(&self, ids: &[&'static str]) -> String {
+        match &self.screen {
+            Some(_) => few(ids, &clients::installed(&Environment::current())),
+            None => ids.join(", "),
+        }
+    }
+
+    /// The lines of a page, broken between words where a terminal is too narrow. A command stays whole.
+    pub(super) fn fitted(&self, text: &str) -> String {
+        let Some((columns, _)) = &self.screen else { return text.to_owned() };
+        let mut lines = String::new();
+        for line in text.lines() {
+            match line.strip_prefix("  ") {
+                Some(rest) if width(line) > *columns => {
+                    let at = rest.find("prowess ").unwrap_or(rest.len());
+                    let (words, command) = rest.split_at(at);
+                    let whole = format!("{words}{}", command.replace(' ', "\u{1}"));
+                    let broken = wrap(&whole, columns.saturating_sub(4), "    ").replace('\u{1}', " ");
+                    // The first line is not further in than the others of the page.
+                    lines.push_str(broken.strip_prefix("  ").unwrap_or(&broken));
+                }
+                _ => {
+                    lines.push_str(line);
+                    lines.push('\n');
+                }
+            }
+        }
+        lines
+    }
+}
 
 /// The files of a skill that agents do not get, and limits that it exceeds.
 pub(super) fn about_files(registry: &Registry, candidate: &Candidate) -> Vec<String> {
@@ -52,8 +111,9 @@ pub(super) fn page(
     registry: &Registry,
     place: Option<InPrompt>,
     copy: Option<Copy>,
-    (places, origins): (&Places, &Origins),
+    around: &Around<'_>,
 ) {
+    let Around { places, origins, needed, .. } = around;
     let entry = &candidate.entry;
     let row = Row::new(candidate, standing, registry);
     let of_client = registry.client().map(|client| {
@@ -74,14 +134,14 @@ pub(super) fn page(
     if let Some(client) = registry.client().filter(|_| known) {
         let _ = writeln!(text, "  seen as: {}", clean(&seen_as(client, candidate)));
     }
-    let _ = writeln!(text, "  found: {}", clean(&entry.origin.location.text()));
+    let _ = writeln!(text, "  found: {}", around.place(&entry.origin.location));
     for place in &candidate.also_at {
-        let _ = writeln!(text, "  also at: {}", clean(&place.text()));
+        let _ = writeln!(text, "  also at: {}", around.place(place));
     }
     let _ = writeln!(text, "  path for filters: {}", clean(&candidate.virtual_path));
     // A client that looks there need not list it.
     if !candidate.readers.is_empty() && registry.client().is_none() {
-        let _ = writeln!(text, "  clients that look there: {}", candidate.readers.join(", "));
+        let _ = writeln!(text, "  clients that look there: {}", around.readers(&candidate.readers));
     }
     // What a client lists may be broken here.
     let standing = &match (standing, &candidate.obstacle) {
@@ -107,16 +167,15 @@ pub(super) fn page(
     }
     match standing {
         Standing::Shadowed { by } => {
-            let _ = writeln!(text, "  shadowed by: {}", clean(&by.text()));
+            let _ = writeln!(text, "  shadowed by: {}", around.place(by));
             if let Some(copy) = copy {
                 let _ = writeln!(text, "  compared with it: {}", copy.words());
             }
-            let hint = match copy {
-                _ if is_own_copy(candidate, by, origins) => {
-                    "nothing is wrong: prowess made this copy for clients"
-                }
-                Some(copy) if copy.identical => "remove one of the two",
-                _ => same_name_fix(&registry.client().map_or(Reads::UNKNOWN, Client::reads)),
+            let hint = if is_own_copy(candidate, by, origins) {
+                "nothing is wrong: prowess made this copy for clients".to_owned()
+            } else {
+                let fix = same_name_fix(&registry.client().map_or(Reads::UNKNOWN, Client::reads));
+                needed.hint(&entry.origin.location, by, copy, fix)
             };
             let _ = writeln!(text, "  hint: {hint}");
         }
@@ -139,7 +198,10 @@ pub(super) fn page(
                 );
             }
             // A skill in an archive or on a server is not a file that can be checked.
-            if let Some(path) = entry.origin.location.path().filter(|path| Path::new(path).is_file()) {
+            let path = entry.origin.location.path().filter(|path| Path::new(path).is_file());
+            if path.is_some_and(|path| is_forbidden(Path::new(path))) {
+                text.push_str("  hint: make the file readable for this user\n");
+            } else if let Some(path) = path {
                 let check = check_command(path, *profile);
                 let _ = writeln!(text, "  hint: see how to correct it with: {}", clean(&check));
             }
