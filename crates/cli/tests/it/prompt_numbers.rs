@@ -42,11 +42,12 @@ fn the_costs_of_a_cut_prompt_are_sorted_by_the_costs_before_the_cut() {
     let mut screen = command(&place);
     screen.env("PROWESS_COLUMNS", "80").args(["list", "--sort", "cost", "--client", "claude-code"]);
     let screen = place.transcript(&screen.output().unwrap());
-    let foot: Vec<&str> = screen.lines().take(6).chain(screen.lines().rev().take(1)).collect();
+    let foot: Vec<&str> = screen.lines().take(7).chain(screen.lines().rev().take(1)).collect();
     assert_snapshot!(foot.join("\n"), @"
     exit 0
     --- stdout
-    about how many tokens: in a prompt without a budget, in every prompt, when it i…
+    about how many tokens: in a prompt without a budget, in every prompt, when it is
+    used, in its other files
     uncut  prompt  used  files  skill      folder
       253      24     2      0  aaa-long   ~/.claude/skills  Does aaa-long. Use whe…
        41      25     2      0  skill-000  ~/.claude/skills  Does skill-000. Use wh…

@@ -82,11 +82,7 @@ fn no_skill_file(path: &Path) -> Failure {
 /// How many other skills have the name of the one that is checked.
 pub(super) fn others(name: &Path, checked: &Path) -> usize {
     let Some(name) = name.to_str() else { return 0 };
-    let roots = clients::common_roots(&env::absolute(Path::new(".")), &Environment::current());
-    let found = roots.into_iter().flat_map(|root| {
-        let options = ScanOptions::default().with_max_depth(root.depth);
-        DirSource::new(root.path, options).list().map(|listed| listed.skills).unwrap_or_default()
-    });
+    let found = sources().filter_map(|source| source.list().ok()).flat_map(|listed| listed.skills);
     let files = found.filter(|skill| skill.entry.name == name).filter_map(|skill| {
         // A folder that several links lead to is one skill.
         skill.entry.origin.location.path().and_then(|path| fs::canonicalize(path).ok())
