@@ -105,7 +105,7 @@ export async function scanSkillDirs(roots, opts) {
 export function createSkillRegistry(skills) {
   const held = new Map();
   for (const skill of needList(skills, 'the skills')) {
-    const { name } = needOptions(skill, 'a skill');
+    const name = needString(skill?.name, 'the name of a skill');
     if (!held.has(name)) held.set(name, skill);
   }
   const all = [...held.values()];

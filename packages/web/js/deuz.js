@@ -240,9 +240,9 @@ export function renderSkillCatalog(candidates) {
 
 /** The tools that a skill allows, by base name; all of them without a list. */
 export function scopeToolsToSkill(tools, allowedTools) {
-  const names = Object.keys(needOptions(tools, 'the tools'));
-  const left = new Set(scopeTools(names, [allowedTools]));
-  return Object.fromEntries(Object.entries(tools).filter(([name]) => left.has(name)));
+  const given = Object.entries(needOptions(tools, 'the tools'));
+  const left = new Set(scopeTools(given.map(([name]) => name), [allowedTools]));
+  return Object.fromEntries(given.filter(([name]) => left.has(name)));
 }
 
 /** A source of this vocabulary as one for `Skills.open`, so that it serves sessions. */
