@@ -346,16 +346,6 @@ fn notes_are_shown_at_their_places_on_request() {
 }
 
 #[test]
-fn a_listed_skill_is_checked_by_its_name() {
-    let place = Place::with(&[(".claude/skills/bad/SKILL.md", BAD)]);
-    let text = place.run(&["check", "Bad"]);
-    assert!(text.contains(".claude/skills/bad/SKILL.md:2:7"), "{text}");
-    assert_eq!(code(&place.output(&["check", "nothing-of-the-kind"])), 2);
-    let fixed = place.run(&["check", "Bad", "--unsafe-fixes", "--quiet"]);
-    assert!(fixed.contains("2 fixed"), "{fixed}");
-}
-
-#[test]
 fn a_note_about_a_clients_field_names_the_clients_that_act_on_it() {
     let place = Place::with(&[(
         "a/SKILL.md",
@@ -377,37 +367,4 @@ fn as_many_problems_are_fixed_as_were_said_to_be_fixable() {
     assert!(said.contains("; 2 fixable with --fix\n"), "{said}");
     let fixed = place.run(&["check", "tidy", "--fix"]);
     assert!(fixed.contains("; 2 fixed\n"), "{fixed}");
-}
-
-#[test]
-fn a_file_that_is_no_skill_file_is_refused_and_its_folder_is_not_read() {
-    let place = Place::with(&[("notes/passwd", "root:x:0:0\n"), ("notes/other", "x")]);
-    insta::assert_snapshot!(place.run(&["check", "notes/passwd"]), @"
-    exit 2
-    --- stdout
-    0 skills checked; 1 could not be checked
-    --- stderr
-    error: this is not a SKILL.md: notes/passwd
-      hint: give the SKILL.md or the folder of a skill, or its name
-    ");
-}
-
-#[test]
-fn a_name_that_no_skill_has_is_no_missing_file_and_a_built_in_one_is_said_to_be() {
-    let place = Place::with(&[]);
-    let said = place.run(&["check", "nosuchskill"]);
-    assert!(said.contains("error: there is no such file, folder or skill: nosuchskill\n"), "{said}");
-    let said = place.run(&["check", "meeting-minutes"]);
-    assert!(said.contains("it is built into prowess: meeting-minutes\n"), "{said}");
-}
-
-#[test]
-fn a_name_that_several_skills_have_is_checked_once_and_the_others_are_counted() {
-    let place = Place::with(&[
-        ("home/.claude/skills/good/SKILL.md", GOOD),
-        ("home/.agents/skills/good/SKILL.md", GOOD),
-        ("home/.codex/skills/other/SKILL.md", GOOD),
-    ]);
-    let said = crate::shelf::run(&place, &["check", "good"]);
-    assert!(said.contains("good/SKILL.md; 2 others have this name: prowess why good\n"), "{said}");
 }

@@ -13,6 +13,7 @@ mod budget;
 mod check;
 mod check_levels;
 mod check_links;
+mod check_names;
 mod client_answers;
 mod client_counts;
 mod client_homes;
