@@ -78,7 +78,8 @@ fn a_name_finds_no_skill_through_a_link_out_of_a_project() {
     place.write("outside/secret/SKILL.md", SECRET.as_bytes());
     for name in ["secret", "secrte"] {
         let said = run(&place, &["check", name]);
-        assert!(said.starts_with("exit 2") && said.contains("there is no such file or folder"), "{said}");
+        assert!(said.contains("there is no such file, folder or skill"), "{said}");
+        assert!(said.starts_with("exit 2") && !said.contains("did you mean"), "{said}");
     }
     run(&place, &["trust", "--yes"]);
     assert!(run(&place, &["check", "secret"]).contains("1 skill checked"));

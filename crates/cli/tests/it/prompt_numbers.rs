@@ -51,7 +51,7 @@ fn the_costs_of_a_cut_prompt_are_sorted_by_the_costs_before_the_cut() {
     uncut  prompt  used  files  skill      folder
       253      24     2      0  aaa-long   ~/.claude/skills  Does aaa-long. Use whe…
        41      25     2      0  skill-000  ~/.claude/skills  Does skill-000. Use wh…
-    81 skills, about 1,994 tokens in every prompt (skills 2,024), cut from about 3,563 tokens where 2,000 fit: 81 descriptions shortened
+    3,563 tokens where 2,000 fit: 81 descriptions shortened
     ");
 }
 
