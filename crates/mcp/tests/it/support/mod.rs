@@ -138,7 +138,8 @@ impl PipeClient {
         }
     }
 
-    /// Repeats a request after each change of a list, until the response is the wanted one.
+    /// Repeats a request after each change of a list, until the response is the wanted one. The first one is sent at
+    /// once: the change may have come before the client was connected.
     pub(crate) async fn until(
         &mut self,
         method: &str,
@@ -146,13 +147,13 @@ impl PipeClient {
         wanted: impl Fn(&Value) -> bool,
     ) -> Value {
         loop {
-            // Skipped notifications count too.
-            if !std::mem::take(&mut self.passed_change) {
-                self.notification(LIST_CHANGED).await;
-            }
             let response = self.request(method, params.clone()).await;
             if wanted(&response) {
                 return response;
+            }
+            // Skipped notifications count too.
+            if !std::mem::take(&mut self.passed_change) {
+                self.notification(LIST_CHANGED).await;
             }
         }
     }
