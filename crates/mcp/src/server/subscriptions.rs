@@ -21,6 +21,9 @@ use crate::server::connection::{Connection, MAX_SUBSCRIPTIONS};
 /// How often subscribed files are polled; the watcher reports changes of SKILL.md sooner.
 const POLL: Duration = Duration::from_secs(1);
 
+/// The number of the first snapshot of a library.
+const FIRST_SNAPSHOT: u64 = 1;
+
 /// The lists that changed.
 struct ChangedLists {
     tools: bool,
@@ -78,18 +81,26 @@ async fn next(changed: &mut watch::Receiver<u64>, polling: bool) -> Option<()> {
     }
 }
 
-/// Notifies a connection with a handshake, until it ends. `first` is the snapshot that its client may have seen.
+/// Notifies a connection with a handshake, until it ends. `first` is the snapshot that its client may have seen, and
+/// `changed` has reported every change since then.
 pub(crate) async fn notify(
     shared: Arc<Shared>,
     connection: Arc<Connection>,
-    first: Option<Arc<Snapshot>>,
+    (mut changed, first): (watch::Receiver<u64>, Option<Arc<Snapshot>>),
     peer: Peer<RoleServer>,
     end: CancellationToken,
 ) {
-    let mut changed = shared.live.changes();
     let notifying = async {
-        let mut notified =
-            inspect(&shared, move |now| NotifiedState::of(first.as_deref().unwrap_or(now))).await?;
+        let (mut notified, missed) = inspect(&shared, move |now| {
+            // A client that was connected before the first snapshot may have seen any of them since.
+            let missed = first.is_none() && now.state().0 > FIRST_SNAPSHOT;
+            (NotifiedState::of(first.as_deref().unwrap_or(now)), missed)
+        })
+        .await?;
+        if missed {
+            let all = ChangedLists { tools: true, prompts: true, resources: true };
+            notify_peer(&peer, &all, shared.tools, Vec::new()).await.ok()?;
+        }
         loop {
             tokio::select! {
                 next = next(&mut changed, connection.is_subscribed()) => next?,
