@@ -10,7 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use prowess_core::select::{Bm25, Hit, Postings, Query, Reader, SelectError, Selector, Settings, Texts};
+use prowess_core::select::{Bm25, Hit, Postings, Query, SelectError, Selector, Settings, Texts};
 use prowess_core::{Candidate, Catalog, Entry, Location, Stamp};
 
 pub use gather::{analyse, gather, threads};
