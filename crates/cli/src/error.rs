@@ -157,6 +157,14 @@ impl CommandError {
     }
 
     /// The error of reading standard input.
+    /// Standard input is not connected to anything.
+    pub(crate) fn no_input() -> Self {
+        Self::Failed(Failure::new(
+            "standard input is closed, so there is nothing to read",
+            "pipe a SKILL.md into it, or name a path",
+        ))
+    }
+
     pub(crate) fn reading_input(error: &io::Error) -> Self {
         let failure =
             Failure::new("could not read standard input", "pipe a SKILL.md into it, or name a path");

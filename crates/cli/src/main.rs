@@ -125,7 +125,7 @@ fn run(args: &Args, ui: &mut Ui) -> Result<Outcome, CommandError> {
         Command::Activate(activate) => commands::activate::run(activate, args.json, ui),
         Command::Tools(tools) => commands::tools::run(tools, args.json, ui),
         Command::Replay(replay) => commands::replay::run(replay, ui),
-        Command::Serve(serve) => commands::serve::run(serve, ui),
+        Command::Serve(serve) => commands::serve::run(serve, args.json, ui),
         Command::Completions(_) | Command::Man(_) if args.json => Err(no_json()),
         Command::Connect(connect) => commands::connect::run(connect, args.json, ui),
         Command::Disconnect(disconnect) => commands::connect::disconnect(disconnect, args.json, ui),

@@ -50,7 +50,8 @@
 //! 11. [`session`]: a [`Session`](session::Session) answers the tool calls of a model, and asks its host for an
 //!     [`Effect`](session::Effect) where it needs a file or a search.
 
-/// Methods that take a value, change one public field and return it. For the crates of this project only.
+/// Methods that take a value, change one field and return it. A private field, which is an option that is set with
+/// `Some`, has its own documentation. For the crates of this project only.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_methods {
@@ -61,6 +62,18 @@ macro_rules! with_methods {
                 #[must_use]
                 pub fn $with(mut self, $field: $kind) -> Self {
                     self.$field = $field;
+                    self
+                }
+            )+
+        }
+    };
+    ($type:ty: $($(#[$doc:meta])+ $with:ident Some($field:ident): $kind:ty;)+) => {
+        impl $type {
+            $(
+                $(#[$doc])+
+                #[must_use]
+                pub fn $with(mut self, $field: $kind) -> Self {
+                    self.$field = Some($field);
                     self
                 }
             )+
@@ -104,6 +117,7 @@ pub use span::{LineIndex, Position, Span};
 pub mod internal {
     pub use crate::catalog::candidate::Decision;
     pub use crate::catalog::found::{Appearance, WITHIN};
+    pub use crate::catalog::state::{STATES, obstacle_of, state_of};
     pub use crate::check::rules::hidden::rule_of;
     pub use crate::check::rules::quality::{TEMPLATE_BODY, TEMPLATE_WHEN};
     pub use crate::check::strict::{Withheld, withheld};
@@ -112,5 +126,6 @@ pub mod internal {
     pub use crate::document::yaml::read_yaml;
     pub use crate::files::page::{MARGIN, base64, from_base64};
     pub use crate::skill::tool_list::{Token, tokens};
+    pub use crate::text::distance::did_you_mean;
     pub use crate::text::json::{json_values, parse_json};
 }

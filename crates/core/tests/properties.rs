@@ -27,8 +27,15 @@ fn skill_like() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![6 => text, 1 => bytes]
 }
 
+/// 10³ cases, or as many as `PROWESS_PROPERTY_CASES` says; `.ci/run` says 10⁴.
+fn many() -> ProptestConfig {
+    #[expect(clippy::disallowed_methods, reason = "this is a test")]
+    let asked = std::env::var("PROWESS_PROPERTY_CASES").ok().and_then(|number| number.parse().ok());
+    ProptestConfig { cases: asked.unwrap_or(1_000), failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(many())]
 
     #[test]
     fn the_parts_of_a_file_are_in_order_and_make_up_the_whole(bytes in skill_like()) {

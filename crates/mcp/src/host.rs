@@ -130,7 +130,12 @@ impl Reloading {
                     server.shared.metrics.count_reload(false);
                     continue;
                 }
-                Err(_panic) => continue,
+                Err(_panic) => {
+                    let reason = "it failed unexpectedly";
+                    tracing::warn!(target: "prowess", reason, "not reloaded, the old configuration stays");
+                    server.shared.metrics.count_reload(false);
+                    continue;
+                }
             };
             if stops {
                 stop.cancel();

@@ -3,6 +3,7 @@
 //! A separate thread writes the lines. A client need not read the log of its server, and the server must not block on
 //! it: lines that do not fit into the queue are dropped and counted.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -113,7 +114,7 @@ impl LogSubscriber {
                 // The reason continues the sentence, and the hint has its own line.
                 "reason" => write!(line, ": {}", text(value)),
                 "hint" => write!(line, "\n  hint: {}", text(value)),
-                name => write!(line, ", {name} {}", text(value)),
+                name => write!(line, ", {name} {}", quoted(&text(value))),
             };
         }
         line
@@ -135,6 +136,14 @@ impl LogSubscriber {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
+
+/// The value of a field, in quotes if it could be taken for more than one field: some come from clients.
+fn quoted(value: &str) -> Cow<'_, str> {
+    if value.is_empty() || value.contains([' ', ',', '"']) {
+        return Value::from(value).to_string().into();
+    }
+    value.into()
 }
 
 struct Fields(Map<String, Value>);
@@ -185,4 +194,17 @@ impl Subscriber for LogSubscriber {
     }
     fn enter(&self, _: &Id) {}
     fn exit(&self, _: &Id) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_cannot_forge_a_field_of_the_text_log() {
+        assert_eq!(quoted("tools/call"), "tools/call");
+        assert_eq!(quoted("x, token admin, status 200"), "\"x, token admin, status 200\"");
+        assert_eq!(quoted("a\"b"), "\"a\\\"b\"");
+        assert_eq!(quoted(""), "\"\"");
+    }
 }

@@ -10,8 +10,10 @@ pub use crate::error::{escape_control, plain_cause};
 pub use crate::fs::atomic::{WriteError, abandoned, make_folder, replace_where, sweep};
 #[cfg(feature = "install")]
 pub use crate::install::preview::preview_of_found;
+pub use crate::library::below::Below;
 pub use crate::library::builtin::builtin_names;
 pub use crate::library::caches::{StaleCache, Staleness, stale_caches};
+pub use crate::library::clients::meant::client_meant;
 #[cfg(feature = "install")]
 pub use crate::library::config::edit::{ConfigEditor, ConfigSet, ConfigSetError};
 pub use crate::library::config::in_force::{

@@ -28,7 +28,7 @@
 //! - [`Chat`] is one conversation: the text for its prompt, the tools, and the answers to the model's calls, in the form
 //!   of each [`Dialect`].
 //! - [`Skill`] is one skill: its fields, its instructions, its files, and the text that gives it to a model.
-//! - [`SkillsError`] is why one of them could not do what it was asked.
+//! - [`SkillsError`] is the error type of all three.
 //!
 //! # The parts
 //!
@@ -38,7 +38,7 @@
 //!    [`SourceSpec`] is how a command line or a configuration names one.
 //! 2. [`parse`] makes a [`Document`] of any bytes, and [`Document::load`] an [`Entry`]. A [`Manifest`] lists the files of
 //!    a skill by [`RelPath`].
-//! 3. [`check`](fn@check) finds what is remarkable in a document, and a [`Profile`] says which [`Finding`] is a
+//! 3. [`check`](fn@check) reports facts about a document, and a [`Profile`] decides which [`Finding`] is a
 //!    [`Problem`]. [`fix`] applies the fixes.
 //! 4. A [`Registry`] makes one [`Catalog`] of its sources, by what the user trusts ([`registry::trust`]).
 //! 5. A [`Selector`](select::Selector) finds the skills that fit a task; [`SearchIndex`](search::SearchIndex) is the one

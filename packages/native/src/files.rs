@@ -3,7 +3,8 @@
 //! | operation | input | output |
 //! | --- | --- | --- |
 //! | `loadPath` | `{path, judge, units}` | the skill of a folder or a SKILL.md, with its text; or `load` with its problems |
-//! | `filesOfPath` | the path | its files |
+//! | `filesOfPath` | the path | the files of the skill |
+//! | `filesOfFolder` | the path of a folder, with or without a SKILL.md | the files in and below it |
 //! | `readPath` | see [`read_path`] | |
 //! | `activationOfPath` | `{path, options}` | the text that gives it to a model |
 //! | `checkPath` | `{path, judge, units}` | the problems of a folder or a SKILL.md, as `prowess check` finds them |
@@ -30,6 +31,7 @@ pub fn run(operation: &str, input: &str, bytes: &[u8]) -> Result<String, Failure
     let value = match operation {
         "loadPath" => loaded(read(input)?)?,
         "filesOfPath" => manifest_json(&listing(&Place::of(&read::<PathBuf>(input)?)?)?),
+        "filesOfFolder" => manifest_json(&in_folder(&read::<PathBuf>(input)?)?),
         "activationOfPath" => activation(read(input)?)?,
         "checkPath" => checked(read(input)?)?,
         "discover" => discovered(read(input)?)?,
@@ -63,10 +65,11 @@ struct Place {
 }
 
 impl Place {
-    /// The SKILL.md of a folder, or the file itself.
+    /// The SKILL.md of a folder, or the file itself. What is not there is an error: its parent is another folder.
     fn of(path: &Path) -> Result<Self, Failure> {
         let path = prowess::env::place(path);
-        if !path.is_dir() {
+        let metadata = path.metadata().map_err(|error| of_source(&prowess::SourceError::io(&path, error)))?;
+        if !metadata.is_dir() {
             return Ok(Self { file: SkillFile { path } });
         }
         let found = ["SKILL.md", "skill.md"].map(|name| path.join(name));
@@ -82,6 +85,15 @@ impl Place {
 
 fn listing(place: &Place) -> Result<Manifest, Failure> {
     Ok(read_files::list(place.file.folder()).map_err(|error| of_source(&error))?.manifest)
+}
+
+fn in_folder(path: &Path) -> Result<Manifest, Failure> {
+    let folder = prowess::env::place(path);
+    let metadata = folder.metadata().map_err(|error| of_source(&prowess::SourceError::io(&folder, error)))?;
+    if !metadata.is_dir() {
+        return Err(of_source(&SourceErrorKind::NotFolder.at(folder)));
+    }
+    Ok(read_files::list(&folder).map_err(|error| of_source(&error))?.manifest)
 }
 
 #[derive(Deserialize)]

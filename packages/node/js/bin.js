@@ -22,7 +22,8 @@ function program() {
 }
 
 const child = spawn(program(), process.argv.slice(2), { stdio: 'inherit', windowsHide: true });
-// A terminal sends signals to both; a sender of one process reaches only this one.
+// A sender of one process reaches only this one. A terminal sends signals to both, so the program gets them twice: it ends
+// at the first.
 for (const signal of process.platform === 'win32' ? [] : SIGNALS) process.on(signal, () => child.kill(signal));
 child.on('error', (error) => {
   console.error(`error: the program of prowess could not be started: ${error.message}`);

@@ -2,7 +2,11 @@
 
 import { addon } from './addon.js';
 import { fromEngine } from './errors.js';
-import { NO_BYTES, toJson } from './values.js';
+import { aborted } from './signals.js';
+import { NO_BYTES, owned, toJson } from './values.js';
+
+/** For work that nothing ends. */
+const NEVER = new addon.Cancel(false);
 
 /** The handles of the engine. */
 export function engine() {
@@ -19,11 +23,6 @@ export async function work(operation, input) {
   return JSON.parse(await settled(addon.work(operation, toJson(input))));
 }
 
-/** Bytes that no other thread changes while they are read. */
-export function owned(bytes) {
-  return bytes.buffer instanceof ArrayBuffer ? bytes : Uint8Array.from(bytes);
-}
-
 /** Runs work of the engine; what it throws becomes an error of the right class. */
 export function guarded(work) {
   try {
@@ -31,6 +30,12 @@ export function guarded(work) {
   } catch (thrown) {
     throw fromEngine(thrown);
   }
+}
+
+/** The result of work off the main thread that `start` begins. An abort ends the work, and not only the wait for it. */
+export async function cancellable(start, signal) {
+  const cancel = signal === undefined ? NEVER : new addon.Cancel(true);
+  return aborted(settled(guarded(() => start(cancel))), signal, () => cancel.cancel());
 }
 
 /** The result of work of the engine off the main thread. */

@@ -5,13 +5,13 @@ import path from 'node:path';
 import { InvalidRequestError, normalizeResourcePath, parseSkill } from './deuz.js';
 import { parsePath } from './api.js';
 import { readInFolder, readSkillFile, scanFolders } from './folders.js';
-import { needString, toText } from './values.js';
+import { needList, needString, toText } from './values.js';
 
 export * from './deuz.js';
 
 /** A source over folders: each folder directly below one of them that has a SKILL.md is a skill. The first id counts. */
 export function nodeSkillSource(dirs) {
-  const roots = [...dirs].map((dir) => path.resolve(needString(dir, 'a folder')));
+  const roots = needList(dirs, 'the folders').map((dir) => path.resolve(needString(dir, 'a folder')));
   /** The first folder that has this skill, and its SKILL.md. */
   const located = async (id) => {
     const { path: name, message } = parsePath(needString(id, 'the id'), { reading: 'name' });
@@ -30,7 +30,7 @@ export function nodeSkillSource(dirs) {
     async list() {
       const ids = new Map();
       const options = { fileName: 'SKILL.md', minDepth: 1, maxDepth: 1, skipPrefixes: [], hidden: true };
-      for (const { path: file, bytes } of await scanFolders(roots, options)) {
+      for (const { path: file, bytes } of (await scanFolders(roots, options)).flatMap(({ files }) => files)) {
         const id = path.basename(path.dirname(file));
         if (ids.has(id)) continue;
         const { name, description } = parseSkill(toText(bytes), { validate: false }).manifest;

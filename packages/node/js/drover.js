@@ -7,7 +7,7 @@ import path from 'node:path';
 import { check, parse, parseAllowedTools as toolsOf, renderCatalog } from './api.js';
 import { InvalidArgumentError, ProwessError } from './errors.js';
 import { listFolder, readInFolder, scanFolders } from './folders.js';
-import { needFunction, needOptions, needString, toText, typeOf } from './values.js';
+import { needFunction, needList, needOptions, needString, toBytes, toText, typeOf } from './values.js';
 
 /** A SKILL.md that is no skill under the rules; `issues` has every reason. */
 export class SkillLoadError extends ProwessError {
@@ -30,12 +30,15 @@ function modeOf(mode = 'strict') {
 
 /** Reads a SKILL.md: its spec and the issues. In strict mode any issue is thrown as a `SkillLoadError`. */
 export function parseSkill(contents, filepath, opts) {
-  const { mode, skipParentDirCheck = false } = needOptions(opts);
+  return parsed(toBytes(needString(contents, 'the contents')), needString(filepath, 'the path'), needOptions(opts));
+}
+
+/** The same for the bytes of a file, of which some may be no text. */
+function parsed(contents, file, { mode, skipParentDirCheck = false }) {
   const strict = modeOf(mode) === 'strict';
-  const file = needString(filepath, 'the path');
   const dir = path.dirname(file);
   const place = { location: file, folder: path.basename(dir) };
-  const skill = parse(needString(contents, 'the contents'), place);
+  const skill = parse(contents, place);
   const problems = check(contents, { ...place, ...RULES, folderMatch: skipParentDirCheck ? 'off' : 'error' });
   const errors = problems.filter(({ severity }) => severity === 'error');
   const issues = errors.map(({ field, message }) => ({ field: field ?? '_', message }));
@@ -73,21 +76,26 @@ export async function scanSkillDirs(roots, opts) {
   const how = modeOf(mode);
   if (onIssue !== undefined) needFunction(onIssue, 'onIssue');
   const found = new Map();
-  const files = await scanFolders([...roots].map((root) => path.resolve(root)), {
-    fileName: needString(filename, 'the filename'), maxDepth, skipPrefixes: [...skipPrefixes],
+  const folders = needList(roots, 'the roots').map((root) => path.resolve(needString(root, 'a root')));
+  // Only the prefixes decide what is skipped, as in drover.
+  const scanned = await scanFolders(folders, {
+    fileName: needString(filename, 'the filename'), maxDepth, skipPrefixes: needList(skipPrefixes, 'the prefixes'), hidden: true,
   });
-  let above;
-  for (const { path: file, bytes } of files) {
-    // A skill ends the walk below it; one that cannot be read does not.
-    if (above !== undefined && file.startsWith(above)) continue;
-    try {
-      const { spec, warnings } = parseSkill(toText(bytes), file, { mode: how });
-      if (warnings.length > 0) onIssue?.(file, warnings);
-      if (!found.has(spec.name)) found.set(spec.name, spec);
-      above = spec.dir + path.sep;
-    } catch (error) {
-      if (how === 'strict' || !(error instanceof SkillLoadError)) throw error;
-      onIssue?.(file, error.issues);
+  for (const { files, problems } of scanned) {
+    for (const { path: unread, message } of problems) onIssue?.(unread, [{ field: '_', message }]);
+    let above;
+    for (const { path: file, bytes } of files) {
+      // A skill ends the walk below it; one that cannot be read does not. A folder comes before those below it.
+      if (above !== undefined && file.startsWith(above)) continue;
+      try {
+        const { spec, warnings } = parsed(bytes, file, { mode: how });
+        if (warnings.length > 0) onIssue?.(file, warnings);
+        if (!found.has(spec.name)) found.set(spec.name, spec);
+        above = spec.dir + path.sep;
+      } catch (error) {
+        if (how === 'strict' || !(error instanceof SkillLoadError)) throw error;
+        onIssue?.(file, error.issues);
+      }
     }
   }
   return [...found.values()];
@@ -96,7 +104,10 @@ export async function scanSkillDirs(roots, opts) {
 /** A registry of skills by name. The first of two with one name counts. */
 export function createSkillRegistry(skills) {
   const held = new Map();
-  for (const skill of skills) if (!held.has(skill.name)) held.set(skill.name, skill);
+  for (const skill of needList(skills, 'the skills')) {
+    const name = needString(skill?.name, 'the name of a skill');
+    if (!held.has(name)) held.set(name, skill);
+  }
   const all = [...held.values()];
   return { get: (name) => held.get(name), has: (name) => held.has(name), list: () => all };
 }
@@ -105,12 +116,13 @@ export function createSkillRegistry(skills) {
 export async function listSkillResources(spec) {
   const folders = { scripts: new Set(), references: new Set(), assets: new Set() };
   const other = new Set();
+  const own = ['SKILL.md', 'skill.md', path.basename(String(spec?.path))];
   for (const file of await listFolder(needString(spec?.dir, 'the folder of the skill'))) {
     const [top, name] = file.path.split('/');
     if (top.startsWith('.') || name?.startsWith('.')) continue;
     if (Object.hasOwn(folders, top)) {
       if (name !== undefined) folders[top].add(name);
-    } else if (top !== 'SKILL.md' && top !== 'skill.md') {
+    } else if (!own.includes(file.path)) {
       other.add(top);
     }
   }
@@ -132,7 +144,7 @@ async function textIn(spec, relativePath, limit) {
 const refusal = (content, data) => ({ content, isError: true, data });
 
 /** The skill of a call, or its refusal. */
-function asked({ registry, allowed }, name, context) {
+function asked({ registry, allowed }, name, runId) {
   if (!allowed.includes(name)) {
     const names = allowed.length > 0 ? allowed.join(', ') : 'none';
     return { refused: refusal(`this agent may not use the skill ${name}; it may use: ${names}`, { skill: name, reason: 'not_allowed' }) };
@@ -140,7 +152,7 @@ function asked({ registry, allowed }, name, context) {
   const skill = registry.get(name);
   if (skill !== undefined) return { skill };
   const data = { skill: name, reason: 'missing' };
-  if (context?.runId !== undefined) data.runId = context.runId;
+  if (runId !== undefined) data.runId = runId;
   return { refused: refusal(`there is no skill ${name} here, although this agent may use it`, data) };
 }
 
@@ -150,7 +162,7 @@ function tooling(opts) {
   if (typeof registry?.get !== 'function') {
     throw new InvalidArgumentError(`a registry must be an object with get, not ${typeOf(registry)}`);
   }
-  return { registry, allowed: [...allowed].map((name) => needString(name, 'an allowed name')) };
+  return { registry, allowed: needList(allowed, 'the allowed names').map((name) => needString(name, 'an allowed name')) };
 }
 
 const NAME = { type: 'string', description: 'The name of the skill, as the list of skills has it.' };
@@ -164,12 +176,17 @@ export function skillLoadTool(opts) {
     description: 'Loads the instructions of a skill. Call it when a task fits the description of a skill.',
     inputSchema: { type: 'object', properties: { name: NAME }, required: ['name'] },
     async execute(input, context) {
-      const { skill, refused } = asked(tools, input?.name, context);
+      const { skill, refused } = asked(tools, input?.name, context?.runId);
       if (refused) return refused;
       const data = { skill: skill.name, path: skill.path };
       if (!hintResources) return { content: skill.body, data };
-      const resources = await listSkillResources(skill);
-      return { content: skill.body + hint(skill.name, resources), data: { ...data, resources } };
+      try {
+        const resources = await listSkillResources(skill);
+        return { content: skill.body + hint(skill.name, resources), data: { ...data, resources } };
+      } catch {
+        // The instructions are there, and files that cannot be listed do not change them.
+        return { content: skill.body, data };
+      }
     },
   };
 }
@@ -199,20 +216,21 @@ export function skillResourceTool(opts) {
       },
       required: ['name'],
     },
-    async execute(input, context) {
-      const { skill, refused } = asked(tools, input?.name, context);
+    async execute(input) {
+      const { skill, refused } = asked(tools, input?.name);
       if (refused) return refused;
       const { resource } = input;
-      if (!resource) return listed(skill);
-      const data = { skill: skill.name, resource };
+      const data = { skill: skill.name, ...(resource ? { resource } : {}) };
       try {
+        if (!resource) return await listed(skill);
         return { content: await textIn(skill, resource, maxBytes), data };
       } catch (error) {
         if (error?.code === 'too-large') {
           const advice = 'read it with a tool for files, or a part of it';
           return refusal(`the file ${resource} has more than ${maxBytes} bytes; ${advice}`, { ...data, reason: 'too_large' });
         }
-        return refusal(`the file ${resource} cannot be read: ${error?.message ?? error}`, { ...data, reason: 'read_failed' });
+        const what = resource ? `the file ${resource} cannot be read` : `the files of ${skill.name} cannot be listed`;
+        return refusal(`${what}: ${error?.message ?? error}`, { ...data, reason: 'read_failed' });
       }
     },
   };
@@ -231,7 +249,8 @@ async function listed(skill) {
 
 /** The list of the skills that an agent may use, for its system prompt; empty without any. */
 export function renderSkillsBlock(registry, allowed) {
-  const skills = [...allowed].map((name) => registry.get(name)).filter((skill) => skill !== undefined);
+  const tools = tooling({ registry, allowed });
+  const skills = tools.allowed.map((name) => registry.get(name)).filter((skill) => skill !== undefined);
   if (skills.length === 0) return '';
   const given = skills.map(({ name, description, compatibility }) => ({ name, description: description || name, compatibility }));
   const style = {

@@ -3,28 +3,29 @@
 import { fileURLToPath } from 'node:url';
 
 import { engine, settled, work } from './binding.js';
+import { inTurns } from './sources.js';
 import { needOptions, needString, toJson } from './values.js';
 
 /** A path that may be a `file:` URL. */
 const toPath = (given) => needString(given instanceof URL ? fileURLToPath(given) : given, 'the path');
 
-/** How many files are read at the same time. */
-const PARALLEL = 16;
-
-/** The SKILL.md files in and below folders, each with its contents. */
+/**
+ * The SKILL.md files in and below each folder, with their contents, a folder before those below it; and `problems`, each
+ * with a path and a message. What cannot be read hides nothing else.
+ */
 export async function scanFolders(roots, options) {
-  const found = await Promise.all(roots.map((root) => work('scan', { root, ...options })));
-  const files = found.flat();
-  const contents = new Array(files.length);
-  let next = 0;
-  const turn = async () => {
-    while (next < files.length) {
-      const at = next++;
-      contents[at] = { path: files[at], bytes: await readSkillFile(files[at]) };
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, files.length) }, turn));
-  return contents;
+  return inTurns(roots, async (root) => {
+    const { files, problems } = await work('scan', { root, ...options });
+    const read = await inTurns(files, async (path) => {
+      try {
+        return { path, bytes: await readSkillFile(path) };
+      } catch (error) {
+        problems.push({ path, message: error.message });
+        return undefined;
+      }
+    });
+    return { files: read.filter((file) => file !== undefined), problems };
+  });
 }
 
 /** The contents of a SKILL.md. */
@@ -32,9 +33,14 @@ export async function readSkillFile(file) {
   return (await settled(engine().readFile(toJson({ file })))).bytes;
 }
 
-/** The files of the folder of a skill. */
+/** The files in and below a folder; none if it is no longer there. */
 export async function listFolder(folder) {
-  return work('filesOfPath', folder);
+  try {
+    return await work('filesOfFolder', folder);
+  } catch (error) {
+    if (error.code === 'missing' || error.code === 'not-a-file') return [];
+    throw error;
+  }
 }
 
 /** The contents of a file of a skill. */

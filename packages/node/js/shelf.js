@@ -5,10 +5,11 @@
 
 import { fileURLToPath } from 'node:url';
 
-import { engine, guarded, owned, settled } from './binding.js';
+import { cancellable, engine, guarded, settled } from './binding.js';
+import { Changes } from './changes.js';
 import { ClosedError, fromEngine, InvalidArgumentError, SourceError } from './errors.js';
-import { aborted, digestOf, filesFrom, layerOf, layerOptions, listed, readFrom, textsOf, withOwnLabels } from './sources.js';
-import { needOptions, toJson } from './values.js';
+import { digestOf, filesFrom, layerOf, layerOptions, listed, partFrom, textsOf, withOwnLabels } from './sources.js';
+import { needOptions, owned, toJson } from './values.js';
 
 /** The options of `Skills.open` that are about which skills there are. */
 export const SHELF_OPTIONS = ['profile', 'levels', 'duplicates'];
@@ -43,7 +44,8 @@ export class Shelf {
     this.#open();
     if (this.#native === undefined) {
       const count = this.#layers.filter((layer) => layer.source !== undefined).length;
-      this.#native = await aborted(settled(engine().openSkills(toJson(this.#opening()), count, skills)), signal);
+      const opening = toJson(this.#opening());
+      this.#native = await cancellable((cancel) => engine().openSkills(opening, count, skills, cancel), signal);
       this.#open();
       this.#origins = origins;
       this.snapshot = snapshotOf(this.#native);
@@ -53,11 +55,11 @@ export class Shelf {
     // A reading that began later may be done already; what it found counts.
     if (reading > this.#filled) {
       this.#filled = reading;
-      this.#native.fill(skills);
+      guarded(() => this.#native.fill(skills));
       // Until the refresh is done, skills of both states are read where they are.
       this.#origins = new Map([...this.#origins, ...origins]);
     }
-    const delta = JSON.parse(await aborted(settled(this.#native.work('refresh', 'null')), signal));
+    const delta = JSON.parse(await cancellable((cancel) => this.#native.work('refresh', 'null', cancel), signal));
     this.#open();
     if (this.#filled === reading) {
       this.#origins = origins;
@@ -111,7 +113,7 @@ export class Shelf {
 
   async #perform(effect, signal) {
     this.#open();
-    const { json, bytes } = await aborted(settled(this.#native.perform(toJson(effect))), signal);
+    const { json, bytes } = await cancellable((cancel) => this.#native.perform(toJson(effect), cancel), signal);
     return { ...JSON.parse(json), bytes };
   }
 
@@ -129,10 +131,7 @@ export class Shelf {
       const { key, location } = skill;
       return this.#perform({ kind: 'read', key, location, path, offset, limit: most, digest: expectDigest !== undefined }, signal);
     }
-    const { layer, id } = origin;
-    const whole = expectDigest === undefined ? undefined : await digestOf(layer, id, signal);
-    const bytes = whole?.contents.get(path) ?? (await readFrom(layer, id, path, signal));
-    return { bytes: bytes.subarray(offset, offset + limit), size: bytes.byteLength, digest: whole?.digest };
+    return partFrom(origin, path, { offset, limit, expectDigest }, signal);
   }
 
   /** A digest over all files of a skill. */
@@ -143,8 +142,9 @@ export class Shelf {
   }
 
   /** Ranks some of the skills, off the main thread. */
-  async search(among, asked) {
-    return JSON.parse(await settled(this.#native.work('rank', toJson({ among, asked }))));
+  async search(among, asked, signal) {
+    const input = toJson({ among, asked });
+    return JSON.parse(await cancellable((cancel) => this.#native.work('rank', input, cancel), signal));
   }
 
   /** The changes as they happen: those that the addon sees in folders, and those of each refresh. */
@@ -205,69 +205,6 @@ export class Shelf {
     for (const watcher of [...this.#watchers]) {
       watcher.fail(new ClosedError('these skills are closed', { code: 'closed' }));
     }
-  }
-}
-
-/** The changes that one caller has not taken yet. Unlike a generator, it ends at once, also while it waits. */
-class Changes {
-  #end;
-  #changes = [];
-  #waiting = [];
-  #error;
-  #ended = false;
-
-  constructor(signal, end) {
-    signal?.throwIfAborted();
-    const abort = () => this.fail(signal.reason);
-    signal?.addEventListener('abort', abort, { once: true });
-    this.#end = () => {
-      if (this.#ended) return;
-      this.#ended = true;
-      signal?.removeEventListener('abort', abort);
-      end();
-      this.#wake();
-    };
-  }
-
-  #wake() {
-    for (const wake of this.#waiting.splice(0)) wake();
-  }
-
-  tell(delta) {
-    this.#changes.push(delta);
-    this.#wake();
-  }
-
-  /** Ends with an error. */
-  fail(error) {
-    this.#changes = [];
-    this.#error = error;
-    this.#end();
-  }
-
-  async next() {
-    for (;;) {
-      if (this.#changes.length > 0) return { value: this.#changes.shift(), done: false };
-      if (this.#error !== undefined) {
-        const error = this.#error;
-        this.#error = undefined;
-        throw error;
-      }
-      if (this.#ended) return { value: undefined, done: true };
-      await new Promise((resolve) => {
-        this.#waiting.push(resolve);
-      });
-    }
-  }
-
-  async return() {
-    this.#changes = [];
-    this.#end();
-    return { value: undefined, done: true };
-  }
-
-  [Symbol.asyncIterator]() {
-    return this;
   }
 }
 

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use prowess::fs::read::{read_of_skill, read_skill};
-use prowess::fs::walk::{FileName, SkillFile};
-use prowess::{RelPath, ScanOptions, SourceErrorKind, scan};
+use prowess::fs::walk::{FileName, MissingRoot, SkillFile};
+use prowess::limits::MAX_FILE_BYTES;
+use prowess::{RelPath, ScanOptions, SourceError, SourceErrorKind, scan};
 use prowess_native::Failure;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -20,7 +21,7 @@ fn input<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
 /// Runs an operation that reads files: `scan`, and those of the shared crate.
 pub(crate) fn run(operation: &str, text: &str) -> Result<String, Failure> {
     match operation {
-        "scan" => Ok(scanned(input(text)?)?.to_string()),
+        "scan" => Ok(scanned(input(text)?).to_string()),
         other => prowess_native::run(other, text, &[]),
     }
 }
@@ -39,28 +40,33 @@ struct Scanned {
     hidden: bool,
 }
 
-/// The paths of the SKILL.md files in and below a folder, sorted; none if there is no folder.
-fn scanned(asked: Scanned) -> Result<Value, Failure> {
-    let options = ScanOptions::default()
+/// The paths of the SKILL.md files in and below a folder, and what could not be read. A folder comes before those below
+/// it. If there is no folder, there are none.
+fn scanned(asked: Scanned) -> Value {
+    let options = ScanOptions::unbounded()
+        .with_missing_root(MissingRoot::Skip)
         .with_max_depth(asked.max_depth)
         .with_report_deeper(false)
-        .with_max_folders(usize::MAX)
-        .with_max_entries(usize::MAX)
         .with_skip_prefixes(asked.skip_prefixes)
         .with_skip_hidden(!asked.hidden)
         .with_skip_modules(!asked.hidden)
         .with_file_name(FileName::Exact(asked.file_name));
-    let found = scan(&asked.root, &options);
-    if let Some(error) = found.problems.first().filter(|_| found.skills.is_empty()) {
-        return Err(prowess_native::source_failure(error));
-    }
+    let mut found = scan(&asked.root, &options);
+    found.skills.sort_by(|one, other| one.folder().cmp(other.folder()));
     let deep = |skill: &SkillFile| {
         let below = skill.path.strip_prefix(&asked.root).ok();
         below.is_some_and(|below| below.components().count() > asked.min_depth)
     };
-    let paths: Vec<&str> =
-        found.skills.iter().filter(|skill| deep(skill)).filter_map(|skill| skill.path.to_str()).collect();
-    Ok(json!(paths))
+    let (named, unnamed): (Vec<&SkillFile>, Vec<&SkillFile>) =
+        found.skills.iter().filter(|skill| deep(skill)).partition(|skill| skill.path.to_str().is_some());
+    let paths: Vec<&str> = named.iter().filter_map(|skill| skill.path.to_str()).collect();
+    let not_text = |skill: &SkillFile| {
+        let path = skill.path.to_string_lossy();
+        json!({"path": path, "message": format!("the path is not UTF-8: {path}")})
+    };
+    let problem = |error: &SourceError| json!({"path": error.at.to_string(), "message": error.with_cause()});
+    let unread = unnamed.into_iter().map(not_text).chain(found.problems.iter().map(problem));
+    json!({"files": paths, "problems": unread.collect::<Vec<Value>>()})
 }
 
 /// A SKILL.md, or a file in the folder of a skill.
@@ -75,7 +81,13 @@ enum Read {
 pub(crate) fn read(text: &str) -> Result<Vec<u8>, Failure> {
     let failed = |error| prowess_native::source_failure(&error);
     match input(text)? {
-        Read::Skill { file } => Ok(read_skill(&file).map_err(failed)?.bytes),
+        Read::Skill { file } => {
+            let head = read_skill(&file).map_err(failed)?;
+            if head.is_whole() {
+                return Ok(head.bytes);
+            }
+            Err(failed(SourceErrorKind::TooLarge { size: head.size, limit: MAX_FILE_BYTES as u64 }.at(file)))
+        }
         Read::InFolder { folder, path, limit } => {
             let path =
                 RelPath::from_request(&path).map_err(|error| Failure::new("outside", error.to_string()))?;

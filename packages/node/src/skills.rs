@@ -8,7 +8,7 @@ use prowess_native::{Cancel, Chat, Failure, Foreign, ForeignSource, Listed, Skil
 
 use crate::given::Given;
 use crate::watch::NodeWatch;
-use crate::work::{Contents, Work, thrown};
+use crate::work::{Contents, NodeCancel, Work, thrown};
 
 /// A skill that a source in JavaScript listed, with its SKILL.md.
 #[napi(object, object_to_js = false)]
@@ -45,9 +45,14 @@ pub struct NodeSkills {
 
 /// Opens sources and reads them. `sources` is the number of those in JavaScript, `given` what they listed.
 #[napi(catch_unwind)]
-pub fn open_skills(input: String, sources: u32, given: Vec<GivenSkill>) -> AsyncTask<Work<NodeSkills>> {
+pub fn open_skills(
+    input: String,
+    sources: u32,
+    given: Vec<GivenSkill>,
+    cancel: &NodeCancel,
+) -> AsyncTask<Work<NodeSkills>> {
     let listed = by_source(sources as usize, given);
-    Work::task(move || {
+    Work::cancellable(cancel, move |cancel| {
         let given: Vec<Arc<Given>> = listed
             .into_iter()
             .map(|skills| {
@@ -58,7 +63,7 @@ pub fn open_skills(input: String, sources: u32, given: Vec<GivenSkill>) -> Async
             .collect();
         let sources = given.iter().map(|source| Arc::clone(source) as Arc<dyn ForeignSource>).collect();
         let foreign = Foreign { sources, ..Foreign::default() };
-        let skills = Skills::open(&input, foreign, &Cancel::new())?;
+        let skills = Skills::open(&input, foreign, cancel)?;
         Ok(NodeSkills { skills, given })
     })
 }
@@ -73,9 +78,9 @@ impl NodeSkills {
 
     /// Runs an operation that reads files: `refresh`, `rank`.
     #[napi(catch_unwind)]
-    pub fn work(&self, operation: String, input: String) -> AsyncTask<Work<String>> {
+    pub fn work(&self, operation: String, input: String, cancel: &NodeCancel) -> AsyncTask<Work<String>> {
         let skills = self.skills.clone();
-        Work::task(move || skills.run(&operation, &input, &Cancel::new()))
+        Work::cancellable(cancel, move |cancel| skills.run(&operation, &input, cancel))
     }
 
     /// Replaces what the sources in JavaScript listed, for the next refresh.
@@ -88,9 +93,9 @@ impl NodeSkills {
 
     /// Lists the files of a skill, reads one or digests all, as a session asks for it.
     #[napi(catch_unwind)]
-    pub fn perform(&self, effect: String) -> AsyncTask<Work<Contents>> {
+    pub fn perform(&self, effect: String, cancel: &NodeCancel) -> AsyncTask<Work<Contents>> {
         let skills = self.skills.clone();
-        Work::task(move || {
+        Work::cancellable(cancel, move |_| {
             let (json, bytes) = skills.perform(&effect)?;
             Ok(Contents::new(json, bytes))
         })

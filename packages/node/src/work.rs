@@ -1,19 +1,62 @@
-//! [`Work`]: something that is done off the main thread, as a promise.
+//! [`Work`]: something that is done off the main thread, as a promise. [`NodeCancel`] ends it.
+//!
+//! Work is done on the few threads that Node has for such work, which also serve its file system. Work that can be
+//! cancelled has a thread of its own, for which one of these waits: after a cancellation it waits no longer, and neither
+//! does the end of the process.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 use napi::bindgen_prelude::{AsyncTask, ToNapiValue, TypeName, Uint8Array};
 use napi::{Env, Status, Task};
 use napi_derive::napi;
-use prowess_native::Failure;
+use prowess_native::{Cancel, Failure};
+
+/// How often work that can be cancelled is asked whether it was.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Ends work that JavaScript no longer waits for.
+#[napi(js_name = "Cancel")]
+pub struct NodeCancel(Option<Cancel>);
+
+#[napi]
+impl NodeCancel {
+    /// For work that can be cancelled, or for work that cannot.
+    #[napi(constructor)]
+    pub fn new(can: bool) -> Self {
+        Self(can.then(Cancel::new))
+    }
+
+    /// Cancels the work.
+    #[napi(catch_unwind)]
+    pub fn cancel(&self) {
+        if let Some(cancel) = &self.0 {
+            cancel.cancel();
+        }
+    }
+}
 
 /// Work that was not done yet.
-pub struct Work<T>(Option<Box<dyn FnOnce() -> Result<T, Failure> + Send>>);
+pub struct Work<T> {
+    work: Option<Box<dyn FnOnce() -> Result<T, Failure> + Send>>,
+    cancel: Option<Cancel>,
+}
 
 impl<T: ToNapiValue + TypeName + Send + 'static> Work<T> {
     /// Does work off the main thread.
     pub(crate) fn task(work: impl FnOnce() -> Result<T, Failure> + Send + 'static) -> AsyncTask<Self> {
-        AsyncTask::new(Self(Some(Box::new(work))))
+        AsyncTask::new(Self { work: Some(Box::new(work)), cancel: None })
+    }
+
+    /// Does work off the main thread until it is cancelled.
+    pub(crate) fn cancellable(
+        cancel: &NodeCancel,
+        work: impl FnOnce(&Cancel) -> Result<T, Failure> + Send + 'static,
+    ) -> AsyncTask<Self> {
+        let own = cancel.0.clone().unwrap_or_default();
+        AsyncTask::new(Self { work: Some(Box::new(move || work(&own))), cancel: cancel.0.clone() })
     }
 }
 
@@ -22,8 +65,12 @@ impl<T: ToNapiValue + TypeName + Send + 'static> Task for Work<T> {
     type JsValue = T;
 
     fn compute(&mut self) -> napi::Result<T> {
-        let work = self.0.take().ok_or_else(|| thrown(Failure::new("failed", "this was done before")))?;
-        done(work).map_err(thrown)
+        let work = self.work.take().ok_or_else(|| thrown(Failure::new("failed", "this was done before")))?;
+        match self.cancel.take() {
+            None => done(work),
+            Some(cancel) => until_cancelled(&cancel, work),
+        }
+        .map_err(thrown)
     }
 
     fn resolve(&mut self, _: Env, output: T) -> napi::Result<T> {
@@ -36,6 +83,29 @@ pub(crate) fn done<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Fa
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         Err(Failure::new("failed", "Prowess has a defect; report what you did before this error"))
     })
+}
+
+/// Does work on a thread of its own, and waits for it unless it is cancelled.
+fn until_cancelled<T: Send + 'static>(
+    cancel: &Cancel,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let cancelled = || Failure::new("cancelled", "this was cancelled");
+    if cancel.is_cancelled() {
+        return Err(cancelled());
+    }
+    let (sender, receiver) = channel();
+    let thread = thread::Builder::new().name("prowess-work".to_owned());
+    thread
+        .spawn(move || drop(sender.send(done(work))))
+        .map_err(|error| Failure::new("failed", format!("there is no thread for this: {error}")))?;
+    loop {
+        match receiver.recv_timeout(PATIENCE) {
+            Ok(made) => return made,
+            Err(RecvTimeoutError::Timeout) if !cancel.is_cancelled() => {}
+            Err(_) => return Err(cancelled()),
+        }
+    }
 }
 
 /// A failure as the addon throws it.

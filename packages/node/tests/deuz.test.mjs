@@ -40,6 +40,16 @@ test('nodeSkillSource lists folders with a SKILL.md, and the first folder counts
   assert.deepEqual(await deuz.nodeSkillSource([]).list(), []);
 });
 
+test('a SKILL.md that cannot be read hides no other', async () => {
+  const outside = write(newFolder(), { 'secret.md': skill('out') });
+  const folder = write(newFolder(), { 'good/SKILL.md': skill('good'), 'large/SKILL.md': skill('large') + 'x'.repeat(2 << 20), 'out/x.md': 'x' });
+  symlinkSync(path.join(outside, 'secret.md'), path.join(folder, 'out/SKILL.md'));
+  const source = deuz.nodeSkillSource([folder, path.join(folder, 'good/SKILL.md')]);
+  assert.deepEqual((await source.list()).map(({ id }) => id), ['good']);
+  await assert.rejects(source.read('large'), { code: 'too-large' });
+  for (const dirs of ['skills', 5, [5]]) assert.throws(() => deuz.nodeSkillSource(dirs), { code: 'invalid' });
+});
+
 test('no id, path or link leads out of a folder', async () => {
   const outer = newFolder();
   const folder = write(path.join(outer, 'skills'), { 'pdf/SKILL.md': skill('pdf') });

@@ -1,7 +1,7 @@
 // Every name of the vocabulary of drover, with its arguments and defaults.
 
 import assert from 'node:assert/strict';
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 
@@ -91,6 +91,98 @@ test('scanSkillDirs throws in strict mode, and reports in lenient mode', async (
   assert.deepEqual(issues, [[path.join(folder, 'bad/SKILL.md'), true], [path.join(folder, 'odd/SKILL.md'), true]]);
 });
 
+test('scanSkillDirs finds no skill in a skill, whatever its folder is called', async () => {
+  const names = (found) => found.map(({ name }) => name);
+  for (const filename of ['SKILL.md', 'skill.md', 'ZZZ.md']) {
+    const folder = write(newFolder(), {
+      [`a/${filename}`]: skill('a'), [`a/1-intro/${filename}`]: skill('1-intro'), [`a/B/${filename}`]: skill('B'), [`a/zzz/${filename}`]: skill('zzz'),
+      [`a-b/${filename}`]: skill('a-b'), [`b/c/${filename}`]: skill('c'),
+    });
+    assert.deepEqual(names(await drover.scanSkillDirs([folder], { filename })), ['a', 'a-b', 'c'], filename);
+    // A root in a skill is a root of its own.
+    assert.deepEqual(names(await drover.scanSkillDirs([folder, path.join(folder, 'a/zzz')], { filename })), ['a', 'a-b', 'c', 'zzz'], filename);
+  }
+});
+
+test('only skipPrefixes decides which folders scanSkillDirs skips', async () => {
+  const folder = write(newFolder(), {
+    '.x/one/SKILL.md': skill('one'), 'node_modules/two/SKILL.md': skill('two'), '_y/three/SKILL.md': skill('three'),
+    '.claude/skills/four/SKILL.md': skill('four'), '.git/five/SKILL.md': skill('five'), 'six/SKILL.md': skill('six'),
+  });
+  const names = async (opts) => (await drover.scanSkillDirs([folder], opts)).map(({ name }) => name).sort();
+  assert.deepEqual(await names(), ['six']);
+  assert.deepEqual(await names({ skipPrefixes: ['_'] }), ['four', 'one', 'six', 'two']);
+  // Never what git keeps.
+  assert.deepEqual(await names({ skipPrefixes: [] }), ['four', 'one', 'six', 'three', 'two']);
+});
+
+test('a SKILL.md that cannot be read hides no other', async () => {
+  const outside = write(newFolder(), { 'secret.md': skill('out') });
+  const folder = write(newFolder(), { 'good/SKILL.md': skill('good'), 'large/SKILL.md': skill('large') + 'x'.repeat(2 << 20), 'bytes/SKILL.md': Uint8Array.of(0xff, 0xfe, 0) });
+  write(folder, { 'out/x.md': 'x' });
+  symlinkSync(path.join(outside, 'secret.md'), path.join(folder, 'out/SKILL.md'));
+  for (const mode of ['strict', 'lenient']) {
+    if (mode === 'strict') rmSync(path.join(folder, 'bytes'), { recursive: true });
+    else write(folder, { 'bytes/SKILL.md': Uint8Array.of(0xff, 0xfe, 0) });
+    const issues = new Map();
+    const found = await drover.scanSkillDirs([folder], { mode, onIssue: (file, list) => issues.set(path.relative(folder, file), list) });
+    assert.deepEqual(found.map(({ name }) => name), ['good'], mode);
+    assert.ok(issues.get('large/SKILL.md')[0].message.includes('too large'), JSON.stringify([...issues]));
+    assert.equal(issues.get('out/SKILL.md')[0].field, '_');
+    if (mode === 'lenient') assert.ok(issues.has('bytes/SKILL.md'));
+  }
+  if (process.getuid?.() === 0) return; // root reads every file
+  const locked = write(newFolder(), { 'good/SKILL.md': skill('good'), 'locked/SKILL.md': skill('locked') });
+  chmodSync(path.join(locked, 'locked/SKILL.md'), 0);
+  assert.deepEqual((await drover.scanSkillDirs([locked])).map(({ name }) => name), ['good']);
+});
+
+test('roots, prefixes and names are lists, and never the letters of a text', async () => {
+  for (const roots of ['/', 'abc', 5, null, [5]]) await assert.rejects(drover.scanSkillDirs(roots), { code: 'invalid' });
+  await assert.rejects(drover.scanSkillDirs([], { skipPrefixes: '_' }), { code: 'invalid' });
+  const registry = drover.createSkillRegistry([]);
+  for (const work of [
+    () => drover.renderSkillsBlock(registry, 'abc'), () => drover.renderSkillsBlock(null, []), () => drover.createSkillRegistry('abc'),
+    () => drover.createSkillRegistry([null]), () => drover.skillLoadTool({ registry, allowed: 'abc' }), () => drover.skillResourceTool(),
+  ]) assert.throws(work, { code: 'invalid' }, String(work));
+});
+
+test('metadata leaves out what is null, and a long compatibility stays in a lenient spec', () => {
+  const { metadata } = drover.parseSkillFile('---\nname: a\ndescription: b\nmetadata:\n  x: null\n  y: 1.0\n---\n', 'a/SKILL.md');
+  assert.deepEqual(metadata, { y: '1.0' });
+  const long = 'c'.repeat(501);
+  const { spec, warnings } = drover.parseSkill(`---\nname: a\ndescription: b\ncompatibility: ${long}\n---\n`, 'a/SKILL.md', { mode: 'lenient' });
+  assert.deepEqual([spec.compatibility, warnings.map(({ field }) => field)], [long, ['compatibility']]);
+});
+
+test('a skill whose folder is gone has no files, and never those of the folder above it', async () => {
+  const folder = write(newFolder(), { 'pdf/SKILL.md': TEXT, 'pdf/scripts/a.py': 'x', 'mail/SKILL.md': skill('mail') });
+  const registry = drover.createSkillRegistry(await drover.scanSkillDirs([folder]));
+  const empty = { scripts: [], references: [], assets: [], other: [] };
+  const options = { registry, allowed: ['pdf'] };
+  rmSync(path.join(folder, 'pdf'), { recursive: true });
+  for (const replaced of [false, true]) {
+    if (replaced) writeFileSync(path.join(folder, 'pdf'), 'a file');
+    assert.deepEqual(await drover.listSkillResources(registry.get('pdf')), empty);
+    const loaded = await drover.skillLoadTool(options).execute({ name: 'pdf' });
+    assert.deepEqual([loaded.content, loaded.data.resources], ['Read the form.', empty]);
+    const listed = await drover.skillResourceTool(options).execute({ name: 'pdf' });
+    assert.deepEqual([listed.content, listed.data.resources], ['(no files)', empty]);
+    assert.equal((await drover.skillResourceTool(options).execute({ name: 'pdf', resource: 'scripts/a.py' })).data.reason, 'read_failed');
+  }
+  const { spec } = drover.parseSkill(TEXT, path.join(folder, 'never/pdf/SKILL.md'));
+  assert.deepEqual(await drover.listSkillResources(spec), empty);
+});
+
+test('a skill with another file name is loaded with its files', async () => {
+  const folder = write(newFolder(), { 'pdf/PROMPT.md': TEXT, 'pdf/scripts/a.py': 'x', 'pdf/notes.md': 'x' });
+  const registry = drover.createSkillRegistry(await drover.scanSkillDirs([folder], { filename: 'PROMPT.md' }));
+  const loaded = await drover.skillLoadTool({ registry, allowed: ['pdf'] }).execute({ name: 'pdf' });
+  assert.deepEqual(loaded.data.resources, { scripts: ['a.py'], references: [], assets: [], other: ['notes.md'] });
+  const read = await drover.skillResourceTool({ registry, allowed: ['pdf'] }).execute({ name: 'pdf', resource: 'notes.md' });
+  assert.equal(read.content, 'x');
+});
+
 test('a registry has get, has and list', async () => {
   const registry = drover.createSkillRegistry([{ name: 'a', body: '1' }, { name: 'a', body: '2' }, { name: 'b' }]);
   assert.deepEqual([registry.get('a').body, registry.get('c'), registry.has('b'), registry.has('c')], ['1', undefined, true, false]);
@@ -149,7 +241,7 @@ test('skillResourceTool lists and reads, within its limit', async () => {
   assert.equal((await small.execute({ name: 'pdf', resource: 'references/form.md' })).data.reason, 'too_large');
   assert.equal((await tool.execute({ name: 'pdf', resource: '../x' })).data.reason, 'read_failed');
   assert.equal((await tool.execute({ name: 'x' })).data.reason, 'not_allowed');
-  assert.equal((await tool.execute({ name: 'gone' })).data.reason, 'missing');
+  assert.deepEqual((await tool.execute({ name: 'gone' }, { runId: 'r1' })).data, { skill: 'gone', reason: 'missing' });
 });
 
 test('renderSkillsBlock lists the allowed skills in their order', async () => {

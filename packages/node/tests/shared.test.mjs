@@ -6,5 +6,5 @@ import * as deuz from 'prowess/deuz';
 import { defineApiTests } from '../../web/tests/api-cases.mjs';
 import { defineDeuzTests } from '../../web/tests/deuz-cases.mjs';
 
-defineApiTests(prowess);
+defineApiTests(prowess, 'prowess');
 defineDeuzTests(deuz, prowess);

@@ -2,7 +2,7 @@
 
 import { jsonSchema, type ToolSet } from 'ai';
 import type Anthropic from '@anthropic-ai/sdk';
-import type { CallableTool } from '@google/genai';
+import type { CallableTool, GoogleGenAI, Part } from '@google/genai';
 import type OpenAI from 'openai';
 import {
   type Chat, check, checkFolder, type Delta, fix, type Hit, type ListedSkill, load, LoadError, loadFolder, memorySource,
@@ -40,6 +40,19 @@ export async function main(signal: AbortSignal): Promise<void> {
   }
   for (const { key, problems: own } of skills) console.log(key, own.length);
   const chat: Chat = skills.chat('c', { options: { maxActive: 3, naming: 'drover' }, prompt: { budget: { tokens: 100 } } });
+  const anthropic: Anthropic = null as never;
+  const said = await anthropic.messages.create({ model: 'm', max_tokens: 9, messages: [], system: await chat.prompt(), tools: chat.tools('anthropic') });
+  const asked: Anthropic.MessageParam[] = [{ role: 'assistant', content: said.content }, { role: 'user', content: await chat.answerAll('anthropic', said) }];
+  const openai: OpenAI = null as never;
+  const completion = await openai.chat.completions.create({ model: 'm', messages: [], tools: chat.tools('openai') });
+  const turns: OpenAI.ChatCompletionMessageParam[] = await chat.answerAll('openai', completion);
+  const google: GoogleGenAI = null as never;
+  const generated = await google.models.generateContent({ model: 'm', contents: 'x', config: { tools: chat.tools('gemini') } });
+  const parts: Part[] = await chat.answerAll('gemini', generated);
+  const one = await chat.answer('mcp', { name: 'load_skill', arguments: {} });
+  console.log(asked, turns, parts, one?.isError, chat.tools()[0]?.annotations.readOnlyHint);
+  const part: Uint8Array = await skills.read('a', 'x', { offset: 1, limit: 2, signal });
+  console.log(part);
   const result: ToolResult = await chat.call('load_skill', { name: 'a' }, { signal });
   if (result.reason === null) console.log(result.text, await chat.prompt(), chat.tools('openai'));
   try {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._callbacks import file_json
+from ._closing import Closing
 from ._errors import ArgumentTypeError, ValidationError
 from ._results import Prompt, Reinjected, Step, ToolDefinition, ToolResult, record, step_of
 from ._skill import Skill
@@ -32,7 +32,7 @@ def _call(tool: object, arguments: object, filter: object) -> dict[str, Any]:
     )
 
 
-class _Talk:
+class _Talk(Closing):
     """What a chat and a session share."""
 
     def __init__(self, skills: Skills, native: _native.Chat) -> None:
@@ -247,14 +247,6 @@ class Chat(_Talk):
         """:meth:`user_message` in a thread."""
         return await asyncio.to_thread(self.user_message, message)
 
-    def __enter__(self) -> Chat:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return "<Chat>"
 
@@ -324,14 +316,6 @@ class Session(_Talk):
         wired = {"ok": result.ok, "text": result.text, "data": result.data, "reason": result.reason}
         asked = {"dialect": text(dialect, "the dialect"), "id": id, "tool": text(tool, "the tool"), "result": wired}
         return dict(self._step("result", asked))
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return "<Session>"

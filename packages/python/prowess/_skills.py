@@ -7,13 +7,13 @@ import builtins
 import os
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from . import _native
 from ._api import narrowing
 from ._callbacks import CALLBACK_TIMEOUT, Caller, EmbedderAdapter, Held, HostAdapter, SelectorAdapter
 from ._chat import Chat, Session
+from ._closing import Closing
 from ._errors import ArgumentTypeError
 from ._results import Delta, FileInfo, Hit, SourceProblem, hit_of, record
 from ._skill import READ_LIMIT, Skill, judge
@@ -42,7 +42,7 @@ class Selector(Protocol):
         """The skills that fit a query: keys, skills, pairs of a key and a score, or hits."""
 
 
-class Skills:
+class Skills(Closing):
     """The skills of some sources. Of two skills with one key, that of the earlier source is offered.
 
     >>> from prowess import MemorySource, Skills
@@ -347,14 +347,6 @@ class Skills:
         """Ends the use of the skills. What is under way fails with a :class:`ClosedError`, and so does all after it."""
         self._caller.close()
         self._native.close()
-
-    def __enter__(self) -> Skills:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         if self._caller.closed.is_set():

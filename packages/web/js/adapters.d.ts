@@ -1,11 +1,10 @@
 // The types of the adapters for other packages. They are written out here, so that none of the packages is needed.
 
-import type { Abortable, Chat, Json } from './types.js';
+import type { Abortable, Chat, DialectAnswer, DialectTool, InputSchema } from './types.js';
 
 export { aiTools } from './ai-sdk.js';
 
-/** The schema of the arguments of a tool. */
-export type InputSchema = { type: 'object'; [key: string]: any };
+export type { InputSchema } from './types.js';
 
 export interface AnthropicTool {
   type: 'custom';
@@ -51,15 +50,15 @@ export interface GeminiTool {
   callTool(calls: { id?: string; name?: string; args?: Record<string, unknown> }[]): Promise<any[]>;
 }
 /** A callable tool for `config.tools` of `@google/genai`. */
-export function geminiTool(chat: Chat): GeminiTool;
+export function geminiTool(chat: Chat, options?: Abortable): GeminiTool;
 
 export interface McpClient {
-  listTools(): Promise<{ tools: { name: string; description: string; inputSchema: InputSchema; annotations: { [key: string]: Json } }[] }>;
+  listTools(): Promise<{ tools: DialectTool['mcp'][] }>;
   callTool(
     call: { name: string; arguments?: { [key: string]: unknown } },
     schema?: unknown,
     options?: Abortable,
-  ): Promise<{ content: { type: 'text'; text: string }[]; structuredContent?: { [key: string]: Json }; isError: boolean }>;
+  ): Promise<DialectAnswer['mcp']>;
 }
 /** The tools of a chat as an MCP client has them, for packages that take a connected client. */
 export function mcpClient(chat: Chat): McpClient;

@@ -51,14 +51,15 @@ export async function answerResponses(chat, response, options) {
   return answers;
 }
 
-/** A callable tool for `config.tools` of `@google/genai`, with which it calls functions by itself. */
-export function geminiTool(chat) {
+/** A callable tool for `config.tools` of `@google/genai`, with which it calls functions by itself; a `signal` ends them. */
+export function geminiTool(chat, options) {
+  const { signal } = needOptions(options);
   return {
     tool: async () => chat.tools('gemini')[0] ?? { functionDeclarations: [] },
     callTool: async (calls) => {
       const parts = [];
       for (const functionCall of calls) {
-        const part = await chat.answer('gemini', { functionCall });
+        const part = await chat.answer('gemini', { functionCall }, { signal });
         if (part !== null) parts.push(part);
       }
       return parts;

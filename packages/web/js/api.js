@@ -2,7 +2,7 @@
 
 import { call } from './binding.js';
 import { InvalidArgumentError, SelectError } from './errors.js';
-import { needFunction, needOptions, needString, toBytes, typeOf } from './values.js';
+import { needFunction, needList, needOptions, needString, toBytes, typeOf } from './values.js';
 
 const PLACE = ['location', 'folder', 'file'];
 const NARROWING = ['topK', 'minScore', 'availableTools', 'onEmpty', 'onError'];
@@ -29,13 +29,6 @@ function judged(options) {
 export function asked(query, options) {
   const [narrowing, others] = take(needOptions(options), NARROWING);
   return { query: needString(query, 'the query'), narrowing, ...others };
-}
-
-function needList(value, what) {
-  if (value === null || typeof value !== 'object' || typeof value[Symbol.iterator] !== 'function') {
-    throw new InvalidArgumentError(`${what} must be a list, not ${typeOf(value)}`);
-  }
-  return [...value];
 }
 
 /** Reads a SKILL.md. It never fails: a broken one has as much as could be read. */
@@ -65,7 +58,15 @@ export function findings(text, options) {
 
 /** Applies the edits of one fix to the text that it was found in. */
 export function applyFix(text, fix) {
-  const edits = [...fix.edits].sort((one, other) => other.start - one.start || other.end - one.end);
+  const edits = needList(needOptions(fix, 'the fix').edits, 'the edits of the fix');
+  for (const edit of edits) {
+    const { start, end, replacement } = needOptions(edit, 'an edit');
+    if (!Number.isInteger(start) || !Number.isInteger(end) || typeof replacement !== 'string') {
+      throw new InvalidArgumentError('an edit must have start, end and replacement');
+    }
+  }
+  edits.sort((one, other) => other.start - one.start || other.end - one.end);
+  if (typeof text !== 'string') throw new InvalidArgumentError(`the text must be a string, not ${typeOf(text)}`);
   return edits.reduce((made, edit) => made.slice(0, edit.start) + edit.replacement + made.slice(edit.end), text);
 }
 
@@ -103,7 +104,8 @@ export function scopeTools(tools, lists) {
 }
 
 /** Reads a path in a skill: `{path}`, or `{rule, message}` if a rule refuses it. */
-export function parsePath(path, { reading = 'request' } = {}) {
+export function parsePath(path, options) {
+  const { reading = 'request' } = needOptions(options);
   if (path instanceof Uint8Array) return call('path', { reading: 'bytes' }, path);
   return call('path', { path: needString(path, 'the path'), reading });
 }
@@ -158,15 +160,17 @@ export function search(skills, query, options) {
 /** The same by the vectors of a model: `embed` takes texts and returns a vector for each, at once or as a promise. */
 export async function searchByMeaning(skills, query, embed, options) {
   const list = needList(skills, 'the skills');
-  const vectors = await embedded([...call('embeddedTexts', list), needString(query, 'the query')], embed);
+  const { texts, vectors } = await embedded([...call('embeddedTexts', list), needString(query, 'the query')], embed);
   const wanted = { selector: 'embedding', ...needOptions(options) };
-  return call('search', { skills: list, asked: { ...asked(query, wanted), vectors } });
+  return call('search', { skills: list, asked: { ...asked(query, wanted), vectors: { texts, vectors } } });
 }
 
-/** The vectors of texts, each asked for once. */
+/** The vectors of texts, each asked for once, and those that were `made` because they were not known. */
 export async function embedded(texts, embed, known = new Map()) {
   needFunction(embed, 'embed');
-  const missing = [...new Set(texts)].filter((text) => !known.has(text));
+  const have = new Map(texts.map((text) => [text, known.get(text)]));
+  const missing = [...have.keys()].filter((text) => have.get(text) === undefined);
+  const made = new Map();
   if (missing.length > 0) {
     let vectors;
     try {
@@ -178,9 +182,9 @@ export async function embedded(texts, embed, known = new Map()) {
       const found = Array.isArray(vectors) ? `${vectors.length} vectors` : typeOf(vectors);
       throw new SelectError(`the embedder returned ${found} for ${missing.length} texts`, { code: 'select' });
     }
-    missing.forEach((text, at) => known.set(text, numbers(vectors[at])));
+    missing.forEach((text, at) => made.set(text, numbers(vectors[at])));
   }
-  return { texts, vectors: texts.map((text) => known.get(text)) };
+  return { texts, vectors: texts.map((text) => have.get(text) ?? made.get(text)), made };
 }
 
 function numbers(vector) {

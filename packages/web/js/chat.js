@@ -2,34 +2,23 @@
 
 import { guarded } from './binding.js';
 import { ClosedError, InvalidArgumentError, ProwessError, SelectError } from './errors.js';
-import { aborted } from './sources.js';
-import { needOptions, needString, NO_BYTES, toBytes, toJson } from './values.js';
-
-/** What an error of a source means to a model. */
-const FAILURES = {
-  missing: 'missing',
-  ENOENT: 'missing',
-  ENOTDIR: 'missing',
-  outside: 'outside',
-  EISDIR: 'not-a-file',
-  'not-a-file': 'not-a-file',
-  'too-large': 'too-large',
-  broken: 'broken',
-  'not-as-listed': 'not-as-listed',
-};
+import { abortable, aborted } from './signals.js';
+import { failureOf } from './sources.js';
+import { needList, needOptions, needString, NO_BYTES, owned, toBytes, toJson } from './values.js';
 
 /** A session without input and output: each step says what it needs, and `resume` continues it. */
 export class Session {
   #handle;
 
   constructor(handle) {
+    if (handle === undefined) throw new InvalidArgumentError('Session is not constructed; chat.session is one');
     this.#handle = handle;
   }
 
   /** Runs an operation of the session. For the classes of this package. */
   run(operation, input, bytes = NO_BYTES) {
     if (this.#handle === undefined) throw new ClosedError('this chat is closed', { code: 'closed' });
-    return guarded(() => JSON.parse(this.#handle.run(operation, toJson(input), bytes)));
+    return guarded(() => JSON.parse(this.#handle.run(operation, toJson(input), owned(toBytes(bytes)))));
   }
 
   /** The handle of the engine. */
@@ -38,7 +27,8 @@ export class Session {
   }
 
   /** Begins a call of a model: `{done}` with its result, or `{ticket, effect}`. */
-  call(tool, args = {}, { filter } = {}) {
+  call(tool, args = {}, options) {
+    const { filter } = needOptions(options);
     return this.run('call', { tool: needString(tool, 'the tool'), arguments: args, filter });
   }
 
@@ -87,7 +77,9 @@ export class Chat {
   #settings;
   #library;
 
+  /** Use `skills.chat`. */
   constructor(skills, session, host, settings) {
+    if (typeof host?.library !== 'function') throw new InvalidArgumentError('Chat is not constructed; call skills.chat()');
     this.#skills = skills;
     this.#session = session;
     this.#host = host;
@@ -108,7 +100,7 @@ export class Chat {
   /** The session with the skills of the last refresh. */
   #current() {
     const library = this.#host.library();
-    if (library !== this.#library) {
+    if (library !== this.#library && this.#session.handle !== undefined) {
       guarded(() => library.update(this.#session.handle));
       this.#library = library;
     }
@@ -127,12 +119,13 @@ export class Chat {
 
   /** The same with a report: the skills in it, its tokens, and what was cut. */
   async promptWith(options) {
-    const { signal, query, narrowing, budget, ...others } = needOptions(options);
+    const { signal, query, narrowing, budget, ...others } = abortable(options);
+    if (query !== undefined) needString(query, 'the query');
     const session = this.#current();
     const { style, budget: usual, narrowing: narrowingUsual } = this.#settings.prompt;
     const asked = { style, ...others, budget: budget === undefined ? usual : (budget ?? 'unlimited') };
     if (query === undefined) return session.run('prompt', asked);
-    const wanted = { ...narrowingUsual, ...narrowing };
+    const wanted = { ...narrowingUsual, ...needOptions(narrowing, 'narrowing') };
     const found = { hits: [] };
     if (query.trim() !== '') {
       const among = session.run('visibleKeys', 'model');
@@ -165,15 +158,17 @@ export class Chat {
 
   /** Answers a call in the form of a model interface; null when it is not ours. */
   async answer(dialect, message, options) {
+    const given = abortable(options);
     const [call] = this.#current().run('calls', { dialect: needString(dialect, 'the dialect'), message });
-    return call === undefined ? null : this.#answered(dialect, call, options);
+    return call === undefined ? null : this.#answered(dialect, call, given);
   }
 
   /** Answers every call of ours in a response of a model, in order. */
   async answerAll(dialect, response, options) {
+    const given = abortable(options);
     const calls = this.#current().run('calls', { dialect: needString(dialect, 'the dialect'), message: response });
     const answers = [];
-    for (const call of calls) answers.push(await this.#answered(dialect, call, options));
+    for (const call of calls) answers.push(await this.#answered(dialect, call, given));
     return answers;
   }
 
@@ -184,15 +179,14 @@ export class Chat {
 
   /** Answers a tool call: `{ok, text, data, reason}`. */
   async call(tool, args = {}, options) {
-    const { signal, filter } = needOptions(options);
+    const { signal, filter } = abortable(options);
     needString(tool, 'the tool');
-    signal?.throwIfAborted?.();
     return this.#finish(this.#current().run('call', { tool, arguments: args, filter }), signal);
   }
 
   /** Activates the skills that a message of the user names, with `/name arguments` or `$name`. */
   async userMessage(message, options) {
-    const { signal } = needOptions(options);
+    const { signal } = abortable(options);
     const results = [];
     for (const step of this.#current().run('invoke', needString(message, 'the message'))) {
       results.push(await this.#finish(step, signal));
@@ -202,14 +196,14 @@ export class Chat {
 
   /** Activates a skill for the host or the user. */
   async activate(name, options) {
-    const { signal, by = 'host', arguments: args, filter } = needOptions(options);
+    const { signal, by = 'host', arguments: args, filter } = abortable(options);
     const step = this.#current().run('activate', { name: needString(name, 'the name'), by, arguments: args, filter });
     return this.#finish(step, signal);
   }
 
   /** Activates the skills that are active from the start, and those named here. */
   async preload(names = [], options) {
-    const { signal } = needOptions(options);
+    const { signal } = abortable(options);
     const results = [];
     for (const { name, step } of this.#current().run('preload', names)) {
       results.push({ name, result: await this.#finish(step, signal) });
@@ -219,7 +213,7 @@ export class Chat {
 
   /** Continues the calls that a restored chat waits for. */
   async resumePending(options) {
-    const { signal } = needOptions(options);
+    const { signal } = abortable(options);
     const results = [];
     for (const step of this.#current().pending()) results.push(await this.#finish(step, signal));
     return results;
@@ -272,7 +266,7 @@ export class Chat {
 
   /** The tools of the host that a model may use now. */
   scopeTools(tools) {
-    return this.#current().run('scopeTools', [...tools]);
+    return this.#current().run('scopeTools', needList(tools, 'the tools'));
   }
 
   /** The texts of the active skills, for a context that was compacted. */
@@ -305,11 +299,11 @@ export class Chat {
         outcome = await aborted(this.#host.perform(effect, signal), signal);
       } catch (error) {
         if (signal?.aborted) {
-          this.#session.cancel(ticket);
+          this.#cancel(ticket);
           throw signal.reason;
         }
-        this.#host.report(error, effect);
-        outcome = { failed: FAILURES[error?.code] ?? 'failed' };
+        this.#report(error, effect, ticket);
+        outcome = { failed: failureOf(error, 'failed') };
       }
       next = this.#resumed(ticket, outcome, effect);
     }
@@ -323,9 +317,24 @@ export class Chat {
       return session.resume(ticket, outcome);
     } catch (error) {
       if (!(error instanceof InvalidArgumentError)) throw error;
-      this.#host.report(error, effect);
+      this.#report(error, effect, ticket);
       return session.resume(ticket, { failed: 'failed' });
     }
+  }
+
+  /** Reports what a callback threw. If that throws too, the call ends. */
+  #report(error, effect, ticket) {
+    try {
+      this.#host.report(error, effect);
+    } catch (thrown) {
+      this.#cancel(ticket);
+      throw thrown;
+    }
+  }
+
+  /** Ends a call that waits, unless the chat was closed. */
+  #cancel(ticket) {
+    if (this.#session.handle !== undefined) this.#session.cancel(ticket);
   }
 }
 

@@ -53,6 +53,8 @@ export interface SkillRegistry {
   resource(id: string, rel: string): Promise<Uint8Array | string>;
   match(query: string, opts?: SkillMatchOptions): Promise<SkillMatch[]>;
 }
+/** The tools of a host, by name. */
+export type ToolSetLike = Record<string, unknown>;
 export class InvalidRequestError extends InvalidArgumentError {
   constructor(given: string | { message: string });
   readonly status: 400;

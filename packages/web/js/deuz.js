@@ -6,7 +6,8 @@ import {
   checkDescription, checkName, parse, parsePath, renderCatalog, scopeTools, search, searchByMeaning,
 } from './api.js';
 import { InvalidArgumentError, SourceError } from './errors.js';
-import { needFunction, needOptions, needString, typeOf } from './values.js';
+import { addressOf } from './sources.js';
+import { needFunction, needList, needOptions, needString, typeOf } from './values.js';
 
 /** A request that cannot be answered: a path that leads out of its skill, or a skill that does not exist. */
 export class InvalidRequestError extends InvalidArgumentError {
@@ -43,11 +44,9 @@ export function splitFrontmatter(raw) {
 export function parseSkill(raw, options) {
   const { validate = true } = needOptions(options);
   const skill = parse(needString(raw, 'the text'));
-  const metadata = {};
-  for (const [key, value] of Object.entries(skill.data)) {
-    if (key === 'allowed-tools') metadata.allowedTools = skill.allowedTools;
-    else metadata[key] = value;
-  }
+  // A key such as `__proto__` is a key like any other.
+  const metadata = Object.fromEntries(Object.entries(skill.data).map(([key, value]) =>
+    key === 'allowed-tools' ? ['allowedTools', skill.allowedTools] : [key, value]));
   const manifest = { name: skill.name, description: skill.description, metadata, body: skill.body, raw };
   if (skill.license !== null) manifest.license = skill.license;
   if (skill.allowedTools !== null) manifest.allowedTools = skill.allowedTools;
@@ -76,7 +75,11 @@ const unknownResource = (id, rel) => new InvalidRequestError(`the skill ${id} ha
 
 /** A source over a map of ids: `{raw, resources}`. */
 export function staticSkillSource(skills) {
-  const held = new Map(Object.entries(needOptions(skills, 'the skills')));
+  const entries = Object.entries(needOptions(skills, 'the skills'));
+  const held = new Map(entries.map(([id, given]) => {
+    const { raw, resources } = needOptions(given, `the skill ${id}`);
+    return [id, { raw: needString(raw, `the text of ${id}`), resources: { ...needOptions(resources, `the files of ${id}`) } }];
+  }));
   return {
     async list() {
       return [...held].map(([id, { raw }]) => {
@@ -102,15 +105,15 @@ export function fetchSkillSource(baseUrl, fetchImpl) {
   const root = needString(baseUrl, 'the address').replace(/\/+$/, '');
   const fetch = needFunction(fetchImpl ?? globalThis.fetch?.bind(globalThis), 'fetch');
   const get = async (path) => {
-    const address = `${root}/${path.split('/').map(encodeURIComponent).join('/')}`;
+    const address = addressOf(root, path);
     const response = await fetch(address);
     if (!response.ok) throw new InvalidRequestError(`${address} returned HTTP ${response.status}`);
     return response;
   };
   return {
     async list() {
-      const index = await (await get('index.json')).json();
-      return Array.isArray(index) ? index : (index?.skills ?? []);
+      const text = await (await get('index.json')).text();
+      return entriesOf(text, `${root}/index.json`);
     },
     read: async (id) => (await get(`${safeId(id)}/SKILL.md`)).text(),
     readResource: async (id, rel) =>
@@ -118,10 +121,40 @@ export function fetchSkillSource(baseUrl, fetchImpl) {
   };
 }
 
+/** The skills of an index: a list, or an object with one as `skills`. */
+function entriesOf(text, address) {
+  let index;
+  try {
+    index = JSON.parse(text);
+  } catch (cause) {
+    throw new InvalidRequestError(`${address} is not JSON: ${cause.message}`, { cause });
+  }
+  const skills = Array.isArray(index) ? index : (index?.skills ?? []);
+  if (!Array.isArray(skills)) throw new InvalidRequestError(`${address} lists no skills`);
+  return skills.map((entry) => {
+    if (typeof entry?.id !== 'string') throw new InvalidRequestError(`${address} lists a skill without an id`);
+    const { name = entry.id, description = '' } = entry;
+    return { ...entry, name: String(name), description: String(description) };
+  });
+}
+
+/** A source that has what every source has. */
+function needSource(source) {
+  if (typeof source?.list !== 'function' || typeof source.read !== 'function') {
+    throw new InvalidArgumentError(`a source must be an object with list and read, not ${typeOf(source)}`);
+  }
+  return source;
+}
+
 /** Several sources as one. The first with an id wins, or the last with `override`; lists and reads agree. */
 export function mergeSkillSources(sources, opts) {
   const { override = false } = needOptions(opts);
-  const layers = [...sources].map(({ source, prefix }) => ({ source, prefix }));
+  const layers = needList(sources, 'the sources').map((layer) => {
+    const { source, prefix } = needOptions(layer, 'a source');
+    return { source: needSource(source), prefix };
+  });
+  /** The source of each id, as it was listed last, so that a read lists nothing again. */
+  let last = new Map();
   const owned = async () => {
     const owners = new Map();
     for (const { source, prefix } of layers) {
@@ -130,10 +163,11 @@ export function mergeSkillSources(sources, opts) {
         if (override || !owners.has(id)) owners.set(id, { source, own: entry.id, entry: { ...entry, id } });
       }
     }
+    last = owners;
     return owners;
   };
   const owner = async (id) => {
-    const found = (await owned()).get(id);
+    const found = last.get(id) ?? (await owned()).get(id);
     if (found === undefined) throw unknownSkill(id);
     return found;
   };
@@ -153,9 +187,10 @@ export function mergeSkillSources(sources, opts) {
 
 /** The candidates as skills; one without a description is found by its name. */
 const asSkills = (candidates) =>
-  [...candidates].map(({ id, name, description }) => ({
-    key: id, name: name || id, description: description?.trim() ? description : name || id,
-  }));
+  needList(candidates, 'the candidates').map((candidate) => {
+    const { id, name, description } = needOptions(candidate, 'a candidate');
+    return { key: id, name: name || id, description: String(description ?? '').trim() ? description : name || id };
+  });
 
 const matches = (hits, usual, opts) => {
   const { topK = hits.length, threshold = usual } = needOptions(opts);
@@ -174,15 +209,17 @@ export function embeddingMatcher(embed) {
   needFunction(embed, 'embed');
   return {
     async match(query, candidates, opts) {
-      if (candidates.length === 0) return [];
-      return matches(await searchByMeaning(asSkills(candidates), query, embed, { topK: null }), -1, opts);
+      const skills = asSkills(candidates);
+      if (skills.length === 0) return [];
+      return matches(await searchByMeaning(skills, query, embed, { topK: null }), -1, opts);
     },
   };
 }
 
 /** A registry over a source: its catalog, its skills, their files, and the skills that fit a query. */
-export function createSkillRegistry({ source, matcher = lexicalMatcher } = {}) {
-  if (source === undefined) throw new InvalidArgumentError(`a registry needs a source, not ${typeOf(source)}`);
+export function createSkillRegistry(deps) {
+  const { source, matcher = lexicalMatcher } = needOptions(deps, 'the parts of a registry');
+  needSource(source);
   const catalog = async () => (await source.list()).map(({ id, name, description }) => ({ id, name, description }));
   return {
     catalog,
@@ -203,13 +240,15 @@ export function renderSkillCatalog(candidates) {
 
 /** The tools that a skill allows, by base name; all of them without a list. */
 export function scopeToolsToSkill(tools, allowedTools) {
-  const names = Object.keys(needOptions(tools, 'the tools'));
-  const left = new Set(scopeTools(names, [allowedTools]));
-  return Object.fromEntries(Object.entries(tools).filter(([name]) => left.has(name)));
+  const given = Object.entries(needOptions(tools, 'the tools'));
+  const left = new Set(scopeTools(given.map(([name]) => name), [allowedTools]));
+  return Object.fromEntries(given.filter(([name]) => left.has(name)));
 }
 
 /** A source of this vocabulary as one for `Skills.open`, so that it serves sessions. */
-export function asSource(source, { label = 'deuz' } = {}) {
+export function asSource(source, options) {
+  const { label = 'deuz' } = needOptions(options);
+  needSource(source);
   return {
     label,
     list: async () => (await source.list()).map(({ id }) => id),

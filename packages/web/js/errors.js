@@ -1,12 +1,13 @@
-// The errors of Prowess: each has a stable `code`, a message that says what to do, and sometimes `problems` or a `cause`.
+// The errors of Prowess: each has a stable `code`, a message, and sometimes `problems`, a `hint` or a `cause`.
 
 /** The class of every error that Prowess throws. */
 export class ProwessError extends Error {
-  constructor(message, { code = 'failed', problems = [], cause } = {}) {
+  constructor(message, { code = 'failed', problems = [], hint = null, cause } = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = new.target.name;
     this.code = code;
     this.problems = problems;
+    this.hint = hint;
   }
 }
 
@@ -65,10 +66,10 @@ export function fromEngine(thrown) {
   if (thrown instanceof ProwessError) return thrown;
   const text = typeof thrown === 'string' ? thrown : thrown?.message;
   try {
-    const { code, message, problems } = JSON.parse(text);
+    const { code, message, problems, hint } = JSON.parse(text);
     if (typeof code === 'string' && typeof message === 'string') {
       const Class = CLASSES[code] ?? ProwessError;
-      return new Class(message, { code, problems: problems ?? [] });
+      return new Class(message, { code, problems: problems ?? [], hint: hint ?? null });
     }
   } catch {
     // Not a failure of the engine: it is passed on below.

@@ -2,7 +2,7 @@
 
 import { engine, guarded } from './binding.js';
 import { SourceError } from './errors.js';
-import { digestOf, filesFrom, layerOf, listed, readFrom, textsOf, withOwnLabels } from './sources.js';
+import { digestOf, filesFrom, layerOf, listed, partFrom, textsOf, withOwnLabels } from './sources.js';
 import { toJson } from './values.js';
 
 /** The options of `Skills.open` that are about which skills there are. */
@@ -61,11 +61,8 @@ export class Shelf {
   }
 
   /** A part of a file; with `expectDigest`, the digest over all files when it was read. */
-  async read(skill, path, { offset = 0, limit = Number.POSITIVE_INFINITY, expectDigest } = {}, signal) {
-    const { layer, id } = this.#origin(skill);
-    const whole = expectDigest === undefined ? undefined : await digestOf(layer, id, signal);
-    const bytes = whole?.contents.get(path) ?? (await readFrom(layer, id, path, signal));
-    return { bytes: bytes.subarray(offset, offset + limit), size: bytes.byteLength, digest: whole?.digest };
+  async read(skill, path, part, signal) {
+    return partFrom(this.#origin(skill), path, part, signal);
   }
 
   /** A digest over all files of a skill. */

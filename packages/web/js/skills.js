@@ -5,12 +5,15 @@ import { guarded } from './binding.js';
 import { asError, Chat, checkedHits, Session } from './chat.js';
 import { ClosedError, InvalidArgumentError, SelectError, SourceError } from './errors.js';
 import { Shelf, SHELF_OPTIONS } from './shelf.js';
-import { aborted } from './sources.js';
-import { needFunction, needOptions, needString, toJson, toText, typeOf } from './values.js';
+import { abortable, aborted, needSignal } from './signals.js';
+import { forHost } from './sources.js';
+import { needCount, needFunction, needOptions, needString, toJson, toText, typeOf } from './values.js';
 
 const OPTIONS = [
   ...SHELF_OPTIONS, 'policy', 'options', 'prompt', 'selector', 'embed', 'approve', 'run', 'onError', 'signal',
 ];
+/** How many vectors of texts that are gone may be kept, beside as many as there are skills. */
+const KEPT = 16;
 const SELECTORS = ['bm25', 'keyword', 'tags', 'all', 'embedding', 'fused'];
 
 /** The skills of some sources. */
@@ -45,9 +48,10 @@ export class Skills {
       if (given[name] !== undefined) needFunction(given[name], name);
     }
     checkSelector(given);
+    needSignal(given.signal);
     const shelf = new Shelf(sources, given);
     const skills = new this(OPENING, shelf, { ...given, prompt: needOptions(given.prompt, 'prompt') });
-    await shelf.refresh(given.signal);
+    await shelf.refresh(given.signal ?? undefined);
     return skills;
   }
 
@@ -63,7 +67,7 @@ export class Skills {
 
   /** Reads every source again: what changed. After an error the old skills stay. */
   async refresh(options) {
-    const { signal } = needOptions(options);
+    const { signal } = abortable(options);
     this.#open();
     const delta = await this.#shelf.refresh(signal);
     return delta ?? { added: this.keys(), changed: [], removed: [], newlyBroken: [] };
@@ -71,7 +75,7 @@ export class Skills {
 
   /** The changes of the sources as they happen: each is read before it is returned. */
   watch(options) {
-    const { signal } = needOptions(options);
+    const { signal } = abortable(options);
     this.#open();
     if (this.#shelf.watch === undefined) {
       throw new InvalidArgumentError('these sources cannot be watched; call refresh()');
@@ -120,13 +124,16 @@ export class Skills {
 
   /** The files of a skill. */
   async files(key, options) {
-    return this.#shelf.files(this.#need(key), needOptions(options).signal);
+    const { signal } = abortable(options);
+    return forHost(this.#shelf.files(this.#need(key), signal), `the files of ${key} could not be listed`, signal);
   }
 
-  /** The bytes of a file of a skill. */
+  /** The bytes of a file of a skill, or of a part of it: `limit` bytes from `offset` on. */
   async read(key, path = 'SKILL.md', options) {
-    const { signal, ...slice } = needOptions(options);
-    return (await this.#shelf.read(this.#need(key), needString(path, 'the path'), slice, signal)).bytes;
+    const { signal, offset, limit } = abortable(options);
+    const part = { offset: needCount(offset, 'the offset'), limit: needCount(limit, 'the limit') };
+    const reading = this.#shelf.read(this.#need(key), needString(path, 'the path'), part, signal);
+    return (await forHost(reading, `the file ${path} of ${key} could not be read`, signal)).bytes;
   }
 
   /** The text of a file of a skill. */
@@ -142,7 +149,7 @@ export class Skills {
 
   /** The skills that fit a task, the best first, among those that a model may see. */
   async search(query, options) {
-    const { signal, ...others } = needOptions(options);
+    const { signal, ...others } = abortable(options);
     const chat = this.chat('search');
     const among = chat.session.run('visibleKeys', 'model');
     chat.close();
@@ -169,13 +176,24 @@ export class Skills {
     }
     const wanted = { query, tags, selector, narrowing: { ...narrowing, topK: limit } };
     if (query.trim() !== '' && (selector === 'embedding' || selector === 'fused')) {
-      const texts = [...this.#list('embeddedTexts', among), query];
-      wanted.vectors = await aborted(embedded(texts, embed, this.#vectors), signal);
+      wanted.vectors = await this.#embedded(among, query, embed, signal);
     } else if (selector === 'embedding' || selector === 'fused') {
       return [];
     }
     this.#open();
-    return aborted(this.#shelf.search(among, wanted), signal);
+    return aborted(this.#shelf.search(among, wanted, signal), signal);
+  }
+
+  /** The vectors of skills and a query. Those of the skills are kept, as long as there are such skills. */
+  async #embedded(among, query, embed, signal) {
+    const own = this.#list('embeddedTexts', among);
+    const { texts, vectors, made } = await aborted(embedded([...own, query], embed, this.#vectors), signal);
+    for (const text of own) if (made.has(text)) this.#vectors.set(text, made.get(text));
+    if (this.#vectors.size > 2 * this.size + KEPT) {
+      const there = new Set(this.#list('embeddedTexts', this.keys()));
+      for (const text of this.#vectors.keys()) if (!there.has(text)) this.#vectors.delete(text);
+    }
+    return { texts, vectors };
   }
 
   /** Starts a chat. The id distinguishes it from other chats. */
@@ -203,7 +221,7 @@ export class Skills {
     }
     const { policy: usualPolicy, options: usualOptions, prompt: usualPrompt } = this.#options;
     return {
-      prompt: { ...usualPrompt, ...prompt },
+      prompt: { ...usualPrompt, ...needOptions(prompt, 'prompt') },
       wire: toJson({ policy: joined(usualPolicy, policy), options: joined(usualOptions, options) }),
     };
   }

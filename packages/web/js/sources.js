@@ -1,11 +1,17 @@
 // Sources of skills: what one is, one in memory, and one behind fetch.
 
 import { parsePath } from './api.js';
-import { InvalidArgumentError, SourceError } from './errors.js';
-import { needFunction, needOptions, needString, toBytes, typeOf } from './values.js';
+import { InvalidArgumentError, ProwessError, SourceError } from './errors.js';
+import { aborted, collected } from './signals.js';
+import { needFunction, needOptions, needString, owned, toBytes, typeOf } from './values.js';
 
-/** How many SKILL.md are read at the same time. */
+/** How many files are read at the same time. */
 const PARALLEL = 16;
+/** What an error of a source means, by its code. */
+const FAILURES = new Map([
+  ['missing', 'missing'], ['ENOENT', 'missing'], ['ENOTDIR', 'missing'], ['outside', 'outside'], ['EISDIR', 'not-a-file'],
+  ['not-a-file', 'not-a-file'], ['too-large', 'too-large'], ['broken', 'broken'], ['not-as-listed', 'not-as-listed'],
+]);
 const LAYER = ['prefix', 'mount', 'scope', 'preload', 'trusted', 'keyFrom'];
 
 /** A source with its options: `{source, prefix, mount, scope, preload, trusted, keyFrom}`, or a source alone. */
@@ -45,21 +51,25 @@ export function withOwnLabels(layers) {
   });
 }
 
+/** The code of what a source threw, or another one if it says nothing to us. */
+export function failureOf(thrown, usual) {
+  return FAILURES.get(thrown?.code) ?? usual;
+}
+
+/** The error of a source: its own, or one around what it threw. */
+function sourceError(thrown, what, signal) {
+  if (signal?.aborted) return signal.reason;
+  if (thrown instanceof SourceError) return thrown;
+  return new SourceError(`${what}: ${thrown?.message ?? thrown}`, { code: failureOf(thrown, 'source'), cause: thrown });
+}
+
 /** The skills that a source lists, each as `{id, location, text}`. */
 export async function listed({ source, label }, signal) {
-  let items;
   try {
-    items = await aborted(source.list({ signal }), signal);
-    const found = [];
-    for await (const item of items) found.push(item);
+    const found = await collected(source.list({ signal }), signal);
     return found.map((item) => entryOf(item, label));
-  } catch (cause) {
-    if (signal?.aborted) throw signal.reason;
-    if (cause instanceof SourceError) throw cause;
-    throw new SourceError(`the source ${label} could not list its skills: ${cause?.message ?? cause}`, {
-      code: 'source',
-      cause,
-    });
+  } catch (thrown) {
+    throw sourceError(thrown, `the source ${label} could not list its skills`, signal);
   }
 }
 
@@ -69,7 +79,8 @@ function entryOf(item, label) {
     throw new SourceError(`the source ${label} listed something without an id: ${typeOf(item)}`, { code: 'source' });
   }
   needString(entry.id, 'the id of a skill');
-  return { id: entry.id, location: entry.location, text: entry.text };
+  if (entry.location !== undefined && entry.location !== null) needString(entry.location, 'the location of a skill');
+  return { id: entry.id, location: entry.location ?? undefined, text: entry.text ?? undefined };
 }
 
 /** Bytes of a file of a skill. */
@@ -84,43 +95,26 @@ export async function readFrom({ source, label }, id, path, signal) {
 /** The files of a skill; a source that cannot list them has only its SKILL.md. */
 export async function filesFrom({ source }, id, signal) {
   if (typeof source.files !== 'function') return ['SKILL.md'];
-  const files = [];
-  for await (const file of await aborted(source.files(id, { signal }), signal)) files.push(file);
-  return files;
-}
-
-/** A promise that rejects when the signal aborts, so that a callback that never settles does not hold the caller. */
-export function aborted(value, signal) {
-  if (signal === undefined || signal === null) return value;
-  if (typeof signal.addEventListener !== 'function') {
-    throw new InvalidArgumentError('the signal must be an AbortSignal');
-  }
-  if (signal.aborted) return Promise.reject(signal.reason);
-  let stop;
-  const ended = new Promise((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  return Promise.race([Promise.resolve(value), ended]).finally(() => signal.removeEventListener('abort', stop));
+  return collected(source.files(id, { signal }), signal);
 }
 
 /** The SKILL.md of each entry; one that cannot be read is a problem, and hides no other. */
 export async function textsOf(layer, entries, signal, problems) {
   return inTurns(entries, async (entry) => {
-    if (entry.text !== undefined) return toBytes(entry.text, `the text of ${entry.id}`);
     try {
+      if (entry.text !== undefined) return toBytes(entry.text, `the text of ${entry.id}`);
       return await readFrom(layer, entry.id, 'SKILL.md', signal);
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
       const message = `the SKILL.md of ${entry.id} could not be read: ${cause?.message ?? cause}`;
-      problems.push(new SourceError(message, { code: cause?.code ?? 'source', cause }));
+      problems.push(new SourceError(message, { code: failureOf(cause, 'source'), cause }));
       return undefined;
     }
   });
 }
 
 /** Maps a list with a few calls at a time, in order. */
-async function inTurns(items, work) {
+export async function inTurns(items, work) {
   const results = new Array(items.length);
   let next = 0;
   const turn = async () => {
@@ -135,8 +129,12 @@ async function inTurns(items, work) {
 
 /** A digest over all files of a skill, and the contents that it covers. */
 export async function digestOf(layer, id, signal) {
+  const subtle = globalThis.crypto?.subtle;
+  if (subtle === undefined) {
+    throw new SourceError('there is no crypto.subtle for a digest; a page must be served over HTTPS or from localhost', { code: 'source' });
+  }
   const hash = async (bytes) => {
-    const digest = new Uint8Array(await globalThis.crypto.subtle.digest('SHA-256', bytes));
+    const digest = new Uint8Array(await subtle.digest('SHA-256', owned(bytes)));
     return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
   };
   const files = await filesFrom(layer, id, signal);
@@ -147,8 +145,34 @@ export async function digestOf(layer, id, signal) {
   return { digest: `sha256:${await hash(new TextEncoder().encode(lines.join('')))}`, contents };
 }
 
+/** A path that a caller asks for, normalized. One that leads out of its skill never reaches a source. */
+function inside(path) {
+  const { path: read, message } = parsePath(path);
+  if (read === undefined) throw new SourceError(`this path is refused: ${message}`, { code: 'outside' });
+  return read;
+}
+
+/** A part of a file of a skill; with `expectDigest`, the digest over all files when it was read. */
+export async function partFrom({ layer, id }, asked, { offset = 0, limit = Number.POSITIVE_INFINITY, expectDigest }, signal) {
+  const path = inside(asked);
+  const whole = expectDigest === undefined ? undefined : await digestOf(layer, id, signal);
+  const bytes = whole?.contents.get(path) ?? (await readFrom(layer, id, path, signal));
+  return { bytes: bytes.subarray(offset, offset + limit), size: bytes.byteLength, digest: whole?.digest };
+}
+
+/** Reads for the host, and not for a model: what a source throws becomes an error of this package. */
+export async function forHost(reading, what, signal) {
+  try {
+    return await reading;
+  } catch (thrown) {
+    if (thrown instanceof ProwessError && !(thrown instanceof InvalidArgumentError)) throw thrown;
+    throw sourceError(thrown, what, signal);
+  }
+}
+
 /** A source in memory: a SKILL.md or the files of each skill, by id. */
-export function memorySource(skills, { label = 'memory' } = {}) {
+export function memorySource(skills, options) {
+  const { label = 'memory' } = needOptions(options);
   const entries = Object.entries(needOptions(skills, 'the skills'));
   const held = new Map(
     entries.map(([id, contents]) => {
@@ -166,20 +190,23 @@ export function memorySource(skills, { label = 'memory' } = {}) {
   };
 }
 
+/** The address of a file below another. */
+export const addressOf = (root, path) => `${root}/${path.split('/').map(encodeURIComponent).join('/')}`;
+
 /**
  * A source behind `fetch`: `index.json` below the address lists the skills, as an array or as `{skills: []}`, of ids or of
  * objects with `id` and perhaps `files`. Their files are below the folder of their id.
  */
-export function fetchSource(address, { fetch = globalThis.fetch?.bind(globalThis), label } = {}) {
-  const root = needString(String(address), 'the address').replace(/\/+$/, '');
+export function fetchSource(address, options) {
+  const { fetch = globalThis.fetch?.bind(globalThis), label } = needOptions(options);
+  const root = needString(address instanceof URL ? address.href : address, 'the address').replace(/\/+$/, '');
   needFunction(fetch, 'fetch');
   const known = new Map();
-  const encoded = (path) => path.split('/').map(encodeURIComponent).join('/');
   const get = async (path, signal) => {
     // An id or a path of another machine must not lead out of the address.
     const { rule, message } = parsePath(path, { reading: 'strict' });
     if (rule !== undefined) throw new SourceError(`this path is refused: ${message}`, { code: 'outside' });
-    const response = await fetch(`${root}/${encoded(path)}`, { signal });
+    const response = await fetch(addressOf(root, path), { signal });
     if (response.ok) return response;
     const code = response.status === 404 || response.status === 410 ? 'missing' : 'source';
     throw new SourceError(`${root}/${path} returned HTTP ${response.status}`, { code });

@@ -157,7 +157,7 @@ export function load(text: Text, options?: CheckOptions): Skill;
 export function check(text: Text, options?: CheckOptions): Problem[];
 export function fix(text: Text, options?: CheckOptions & { all?: boolean }): { text: string; applied: Problem[]; problems: Problem[] };
 export function findings(text: Text, options?: CheckOptions): Finding[];
-export function applyFix(text: string, fix: Fix): string;
+export function applyFix(text: string, fix: Pick<Fix, 'edits'>): string;
 export function rules(): Rule[];
 export function checkName(name: string, options?: ProfileOptions): Problem[];
 export function checkDescription(description: string, options?: ProfileOptions): Problem[];
@@ -342,7 +342,12 @@ export interface Delta {
   newlyBroken: string[];
 }
 export interface Abortable {
-  signal?: AbortSignal;
+  signal?: AbortSignal | null | undefined;
+}
+/** A part of a file: `limit` bytes from `offset` on. */
+export interface Part {
+  offset?: number;
+  limit?: number;
 }
 
 /** The skills of some sources, ready for any number of chats. */
@@ -359,8 +364,8 @@ export class Skills implements Iterable<ListedSkill> {
   readonly size: number;
   [Symbol.iterator](): Iterator<ListedSkill>;
   files(key: string, options?: Abortable): Promise<GivenFile[]>;
-  read(key: string, path?: string, options?: Abortable): Promise<Uint8Array>;
-  readText(key: string, path?: string, options?: Abortable): Promise<string>;
+  read(key: string, path?: string, options?: Abortable & Part): Promise<Uint8Array>;
+  readText(key: string, path?: string, options?: Abortable & Part): Promise<string>;
   search(query: string, options?: Narrowing & Abortable & { tags?: string[] }): Promise<Hit[]>;
   chat(id?: string, settings?: ChatSettings): Chat;
   restore(state: string | object, settings?: ChatSettings): Chat;
@@ -404,6 +409,28 @@ export interface SessionEvent {
   [detail: string]: Json;
 }
 
+/** The schema of the arguments of a tool. */
+export type InputSchema = { type: 'object'; [key: string]: any };
+/** A tool as each model interface takes it. */
+export interface DialectTool {
+  mcp: {
+    name: string;
+    description: string;
+    inputSchema: InputSchema;
+    annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
+  };
+  anthropic: { name: string; description: string; input_schema: InputSchema };
+  openai: { type: 'function'; function: { name: string; description: string; parameters: InputSchema } };
+  gemini: { functionDeclarations: { name: string; description: string; parameters: any }[] };
+}
+/** The answer to a call as each model interface takes it. */
+export interface DialectAnswer {
+  mcp: { content: { type: 'text'; text: string }[]; structuredContent?: { [key: string]: Json }; isError: boolean };
+  anthropic: { type: 'tool_result'; tool_use_id: string; content: string; is_error: boolean };
+  openai: { role: 'tool'; tool_call_id: string; content: string };
+  gemini: { functionResponse: { name: string; id?: string; response: { [key: string]: unknown } } };
+}
+
 /** One conversation with a model. */
 export class Chat {
   private constructor();
@@ -412,11 +439,11 @@ export class Chat {
   prompt(options?: PromptOptions): Promise<string>;
   promptFor(query: string, options?: PromptOptions): Promise<string>;
   promptWith(options?: PromptOptions): Promise<Prompt>;
-  tools(dialect?: Dialect): Json;
+  tools<D extends Dialect = 'mcp'>(dialect?: D): DialectTool[D][];
   toolDefinitions(): ToolDefinition[];
   owns(tool: string): boolean;
-  answer(dialect: Dialect, message: unknown, options?: Abortable): Promise<Json | null>;
-  answerAll(dialect: Dialect, response: unknown, options?: Abortable): Promise<Json[]>;
+  answer<D extends Dialect>(dialect: D, message: unknown, options?: Abortable): Promise<DialectAnswer[D] | null>;
+  answerAll<D extends Dialect>(dialect: D, response: unknown, options?: Abortable): Promise<DialectAnswer[D][]>;
   call(tool: string, args?: unknown, options?: Abortable & { filter?: string }): Promise<ToolResult>;
   userMessage(message: string, options?: Abortable): Promise<ToolResult[]>;
   activate(
@@ -472,6 +499,7 @@ export class Session {
 export interface ErrorOptions {
   code?: string;
   problems?: Problem[];
+  hint?: string | null;
   cause?: unknown;
 }
 /** The class of every error that Prowess throws. */
@@ -479,6 +507,8 @@ export class ProwessError extends Error {
   constructor(message: string, options?: ErrorOptions);
   readonly code: string;
   readonly problems: Problem[];
+  /** What to do about it, if the message does not say so. */
+  readonly hint: string | null;
 }
 export class InvalidArgumentError extends ProwessError {}
 export class LoadError extends ProwessError {}

@@ -36,6 +36,23 @@ export function needOptions(value, what = 'options') {
   return value;
 }
 
+/** A list that must be one. A text is none: its letters are never meant. */
+export function needList(value, what) {
+  if (value === null || typeof value !== 'object' || typeof value[Symbol.iterator] !== 'function') {
+    throw new InvalidArgumentError(`${what} must be a list, not ${typeOf(value)}`);
+  }
+  return [...value];
+}
+
+/** A number of bytes, or undefined. */
+export function needCount(value, what) {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'number' || Number.isNaN(value) || value < 0) {
+    throw new InvalidArgumentError(`${what} must be a number that is not negative, not ${typeof value === 'number' ? value : typeOf(value)}`);
+  }
+  return value;
+}
+
 /** A function that must be one. */
 export function needFunction(value, what) {
   if (typeof value !== 'function') throw new InvalidArgumentError(`${what} must be a function, not ${typeOf(value)}`);
@@ -51,6 +68,11 @@ export function toBytes(value, what = 'the text') {
   throw new InvalidArgumentError(`${what} must be a string or a Uint8Array, not ${typeOf(value)}`);
 }
 
+/** Bytes that no other thread changes while they are read. */
+export function owned(bytes) {
+  return bytes.buffer instanceof ArrayBuffer ? bytes : Uint8Array.from(bytes);
+}
+
 /** The text of bytes or of a text. */
 export function toText(value) {
   return typeof value === 'string' ? value : decoder.decode(value);
@@ -58,9 +80,12 @@ export function toText(value) {
 
 /** The JSON of an input. */
 export function toJson(value) {
+  let text;
   try {
-    return JSON.stringify(value ?? null);
+    text = JSON.stringify(value ?? null);
   } catch (cause) {
-    throw new InvalidArgumentError(`this value has no JSON form: ${cause.message}`, { cause });
+    throw new InvalidArgumentError(`this value has no JSON form: ${cause?.message ?? cause}`, { cause });
   }
+  if (text === undefined) throw new InvalidArgumentError(`this value has no JSON form: ${typeOf(value)}`);
+  return text;
 }

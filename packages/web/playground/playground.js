@@ -34,6 +34,9 @@ const at = (id) => document.getElementById(id);
 const text = at('text');
 const plural = (count, one, many = `${one}s`) => `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
+/** The text in the editor. Half of a surrogate pair is no character; what replaces it is as long. */
+const written = () => text.value.toWellFormed?.() ?? text.value;
+
 /** A new element with a class and a text. */
 function element(tag, className, content) {
   const made = document.createElement(tag);
@@ -142,7 +145,7 @@ function showLines() {
 
 function show() {
   showLines();
-  const source = text.value.toWellFormed?.() ?? text.value;
+  const source = written();
   if (source === '') {
     at('problems').replaceChildren();
     at('fix-all').hidden = true;
@@ -178,7 +181,7 @@ function start() {
   });
   for (const id of ['folder', 'price']) at(id).addEventListener('input', soon);
   for (const id of ['profile', 'shape']) at(id).addEventListener('change', show);
-  at('fix-all').addEventListener('click', () => replaceText(fix(text.value, options()).text));
+  at('fix-all').addEventListener('click', () => replaceText(fix(written(), options()).text));
   at('example').addEventListener('change', ({ target }) => {
     const example = EXAMPLES[target.value];
     if (example === undefined) return;

@@ -1,10 +1,12 @@
 // What holds of every JavaScript package: texts, sources in JavaScript, sessions, and input that is wrong.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 
-/** Defines the tests over a package. */
-export function defineApiTests(prowess) {
+/** Defines the tests over a package, which `specifier` imports. */
+export function defineApiTests(prowess, specifier) {
   const {
     applyFix, check, ClosedError, DuplicateSkillError, fix, InvalidArgumentError, load, LoadError, memorySource, parse,
     ProwessError, renderCatalog, RestoreError, search, searchByMeaning, SelectError, Skills, SourceError,
@@ -80,6 +82,9 @@ export function defineApiTests(prowess) {
     const letters = (texts) => texts.map((text) => ['a', 'e', 'x'].map((letter) => text.split(letter).length));
     const meant = await Skills.open(shelf(), { embed: letters, selector: 'embedding' });
     assert.equal((await meant.search('review review')).length, 2);
+    const meaning = meant.chat();
+    assert.match((await meaning.call('search_skills', { query: 'review review' })).text, /review/);
+    assert.equal((await meaning.promptWith({ query: 'review', narrowing: { topK: 1 } })).skills.length, 1);
     const hits = await searchByMeaning([{ name: 'a', description: 'aaa' }, { name: 'x', description: 'xxx' }], 'xx', letters);
     assert.equal(hits[0].key, 'x');
   });
@@ -133,6 +138,14 @@ export function defineApiTests(prowess) {
       [() => search([], 3), /the query must be a string/],
       [() => prowess.fromDict([]), /must be an object, not a list/],
       [() => new Skills(), /await Skills\.open/],
+      [() => new prowess.Chat(), /call skills\.chat/],
+      [() => new prowess.Session(), /chat\.session/],
+      [() => applyFix('x'), /the edits of the fix must be a list/],
+      [() => applyFix('x', { edits: [{}] }), /start, end and replacement/],
+      [() => memorySource({}, 7), /options must be an object/],
+      [() => prowess.fetchSource(5), /the address must be a string/],
+      [() => prowess.parsePath('x', 'strict'), /options must be an object/],
+      [() => prowess.compose('abc'), /must be a list, not a string/],
     ];
     for (const [work, message] of wrong) {
       assert.throws(work, (error) => {
@@ -152,6 +165,14 @@ export function defineApiTests(prowess) {
     await assert.rejects(Skills.open(shelf(), { selector: 'best' }), /no such selector: best/);
     await assert.rejects(Skills.open(shelf(), { selector: 'embedding' }), /needs the option embed/);
     await assert.rejects(Skills.open({ source: shelf(), colour: 1 }), /no such option: colour/);
+    const chat = (await Skills.open(shelf())).chat();
+    assert.throws(() => chat.scopeTools(5), InvalidArgumentError);
+    assert.throws(() => chat.scopeTools('abc'), InvalidArgumentError);
+    assert.throws(() => chat.skills.watch({ signal: 5 }), InvalidArgumentError);
+    await assert.rejects(chat.promptWith({ query: 5 }), InvalidArgumentError);
+    await assert.rejects(chat.promptWith({ query: 'x', narrowing: 5 }), InvalidArgumentError);
+    assert.throws(() => chat.skills.chat('x', { prompt: 5 }), InvalidArgumentError);
+    assert.deepEqual(prowess.parsePath('a/b', null), { path: 'a/b' });
   });
 
   test('a text with NUL and any bytes are read', () => {
@@ -217,6 +238,113 @@ export function defineApiTests(prowess) {
     await assert.rejects(chat.call('load_skill', { name: 'a' }, { signal: AbortSignal.abort() }), { name: 'AbortError' });
   });
 
+  test('a signal that is aborted, or is none, is refused before work begins', { timeout: 60_000 }, () => {
+    const child = fileURLToPath(new URL('aborting.mjs', import.meta.url));
+    const said = execFileSync(process.execPath, [child, specifier], { encoding: 'utf8', cwd: fileURLToPath(new URL('.', import.meta.url)) });
+    assert.match(said, /^\d+ calls were refused or ended\n$/);
+  });
+
+  test('a signal ends a list and files that are generators', { timeout: 60_000 }, async (context) => {
+    const running = setInterval(() => {}, 1000);
+    context.after(() => clearInterval(running));
+    const never = new Promise(() => {});
+    let ended = false;
+    const endless = {
+      async *list() {
+        yield 'a';
+        await never;
+      },
+      read: () => skill('a'),
+    };
+    await assert.rejects(Skills.open(endless, { signal: AbortSignal.timeout(5) }), { name: 'TimeoutError' });
+    const source = {
+      list: () => ['a'],
+      read: () => skill('a'),
+      files: () => ({
+        [Symbol.asyncIterator]: () => ({ next: () => never, return: () => { ended = true; return never; } }),
+      }),
+    };
+    const skills = await Skills.open(source);
+    await assert.rejects(skills.files('a', { signal: AbortSignal.timeout(5) }), { name: 'TimeoutError' });
+    assert.ok(ended, 'the iterator is ended, and not waited for');
+    await assert.rejects(skills.chat().call('load_skill', { name: 'a' }, { signal: AbortSignal.timeout(5) }), { name: 'TimeoutError' });
+  });
+
+  test('a path that leads out of a skill never reaches its source', async () => {
+    const asked = [];
+    const skills = await Skills.open({ list: () => ['a'], read: (_, path) => (asked.push(path), skill('a')) });
+    for (const path of ['../x', '/etc/passwd', 'a/../../x', 'a\0']) {
+      await assert.rejects(skills.read('a', path), (error) => error instanceof SourceError && error.code === 'outside', path);
+    }
+    assert.deepEqual(asked, ['SKILL.md']);
+    await skills.read('a', './references//x.md');
+    assert.deepEqual(asked, ['SKILL.md', 'references/x.md']);
+  });
+
+  test('what a source throws is a SourceError for the host, and bad lists too', async () => {
+    const boom = Object.assign(new Error('boom'), { code: 'ENOENT' });
+    const source = { list: () => ['a'], read: (_, path) => { if (path !== 'SKILL.md') throw boom; return skill('a'); }, files: () => 7 };
+    const skills = await Skills.open(source);
+    await assert.rejects(skills.read('a', 'x'), (error) => error instanceof SourceError && error.code === 'missing' && error.cause === boom);
+    await assert.rejects(skills.files('a'), (error) => error instanceof SourceError && error.code === 'source');
+    for (const item of [{ id: 'a', location: 5 }, { id: 'a', location: {}, text: skill('a') }]) {
+      await assert.rejects(Skills.open({ list: () => [item], read: () => skill('a') }), SourceError);
+    }
+    for (const list of [() => 'abc', () => undefined]) await assert.rejects(Skills.open({ list, read: () => '' }), SourceError);
+    const one = await Skills.open({ list: () => [{ id: 'a', text: 5 }, { id: 'b', text: skill('b') }], read: () => '' });
+    assert.deepEqual([one.keys(), one.problems.length], [['b'], 1]);
+    const sized = await Skills.open(memorySource({ a: { 'SKILL.md': skill('a'), x: 'Be kind.' } }));
+    assert.equal(await sized.readText('a', 'x', { offset: 3, limit: 4 }), 'kind');
+    for (const part of [{ offset: -1 }, { limit: 'x' }, { offset: NaN }]) await assert.rejects(sized.read('a', 'x', part), InvalidArgumentError);
+  });
+
+  test('vectors of queries, and of texts that are gone, are not kept', async () => {
+    const files = { a: skill('a', 'The first.') };
+    const asked = [];
+    const embed = (texts) => (asked.push(...texts), texts.map((text) => [text.length, 1]));
+    const skills = await Skills.open({ list: () => Object.keys(files), read: (id) => files[id] }, { embed });
+    await skills.search('query');
+    await skills.search('query');
+    assert.equal(asked.filter((text) => text === 'query').length, 2);
+    const first = asked.find((text) => text.includes('The first.'));
+    assert.equal(asked.filter((text) => text === first).length, 1);
+    for (let round = 0; round < 40; round += 1) {
+      files.a = skill('a', `Number ${round}.`);
+      await skills.refresh();
+      await skills.search('query');
+    }
+    files.a = skill('a', 'The first.');
+    await skills.refresh();
+    await skills.search('query');
+    assert.equal(asked.filter((text) => text === first).length, 2);
+  });
+
+  test('an onError that throws ends its call, which waits no longer', async () => {
+    const source = { list: () => ['a'], read: (_, path) => { if (path !== 'SKILL.md') throw new Error('x'); return skill('a'); } };
+    const skills = await Skills.open(source, { onError: () => { throw new Error('in onError'); } });
+    const chat = skills.chat();
+    await assert.rejects(chat.call('read_skill_resource', { name: 'a', path: 'b' }), /in onError/);
+    assert.deepEqual(chat.session.pending(), []);
+  });
+
+  test('bytes that several threads share are copied before they are read', async () => {
+    const shared = new Uint8Array(new SharedArrayBuffer(9));
+    shared.set(new TextEncoder().encode('Be kind.\n'));
+    const source = { list: () => ['a'], read: (_, path) => (path === 'SKILL.md' ? skill('a') : shared) };
+    const chat = (await Skills.open(source)).chat();
+    assert.match((await chat.call('read_skill_resource', { name: 'a', path: 'x.md' })).text, /Be kind\./);
+  });
+
+  test('a closed chat is closed after a refresh too', async () => {
+    const skills = await Skills.open(shelf());
+    const chat = skills.chat();
+    chat.close();
+    await skills.refresh();
+    assert.throws(() => chat.active, ClosedError);
+    assert.throws(() => chat.tools(), ClosedError);
+    await assert.rejects(chat.call('load_skill', { name: 'tax' }), ClosedError);
+  });
+
   test('what is closed while in use fails as closed', async () => {
     let release;
     const gate = new Promise((resolve) => { release = resolve; });
@@ -243,11 +371,12 @@ export function defineApiTests(prowess) {
     await assert.rejects(Skills.open(two, { duplicates: 'error' }), DuplicateSkillError);
   });
 
-  test('many libraries and chats leave no memory behind', async () => {
+  test('many libraries and chats, one after the other', async () => {
     for (let round = 0; round < 200; round += 1) {
       const skills = await Skills.open(shelf());
       const chat = skills.chat(`chat-${round}`);
       await chat.call('load_skill', { name: 'review' });
+      assert.deepEqual(chat.active, ['review']);
       chat.close();
       skills.close();
     }

@@ -1,6 +1,7 @@
 // The package as a program uses it, in Node.
 
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 
 import * as prowess from '../dist/index.js';
@@ -13,4 +14,16 @@ test('nothing works before the engine is loaded, and the error says what to do',
 
 await test('the engine loads', () => prowess.init());
 
-defineApiTests(prowess);
+test('the types have every name of the package, and no other', async () => {
+  const namesIn = async (...files) => {
+    const texts = await Promise.all(files.map((file) => readFile(new URL(`../dist/${file}.d.ts`, import.meta.url), 'utf8')));
+    const found = texts.flatMap((text) => [...text.matchAll(/^export (?:(?:function|class|const) (\w+)|\{ (\w+) \}|(default))/gm)]);
+    return [...new Set(found.map(([, one, other, usual]) => one ?? other ?? usual))].sort();
+  };
+  const modules = { index: ['index', 'types'], deuz: ['deuz'], adapters: ['adapters'], 'ai-sdk': ['ai-sdk'] };
+  for (const [name, files] of Object.entries(modules)) {
+    assert.deepEqual(await namesIn(...files), Object.keys(await import(`../dist/${name}.js`)).sort(), name);
+  }
+});
+
+defineApiTests(prowess, new URL('../dist/index.js', import.meta.url).href);

@@ -33,6 +33,8 @@ export async function serve(folder) {
   return { origin: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
 }
 
+/** How long Chromium may take for one answer, in milliseconds. */
+const PATIENCE = 120_000;
 const FLAGS = [
   '--headless=new', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync', '--disable-extensions', '--disable-dev-shm-usage', '--mute-audio',
@@ -70,7 +72,16 @@ export async function launch(program) {
   const send = (method, params = {}, sessionId = undefined) =>
     new Promise((resolve, reject) => {
       number += 1;
-      waiting.set(number, { resolve, reject });
+      const own = number;
+      const late = setTimeout(() => {
+        waiting.delete(own);
+        reject(new Error(`Chromium did not answer ${method}`));
+      }, PATIENCE);
+      const settle = (done) => (value) => {
+        clearTimeout(late);
+        done(value);
+      };
+      waiting.set(number, { resolve: settle(resolve), reject: settle(reject) });
       input.write(`${JSON.stringify({ id: number, method, params, sessionId })}\0`);
     });
   return {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 /** Defines the tests over the vocabulary of a package. */
-export function defineDeuzTests(deuz, { Skills }) {
+export function defineDeuzTests(deuz, { InvalidArgumentError, Skills }) {
   const RAW = [
     '---', 'name: pdf', 'description: Fills in PDF forms.', 'license: MIT', 'allowed-tools: Read Bash(git:*)', 'metadata:',
     '  team: docs', 'model: fast', '---', '# PDF', '', 'Read the form.', '',
@@ -27,6 +27,13 @@ export function defineDeuzTests(deuz, { Skills }) {
     assert.deepEqual([empty.manifest.name, empty.manifest.body, 'license' in empty.manifest], ['', 'no frontmatter', false]);
     assert.deepEqual(deuz.parseSkill('x', { validate: false }).issues, []);
     assert.equal(deuz.parseSkill(RAW, { parseYaml: () => assert.fail('one reader of YAML') }).manifest.name, 'pdf');
+  });
+
+  test('a key __proto__ of the frontmatter is a key like any other', () => {
+    const { metadata } = deuz.parseSkill('---\nname: a\n__proto__:\n  polluted: 1\n---\n').manifest;
+    assert.deepEqual(Object.keys(metadata), ['name', '__proto__']);
+    assert.equal(metadata.polluted, undefined);
+    assert.equal(Object.getPrototypeOf(metadata), Object.prototype);
   });
 
   test('splitFrontmatter splits at the fences only', () => {
@@ -90,6 +97,12 @@ export function defineDeuzTests(deuz, { Skills }) {
     await assert.rejects(source.read('none'), /404/);
     pages['index.json'] = [{ id: 'x', name: 'x', description: 'd' }];
     assert.deepEqual((await source.list()).map(({ id }) => id), ['x']);
+    for (const index of ['no JSON', '{"skills": 7}', '[null]', '[{}]', '[7]']) {
+      pages['index.json'] = index;
+      await assert.rejects(source.list(), deuz.InvalidRequestError, index);
+    }
+    pages['index.json'] = [{ id: 'x' }];
+    assert.deepEqual(await source.list(), [{ id: 'x', name: 'x', description: '' }]);
   });
 
   test('mergeSkillSources lists and reads the same skill, the first or the last', async () => {
@@ -103,6 +116,36 @@ export function defineDeuzTests(deuz, { Skills }) {
     assert.equal(await last.read('pdf'), OTHER);
     assert.equal(await plain.readResource('pdf', 'references/a.md'), 'A');
     await assert.rejects(plain.read('none'), deuz.InvalidRequestError);
+  });
+
+  test('mergeSkillSources lists its sources once for many reads, and again for an id that is new', async () => {
+    const raws = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`s${at}`, OTHER]));
+    let lists = 0;
+    const counted = {
+      list: async () => { lists += 1; return Object.keys(raws).map((id) => ({ id, name: id, description: 'd' })); },
+      read: async (id) => raws[id],
+    };
+    const merged = deuz.mergeSkillSources([{ source: counted }]);
+    await merged.list();
+    for (const id of Object.keys(raws)) assert.equal(await merged.read(id), OTHER);
+    assert.equal(lists, 1);
+    raws.late = RAW;
+    assert.equal(await merged.read('late'), RAW);
+    assert.equal(lists, 2);
+    await Skills.open(deuz.asSource(deuz.mergeSkillSources([{ source: counted }])));
+    assert.equal(lists, 3);
+  });
+
+  test('arguments of the wrong type are errors of one class', async () => {
+    const wrong = [
+      () => deuz.parseSkill(5), () => deuz.staticSkillSource(5), () => deuz.staticSkillSource({ a: 5 }), () => deuz.staticSkillSource({ a: {} }),
+      () => deuz.fetchSkillSource(5), () => deuz.fetchSkillSource('x', 5), () => deuz.mergeSkillSources('abc'), () => deuz.mergeSkillSources([5]),
+      () => deuz.mergeSkillSources([{ source: {} }]), () => deuz.createSkillRegistry(), () => deuz.createSkillRegistry({ source: null }),
+      () => deuz.asSource(5), () => deuz.asSource(held(), 5), () => deuz.embeddingMatcher(5), () => deuz.lexicalMatcher.match('x', 5),
+      () => deuz.lexicalMatcher.match('x', [null, 5]), () => deuz.renderSkillCatalog('abc'), () => deuz.scopeToolsToSkill(5),
+    ];
+    for (const work of wrong) assert.throws(work, InvalidArgumentError, String(work));
+    await assert.rejects(deuz.embeddingMatcher(() => []).match('x', 'abc'), InvalidArgumentError);
   });
 
   test('lexicalMatcher and embeddingMatcher rank with topK and threshold', async () => {

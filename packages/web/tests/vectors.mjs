@@ -1,6 +1,7 @@
 // Runs the vectors of `conformance/` that need no files: the same code in Node and in a browser.
 //
-// `runVectors(prowess, load, options)` takes the package and a function that returns a file below `conformance/` as JSON.
+// `runVectors(prowess, load, options)` takes the package and a function that returns a file below `conformance/`: as a
+// value if it is JSON, else as text.
 // With `unknownSystem`, names that only some systems can store may be refused. It returns a row for each group: how many cases it has, how many were left out and why, and every fault.
 
 import { runSessionCase } from './session-vectors.mjs';
@@ -13,7 +14,31 @@ const QUALITY = [
 const DOCUMENTS = [
   'allowed-tools', 'body', 'descriptions', 'fences', 'fields', 'hidden-text', 'names', 'quality', 'repair', 'yaml',
 ];
+const HOSTILE = [
+  '01-billion-laughs', '05-flow-nest-2000-closed', '10-dup-top', '11-norway', '12-yaml11', '13-merge', '14-pytag',
+  '15-customtag', '16-binary', '17-multidoc', '18-self-alias', '19-undefined-alias', '20-tab-indent', '21-colon-in-desc',
+  '22-quoted-zero-indent', '23-surrogates', '24-lone-surrogate', '25-nul', '26-u2028', '27-bom-mid', '28-long-key',
+  '30-directive', '31-tagdirective', '32-empty', '33-only-comment', '34-scalar-top', '35-seq-top', '36-trailing-dots',
+  '37-anchor-on-key', '43-bare-cr', '44-asterisk-desc', '45-backtick', '46-at', '47-percent', '48-bracket-hint',
+  '49-hash-in-desc', '50-block-scalar-indent-9',
+];
+/** Vectors that are documents, beside those in `documents/`. */
+const OTHER_DOCUMENTS = ['five-systems/cases', 'skills-ref/official', 'skills-ref/probes'];
+const OTHERS = ['five-systems/strict', 'tools', 'paths', 'render', 'select', 'keys'];
+/** What is not run in JavaScript, and why. */
+export const NOT_RUN = {
+  'clients/': 'the views of clients are of the command', 'discover.json': 'needs folders; the package for Node runs it',
+  'five-systems/recorded/': 'what other systems did; the tests of the vocabularies compare it',
+  'five-systems/differences.json': 'is about that record', 'skills-ref/differences.json': 'is about another record',
+  'hostile-tree/': 'writes a tree, and is no vector', 'install.json': 'installations are of the command', 'sites.json': 'sites are read by the library',
+  'README.md': 'describes the vectors',
+};
 const SESSIONS = ['activation', 'filters', 'host', 'prompts', 'resources', 'tools'];
+/** The files that are run. */
+export const RUN = [
+  ...DOCUMENTS.map((name) => `documents/${name}.json`), ...OTHER_DOCUMENTS.map((name) => `${name}.json`), ...OTHERS.map((name) => `${name}.json`),
+  ...SESSIONS.map((name) => `session/${name}.json`), ...HOSTILE.map((name) => `hostile-yaml/${name}.yaml`),
+];
 
 /** A text: a string, or parts of which some are repeated. */
 function text(value) {
@@ -220,14 +245,42 @@ export async function runVectors(prowess, load, { unknownSystem = false, place }
     }
     groups.push(group);
   };
+  /** What the strict modes of other systems reject: `spec` does so too, with these codes, or accepts it. */
+  const strictModes = async () => {
+    const { cases } = await load('five-systems/cases.json');
+    const { rejected, not_in_the_specification: accepted } = await load('five-systems/strict.json');
+    const byId = new Map(cases.map((one) => [one.id, one]));
+    await add('five-systems/strict', [...rejected, ...accepted], ({ case: id, codes: expected = [] }) => {
+      const { folder = 'demo', input } = byId.get(id);
+      const problems = prowess.check(text(input), { folder, location: `skills/${folder}/SKILL.md`, profile: 'spec' });
+      const { errors } = verdict(problems);
+      const agrees = expected.length > 0 ? expected.every((code) => errors.includes(code)) : errors.length === 0;
+      return agrees ? [] : [`${id}: found ${errors}, expected ${expected}`];
+    });
+  };
+  /** YAML that attacks its reader, between fences and without: it is read, and a fix leaves no new error. */
+  const hostileYaml = async () => {
+    const errorsOf = (problems) => codes(problems.filter(({ severity }) => severity === 'error').map(({ code }) => code));
+    await add('hostile-yaml', HOSTILE.map((id) => ({ id })), async ({ id }) => {
+      const yaml = await load(`hostile-yaml/${id}.yaml`);
+      return [`---\n${yaml}\n---\nbody\n`, yaml].flatMap((given) => {
+        const before = errorsOf(prowess.check(given, { profile: 'spec' }));
+        const made = errorsOf(prowess.fix(given, { profile: 'spec', all: true }).problems).filter((code) => !before.includes(code));
+        const read = typeof prowess.parse(given).name === 'string' ? [] : ['it is not read'];
+        return [...read, ...made.map((code) => `a fix leaves ${code}`)];
+      });
+    });
+  };
   for (const name of DOCUMENTS) {
     const { cases } = await load(`documents/${name}.json`);
     await add(`documents/${name}`, cases, (one) => documentFaults(prowess, one));
   }
-  for (const file of ['five-systems/cases', 'skills-ref/official', 'skills-ref/probes']) {
+  for (const file of OTHER_DOCUMENTS) {
     const { cases } = await load(`${file}.json`);
     await add(file, cases, (one) => documentFaults(prowess, one));
   }
+  await strictModes();
+  await hostileYaml();
   await add('tools', (await load('tools.json')).cases, (one) => toolFaults(prowess, one));
   await add('paths', pathGroups(prowess, await load('paths.json'), unknownSystem), (run) => run());
   await add('render', (await load('render.json')).cases, (one) => renderFaults(prowess, one));

@@ -2,6 +2,8 @@
 
 use prowess::render::Budget;
 
+use crate::ui::number;
+
 /// The usual size of a context window, in tokens.
 const WINDOW: usize = 200_000;
 
@@ -32,6 +34,21 @@ impl CatalogSize {
     /// The budget that was given.
     pub(crate) fn given(&self) -> Option<Budget> {
         self.share.map(|share| share.of(self.window))
+    }
+
+    /// The budget in words, with its share of the window if none was given.
+    pub(crate) fn words(&self) -> String {
+        let words = match self.budget() {
+            Budget::Tokens(1) => "1 token".to_owned(),
+            Budget::Tokens(tokens) => format!("{} tokens", number(tokens as u64)),
+            Budget::Characters(1) => "1 character".to_owned(),
+            Budget::Characters(characters) => format!("{} characters", number(characters as u64)),
+            Budget::Unlimited => "any prompt".to_owned(),
+        };
+        match self.share {
+            None => format!("{words} (2 % of a window of {})", number(self.window as u64)),
+            Some(_) => words,
+        }
     }
 
     /// This part of the window.

@@ -53,11 +53,11 @@ const EXAMPLES: [(&str, &str); 23] = [
 const COLUMNS: usize = 80;
 
 /// Words that people try as commands, each with what to run in its place.
-const TIPS: [(&[&str], &str); 11] = [
+const TIPS: [(&[&str], &str); 16] = [
     (&["update", "upgrade"], "take the newest version of a skill with: prowess add SOURCE, as you added it"),
     (&["outdated"], "see what another version would change with: prowess add SOURCE --dry-run"),
     (&["get", "i"], "install skills with: prowess add SOURCE"),
-    (&["delete"], "remove an installed skill with: prowess remove NAME"),
+    (&["delete", "prune"], "remove an installed skill with: prowess remove NAME"),
     (
         &["init", "create", "generate"],
         "write a new skill with: prowess new NAME; install one with: prowess add SOURCE",
@@ -69,7 +69,18 @@ const TIPS: [(&[&str], &str); 11] = [
         "turn skills off in prowess.toml, with disable in [skills]; for one command, with --except NAME",
     ),
     (&["ci"], "in CI, install what the lock names with: prowess sync --locked --yes"),
-    (&["validate", "fmt"], "check skills with: prowess check"),
+    (&["validate", "fmt", "format"], "check skills with: prowess check"),
+    (&["fix", "repair"], "fix skills with: prowess check --fix; see all problems with: prowess doctor"),
+    (&["test"], "test whether skills are found for their tasks with: prowess eval"),
+    (
+        &["view", "open", "read"],
+        "look at a skill with: prowess show NAME; read its files with: prowess cat NAME",
+    ),
+    (&["run", "use"], "print the instructions of a skill with: prowess activate NAME"),
+    (
+        &["export", "publish"],
+        "put the folder of a skill into a git repository; others install it with: prowess add OWNER/REPO",
+    ),
     (&["mcp"], "serve skills over MCP with: prowess serve"),
 ];
 

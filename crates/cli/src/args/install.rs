@@ -68,7 +68,7 @@ pub(crate) struct Sync {
     #[arg(long)]
     pub(crate) locked: bool,
     /// As --locked, without a network and without writing skills.toml or skills.lock
-    #[arg(long)]
+    #[arg(long, conflicts_with = "lock_only")]
     pub(crate) frozen: bool,
     /// Use no network
     #[arg(long)]

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{ValueEnum, value_parser};
+use prowess::internal::{client_meant, did_you_mean};
 use prowess::library::clients::{self, Client};
 use prowess_mcp::{ClientConfig, HttpOptions, ServeOptions, is_host, is_origin};
 
@@ -137,10 +138,8 @@ fn address(text: &str) -> Result<HttpAddress, &'static str> {
 
 fn reader(text: &str) -> Result<&'static Client, String> {
     clients::client(text).ok_or_else(|| {
-        let near = prowess::text::similar(text, clients::CLIENTS.iter().map(|client| client.id));
-        let did =
-            if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
-        format!("no such client{did}")
+        let meant = did_you_mean(&client_meant(text)).map(|meant| format!("; {meant}"));
+        format!("no such client{}", meant.unwrap_or_default())
     })
 }
 

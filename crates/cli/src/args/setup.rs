@@ -4,10 +4,9 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::builder::PossibleValuesParser;
 use prowess::SourceSpec;
 use prowess::finding::Preset;
-use prowess::path::Glob;
 use prowess::session::Filter;
 
-use super::places::{Which, source_specs};
+use super::places::{Scan, source_specs};
 use super::values::profiles;
 
 /// Show the settings that are in force and where they come from, or change them
@@ -39,31 +38,8 @@ pub(crate) struct ConfigOptions {
     /// As with these tools of the host, separated by commas; "" for none
     #[arg(long, value_name = "TOOLS")]
     pub(crate) tools: Option<String>,
-    /// As with --only of other commands
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = glob_text)]
-    pub(crate) only: Vec<String>,
-    /// As with --except of other commands
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = glob_text)]
-    pub(crate) except: Vec<String>,
-    /// As with --strict of other commands
-    #[arg(long, value_name = "PROFILE", value_parser = profiles())]
-    pub(crate) strict: Option<Preset>,
-    /// As with --depth of other commands
-    #[arg(long, value_name = "N")]
-    pub(crate) depth: Option<usize>,
-    /// As with --skip of other commands
-    #[arg(long, value_name = "PREFIX", value_delimiter = ',')]
-    pub(crate) skip: Vec<String>,
-    /// As with --no-nested of other commands
-    #[arg(long)]
-    pub(crate) no_nested: bool,
-    /// As with --duplicates of other commands
-    #[arg(long, value_name = "WHICH", value_enum)]
-    pub(crate) duplicates: Option<Which>,
-}
-
-fn glob_text(text: &str) -> Result<String, &'static str> {
-    Glob::parse(text).map(|_| text.to_owned())
+    #[command(flatten)]
+    pub(crate) scan: Scan,
 }
 
 #[derive(Debug, clap::Subcommand)]

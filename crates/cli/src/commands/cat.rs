@@ -3,10 +3,12 @@
 use prowess::internal::base64;
 use prowess::limits::{MAX_FILE_BYTES, MAX_SKILL_BYTES};
 use prowess::path::RelPath;
-use prowess::source::Slice;
+use prowess::source::{Chunk, Slice};
+use prowess::text::similar;
 use prowess::{Candidate, Obstacle, Registry, SourceError, SourceErrorKind};
 use serde_json::json;
 
+use super::hints::command_for;
 use super::unread::{answered, say_beside};
 use super::{Purpose, named, opened_for};
 use crate::Outcome;
@@ -28,7 +30,7 @@ pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let (registry, _) = opened_for(&args.places, Purpose::Use)?;
     let skill = named(&args.name, &registry, &args.places, ui)?;
     say_beside(&registry, ui);
-    let file = File { registry: &registry, skill: &skill, path: requested(args)? };
+    let file = File { registry: &registry, skill: &skill, path: requested(args)?, args };
     if let Some(Obstacle::Untrusted) = skill.obstacle {
         ui.note(&format!(
             "this skill is not trusted: {}; its text is for reading, not for following",
@@ -94,9 +96,30 @@ struct File<'f> {
     registry: &'f Registry,
     skill: &'f Candidate,
     path: RelPath,
+    /// How it was asked for.
+    args: &'f Cat,
 }
 
 impl File<'_> {
+    /// A part of the file.
+    fn read(&self, slice: Slice) -> Result<Chunk, CommandError> {
+        self.registry.read(self.skill, &self.path, slice).map_err(|error| match error.kind {
+            SourceErrorKind::Missing => self.missing().map_or_else(|| error.into(), CommandError::from),
+            _ => error.into(),
+        })
+    }
+
+    /// The failure of a path that is no file of the skill, with the files that have similar paths.
+    fn missing(&self) -> Option<Failure> {
+        let files = self.registry.files_of(self.skill).ok()?;
+        let near = similar(self.path.as_str(), files.files.iter().map(|file| file.path.as_str()));
+        let meant =
+            if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
+        let error = format!("there is no such file in the skill: {}{meant}", self.path.as_str());
+        let show = command_for("show", &self.args.name, &self.args.places.options());
+        Some(Failure::new(error, format!("list its files with: {show}")))
+    }
+
     /// The instructions in SKILL.md, and their size; an error if the file is larger than the limit.
     fn body(&self) -> Result<(Vec<u8>, u64), SourceError> {
         let head = self.registry.head_of(self.skill)?;
@@ -111,8 +134,8 @@ impl File<'_> {
     }
 
     /// The first bytes, and the size of the whole file.
-    fn start(&self, limit: usize) -> Result<(Vec<u8>, u64), SourceError> {
-        let chunk = self.registry.read(self.skill, &self.path, Slice::first(limit))?;
+    fn start(&self, limit: usize) -> Result<(Vec<u8>, u64), CommandError> {
+        let chunk = self.read(Slice::first(limit))?;
         Ok((chunk.bytes, chunk.size))
     }
 
@@ -121,7 +144,7 @@ impl File<'_> {
         let mut offset = 0;
         let mut end = None;
         loop {
-            let chunk = self.registry.read(self.skill, &self.path, Slice { offset, limit: PART })?;
+            let chunk = self.read(Slice { offset, limit: PART })?;
             // Bytes that are appended meanwhile are not read.
             let end = *end.get_or_insert(chunk.size);
             let left = usize::try_from(end - offset).unwrap_or(usize::MAX);

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use prowess::client::{CatalogLimit, Cuts, Fact};
 use prowess::library::clients::Client;
 use prowess::library::config::SessionConfig;
-use prowess::render::{
-    Budget, BudgetReport, CatalogStyle, Shape, estimate_tokens, render_catalog, render_within,
-};
+use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, estimate_tokens, render_within};
 use prowess::session::{Placement, PromptOptions, Session};
 use prowess::{Candidate, Catalog, Entry, Registry};
 use serde_json::{Value, json};
@@ -22,6 +20,8 @@ pub(super) struct ClientPrompt {
     cuts: Cuts,
     /// The skills that the client offers to its model, without their obstacles.
     pub(super) catalog: Arc<Catalog>,
+    /// The same before the client's own budget.
+    pub(super) whole: Vec<Arc<Candidate>>,
     /// The keys of skills that the client may offer, but that Prowess does not read.
     not_read: Vec<String>,
     /// Whether a budget was asked for.
@@ -51,11 +51,13 @@ impl ClientPrompt {
         let mut offered: Vec<Arc<Candidate>> = read.into_iter().map(offered).collect();
         let entries: Vec<&Entry> = offered.iter().map(|skill| &skill.entry).collect();
         let fitted = if size.given().is_none() { fitted(&entries, cuts, size) } else { None };
+        let whole = offered.clone();
         offered.truncate(fitted.as_ref().map_or(usize::MAX, |report| report.included));
         Some(Self {
             client,
             cuts,
             catalog: Arc::new(Catalog::apart(offered)),
+            whole,
             not_read: not_read.iter().map(|skill| skill.entry.key.clone()).collect(),
             given: size.given().is_some(),
             fitted,
@@ -73,13 +75,9 @@ impl ClientPrompt {
         self.style(listing(self.cuts))
     }
 
-    /// About how many tokens the list has that the client writes.
-    pub(super) fn tokens(&self) -> usize {
-        match &self.fitted {
-            _ if self.catalog.is_empty() => 0,
-            Some(report) => report.used,
-            None => estimate_tokens(&render_catalog(&self.catalog.list(), &self.listing())),
-        }
+    /// The style of that list before the client's budget.
+    pub(super) fn uncut(&self) -> CatalogStyle {
+        listing(self.cuts)
     }
 
     /// The budget that was asked for; the client's own is accounted for already.
@@ -107,8 +105,9 @@ impl ClientPrompt {
     /// What is said beside the catalog.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        // A budget that was asked for replaces the client's own.
-        if !self.given {
+        // A budget that was asked for replaces the client's own, and limits that are known to cut nothing do not matter.
+        let is_cut = self.fitted.as_ref().is_none_or(|report| report.shortened + report.omitted.len() > 0);
+        if !self.given && (is_cut || self.too_long() > 0) {
             notes.push(format!("{}: {}", self.client.name, self.cuts.words()));
         }
         if let (Some(most), cut @ 1..) = (self.cuts.description, self.too_long()) {
@@ -153,7 +152,9 @@ impl ClientPrompt {
         match (placement, cut) {
             (Placement::OverBudget, _) => (placement, Some(format!("in its prompt: no; {limits}"))),
             (Placement::Shortened, _) => {
-                (placement, Some(format!("in its prompt: with less of its description; {limits}")))
+                let most = self.fitted.as_ref().and_then(|report| report.max_description);
+                let how = if most.is_some_and(|most| most < 2) { "without" } else { "with less of" };
+                (placement, Some(format!("in its prompt: {how} its description; {limits}")))
             }
             (_, Some((length, limit))) => (
                 Placement::Shortened,

@@ -1,8 +1,8 @@
 //! The clients that `--client` names.
 
 use prowess::env::Environment;
-use prowess::library::clients::{self, CLIENTS, Client};
-use prowess::text::similar;
+use prowess::internal::{client_meant, did_you_mean};
+use prowess::library::clients::{self, Client};
 
 use crate::args::{Places, Scan};
 use crate::error::{CommandError, Failure};
@@ -70,24 +70,9 @@ pub(super) fn walk_as_they_do(places: &Places) -> Result<(), CommandError> {
 fn client(id: &str) -> Result<&'static Client, CommandError> {
     clients::client(id).ok_or_else(|| {
         let error = format!("no such client: {}", clean(id));
-        let meant = meant(id);
-        let hint = if meant.is_empty() {
+        let hint = did_you_mean(&client_meant(id)).unwrap_or_else(|| {
             "the clients are in docs/reference/clients.md; such as claude-code, codex, gemini-cli".to_owned()
-        } else {
-            format!("did you mean {}?", meant.join(" or "))
-        };
+        });
         Failure::new(error, hint).into()
     })
-}
-
-/// The ids that were probably meant.
-fn meant(text: &str) -> Vec<&'static str> {
-    let lower = text.trim().to_lowercase();
-    let ids = |is_meant: &dyn Fn(&Client) -> bool| -> Vec<&'static str> {
-        CLIENTS.iter().filter(|client| is_meant(client)).map(|client| client.id).collect()
-    };
-    let same = ids(&|client| client.id == lower || client.name.to_lowercase() == lower);
-    let part = || ids(&|client| !lower.is_empty() && client.id.split('-').any(|part| part == lower));
-    let similar = || similar(&lower, CLIENTS.iter().map(|client| client.id));
-    [same, part(), similar()].into_iter().find(|found| !found.is_empty()).unwrap_or_default()
 }

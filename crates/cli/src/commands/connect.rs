@@ -49,18 +49,18 @@ pub(crate) fn run(args: &Connect, json: bool, ui: &mut Ui) -> Result<Outcome, Co
     if plan.is_change() {
         ui.print(&target.diff(&plan))?;
         if args.to.write {
-            ui.print(&format!("connected {}: {}\n", client.title, target.shown()))?;
+            ui.print(&format!("connected {}: {}\n", client.title(), target.shown()))?;
         }
     } else {
-        ui.print(&format!("{} is connected already: {}\n", client.title, target.shown()))?;
+        ui.print(&format!("{} is connected already: {}\n", client.title(), target.shown()))?;
     }
     if let Some(names) = served {
-        ui.note(&serves(&names, reader(args).map(|_| client.title)));
+        ui.note(&serves(&names, reader(args).map(|_| client.title())));
         if target.environment.program("prowess").is_none() {
             ui.note(&format!(
                 "warning: prowess is in no folder of PATH, so {} cannot start it; put the program into \
                  one of them",
-                client.title
+                client.title()
             ));
         }
     }
@@ -88,13 +88,13 @@ pub(crate) fn disconnect(args: &Disconnect, json: bool, ui: &mut Ui) -> Result<O
         return Ok(Outcome::Fine);
     }
     if !plan.is_change() {
-        ui.print(&format!("{} is not connected: {}\n", client.title, target.shown()))?;
+        ui.print(&format!("{} is not connected: {}\n", client.title(), target.shown()))?;
         return Ok(Outcome::Fine);
     }
     ui.print(&target.diff(&plan))?;
     let gone = if plan.after.is_none() { "; the file was made by connect, and is removed" } else { "" };
     if args.to.write {
-        ui.print(&format!("disconnected {}: {}{gone}\n", client.title, target.shown()))?;
+        ui.print(&format!("disconnected {}: {}{gone}\n", client.title(), target.shown()))?;
     }
     target.note(&args.to, &plan, &("disconnect", String::new()), ui);
     Ok(Outcome::Fine)

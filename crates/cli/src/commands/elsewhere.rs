@@ -11,6 +11,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 use super::install::scope_option;
+use super::readers::few;
 use super::{Purpose, clients_named, library_options, unread_registry};
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
@@ -118,10 +119,11 @@ impl Elsewhere {
             ),
         };
         let mut failure = Failure::new(error, hint);
+        let here = clients::installed(&Environment::current());
         failure.causes.extend(self.skills.iter().map(|place| {
             let readers = match place.readers.as_slice() {
                 [] => String::new(),
-                readers => format!("; read by {}", readers.join(", ")),
+                readers => format!("; read by {}", few(readers, &here)),
             };
             format!("it is at {}, {}{readers}", clean(&place.path.text()), clean(&place.reason))
         }));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use prowess::catalog::TurnedOffBy;
+use prowess::fs::read::read_skill;
 use prowess::install::{InstallErrorKind, InstallScope, Origins};
 use prowess::internal::escape_control;
 use prowess::library::clients;
@@ -78,6 +79,15 @@ pub(super) fn command_for(verb: &str, name: &str, options: &str) -> String {
 pub(super) fn check_command(path: &str, profile: Option<Preset>) -> String {
     let options = profile.map(|profile| format!(" --profile {}", profile.name())).unwrap_or_default();
     command_for("check", path, &options)
+}
+
+/// Whether this user may not read a file.
+pub(super) fn is_forbidden(file: &Path) -> bool {
+    let denied = |kind: &SourceErrorKind| match kind {
+        SourceErrorKind::Io(error) => error.kind() == std::io::ErrorKind::PermissionDenied,
+        _ => false,
+    };
+    read_skill(file).is_err_and(|error| denied(&error.kind))
 }
 
 /// What to do about an error of a source.

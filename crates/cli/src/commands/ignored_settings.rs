@@ -41,17 +41,21 @@ pub(super) fn untrusted(in_force: &InForce) -> Option<String> {
     if keys.is_empty() {
         return None;
     }
-    let trust = file.parent().map(|folder| trust_command(clients::project(folder))).unwrap_or_default();
     Some(format!(
-        "the project is not trusted, so these settings have no effect: {} in {}; trust it with: {trust}",
+        "the project is not trusted, so these settings have no effect: {} in {}; trust it with: {}",
         keys.join(", "),
-        file.display()
+        file.display(),
+        trust_command(folder_of_project(file))
     ))
 }
 
-/// The skills that a project would turn off, and that are not its own.
-pub(super) fn not_its_own(in_force: &InForce, catalog: &Catalog) -> Option<String> {
-    let file = &in_force.project.as_ref()?.path;
+/// The folder to trust, so that a `prowess.toml` takes effect.
+pub(super) fn folder_of_project(file: &Path) -> &Path {
+    file.parent().map_or(file, clients::project)
+}
+
+/// The names of the skills that a project would turn off, and that are not its own.
+pub(super) fn left_by_project<'c>(in_force: &InForce, catalog: &'c Catalog) -> Vec<&'c str> {
     let globs = in_force.disabled_by_project();
     let is_meant = |key: &str, name: &str| globs.iter().any(|glob| glob.matches(key) || glob.matches(name));
     let mut names: Vec<&str> = catalog
@@ -60,10 +64,17 @@ pub(super) fn not_its_own(in_force: &InForce, catalog: &Catalog) -> Option<Strin
         .filter(|entry| entry.origin.scope != Scope::Project && is_meant(&entry.key, &entry.name))
         .map(|entry| entry.key.as_str())
         .collect();
+    names.sort_unstable();
+    names
+}
+
+/// The skills that a project would turn off, and that are not its own.
+pub(super) fn not_its_own(in_force: &InForce, catalog: &Catalog) -> Option<String> {
+    let file = &in_force.project.as_ref()?.path;
+    let mut names = left_by_project(in_force, catalog);
     if names.is_empty() {
         return None;
     }
-    names.sort_unstable();
     let more = names.len().saturating_sub(MAX_NAMES);
     names.truncate(MAX_NAMES);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };

@@ -1,10 +1,14 @@
 //! The skills that `prowess check --client` is about.
 
+use std::cell::LazyCell;
 use std::path::PathBuf;
 
 use prowess::Standing;
-use prowess::library::views::{Reach, same_name_fix};
+use prowess::library::views::Reach;
 
+use super::copies::Copy;
+use super::needed::Needed;
+use super::row::NotSeen;
 use super::unread::{failures, say_unverified};
 use super::{seen, shown};
 use crate::args::Places;
@@ -29,19 +33,19 @@ impl InClient {
         let Some(client) = registry.client() else { return Ok(Self::default()) };
         say_unverified([client], ui);
         let (mut files, mut unlisted) = (Vec::new(), Vec::new());
-        for (skill, standing) in registry.catalog().all() {
+        let (catalog, needed) = (registry.catalog(), LazyCell::new(|| Needed::of(Some(client))));
+        for (skill, standing) in catalog.all() {
             let Some(path) = registry.file_of(skill) else { continue };
-            let why = match standing {
-                // The same file is listed by another path, and is checked there.
-                Standing::Unseen { code: "same-file", .. } => continue,
-                Standing::Unseen { code, reason, fix } => Some((*code, reason.clone(), fix.clone())),
-                Standing::Shadowed { by } => {
-                    let reason = format!("it lists another skill with this name: {by}");
-                    Some(("same-name", reason, same_name_fix(&client.reads()).to_owned()))
-                }
-                Standing::Listed | Standing::Blocked { .. } => None,
-            };
-            unlisted.extend(why.map(|(code, reason, fix)| Unlisted {
+            // The same file is listed by another path, and is checked there.
+            if matches!(standing, Standing::Unseen { code: "same-file", .. }) {
+                continue;
+            }
+            let mut why = NotSeen::of(standing, Some(client), "it");
+            if let (Standing::Shadowed { by }, Some(NotSeen { fix, .. })) = (standing, &mut why) {
+                let copy = Copy::of(skill, by, &catalog, &registry);
+                *fix = needed.hint(&skill.entry.origin.location, by, copy, fix);
+            }
+            unlisted.extend(why.map(|NotSeen { code, reason, fix }| Unlisted {
                 client: client.id,
                 name: client.name,
                 path: shown(&path),

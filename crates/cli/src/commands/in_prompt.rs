@@ -2,13 +2,13 @@
 
 use prowess::Registry;
 use prowess::library::config::SessionConfig;
-use prowess::render::{CatalogStyle, Shape};
+use prowess::render::{BudgetReport, CatalogStyle, Shape};
 use prowess::select::{self, Query, Selector};
 use prowess::session::{Hidden, Placement, PromptOptions, Session};
 
 use super::filter_place;
-use crate::args::Why;
-use crate::ui::clean;
+use crate::args::{CatalogSize, Why};
+use crate::ui::{clean, count};
 
 /// What the prompt of a host does with a skill that is offered.
 #[derive(Clone, Copy)]
@@ -22,13 +22,9 @@ impl InPrompt {
         registry: &Registry,
         selector: &dyn Selector,
     ) -> Self {
-        let session = Session::new("why", registry.catalog(), said.policy(), said.options());
-        let query = Query::text(args.query.as_deref().unwrap_or_default());
-        let available_tools = said.tools.clone().unwrap_or_default();
-        let style = CatalogStyle::new(Shape::Xml);
-        let select = select::SelectOptions::default().with_available_tools(available_tools);
-        let asked = PromptOptions::new(&style, args.size.budget()).with_query(&query, selector, &select);
-        Self(session.placement(key, &asked).unwrap_or(Placement::NotSelected))
+        asked(args, said, registry, selector, |session, options| {
+            Self(session.placement(key, options).unwrap_or(Placement::NotSelected))
+        })
     }
 
     pub(super) fn is_there(self) -> bool {
@@ -57,17 +53,35 @@ impl InPrompt {
         }
     }
 
-    pub(super) fn sentence(self, said: &SessionConfig) -> Option<String> {
+    /// What is to be said about it; `report` returns what the budget did.
+    pub(super) fn sentence(
+        self,
+        said: &SessionConfig,
+        size: &CatalogSize,
+        report: impl FnOnce() -> Option<BudgetReport>,
+    ) -> Option<String> {
         let sentence = match self.0 {
             Placement::Whole => return None,
-            Placement::Shortened => "in the prompt: with a shorter description, to fit the budget",
+            Placement::Shortened => {
+                let most = report().and_then(|report| report.max_description);
+                let how = if most.is_some_and(|most| most > 1) { "with a shorter" } else { "without its" };
+                return Some(format!("in the prompt: {how} description, to fit into {}", size.words()));
+            }
             Placement::Hidden(Hidden::NotForModel) => "in the prompt: no, only a user may start it",
             Placement::Hidden(_) => {
                 let glob = said.filter.as_ref().map_or("", |filter| filter.as_str());
                 let place = said.filter_file.as_ref().map(|_| format!(" ({})", clean(&filter_place(said))));
                 return Some(format!("filtered by: {}{}", clean(glob), place.unwrap_or_default()));
             }
-            Placement::OverBudget => "in the prompt: no, the budget is too small for all",
+            Placement::OverBudget => {
+                let (left, all) = report().map_or((0, 0), |report| (report.omitted.len(), report.total));
+                return Some(format!(
+                    "in the prompt: no: {left} of {} do not fit into {}\n  \
+                     hint: name the task with --query, or allow more with --budget",
+                    count(all, "skill"),
+                    size.words()
+                ));
+            }
             Placement::LacksTools => {
                 "in the prompt: no, it asks for tools that are not in session.tools of prowess.toml"
             }
@@ -75,4 +89,30 @@ impl InPrompt {
         };
         Some(sentence.to_owned())
     }
+}
+
+/// What the budget does to the prompt.
+pub(super) fn report(
+    args: &Why,
+    said: &SessionConfig,
+    registry: &Registry,
+    selector: &dyn Selector,
+) -> Option<BudgetReport> {
+    asked(args, said, registry, selector, |session, options| Some(session.prompt(options).ok()?.report))
+}
+
+/// Asks a session for its prompt as the arguments say.
+fn asked<T>(
+    args: &Why,
+    said: &SessionConfig,
+    registry: &Registry,
+    selector: &dyn Selector,
+    ask: impl FnOnce(&mut Session, &PromptOptions<'_>) -> T,
+) -> T {
+    let mut session = Session::new("why", registry.catalog(), said.policy(), said.options());
+    let query = Query::text(args.query.as_deref().unwrap_or_default());
+    let available_tools = said.tools.clone().unwrap_or_default();
+    let style = CatalogStyle::new(Shape::Xml);
+    let select = select::SelectOptions::default().with_available_tools(available_tools);
+    ask(&mut session, &PromptOptions::new(&style, args.size.budget()).with_query(&query, selector, &select))
 }

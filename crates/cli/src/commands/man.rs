@@ -2,6 +2,7 @@
 
 use clap::Command;
 use clap_mangen::Man as Page;
+use prowess::internal::did_you_mean;
 use prowess::text::similar;
 
 use crate::Outcome;
@@ -17,11 +18,8 @@ pub(crate) fn run(args: &Man, ui: &mut Ui) -> Result<Outcome, CommandError> {
         None => &whole,
         Some(name) => whole.find_subcommand(name).ok_or_else(|| {
             let names = whole.get_subcommands().map(Command::get_name);
-            let meant = match similar(name, names).as_slice() {
-                [] => String::new(),
-                near => format!("; did you mean {}?", near.join(" or ")),
-            };
-            let error = format!("there is no such command: {name}{meant}");
+            let meant = did_you_mean(&similar(name, names)).map(|meant| format!("; {meant}"));
+            let error = format!("there is no such command: {name}{}", meant.unwrap_or_default());
             Failure::new(error, "list the commands with: prowess help")
         })?,
     };

@@ -7,6 +7,7 @@ use prowess::check::suggest_name;
 use prowess::env::{self, Environment};
 use prowess::internal::{ScaffoldPart, make_folder, scaffold};
 use prowess::library::clients;
+use prowess::path::RelPath;
 use serde_json::json;
 
 use super::hints::command_for;
@@ -33,6 +34,14 @@ pub(crate) fn run(args: &New, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         failure.causes = problems.into_iter().map(|problem| problem.message).collect();
         failure
     })?;
+    if let Err(error) = RelPath::parse(&args.name) {
+        // The specification allows it, but the skill could not be copied to every system.
+        let failure = Failure::new(
+            format!("a folder cannot have this name on every system: {}", args.name),
+            format!("choose another name, such as {}-skill", args.name),
+        );
+        return Err(failure.with_cause(error.rule().problem()).into());
+    }
     let folder = args.dir.join(&args.name);
     let contents: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
     make_folder(&folder, &contents).map_err(|error| Failure::from(&error))?;

@@ -144,13 +144,13 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let active = session.state().active().len();
     if active > 0 && args.format == Shape::Json {
         ui.note(&format!(
-            "{} preloaded; its text is in the other formats, and in --json",
+            "{} preloaded; the text is in the other formats, and in --json",
             count(active, "skill")
         ));
     }
     let (for_users, without_query) = (usable - for_models, args.query.is_none());
     if for_users > 0 && without_query {
-        ui.note(&format!("{} that only a user may start, and left out", count(for_users, "skill")));
+        ui.note(&format!("left out {} that only a user may start", count(for_users, "skill")));
     }
     if untrusted > 0 {
         let origins = provenance::origins(ui);

@@ -7,8 +7,10 @@ use prowess::select::Bm25;
 
 /// How many skills each skill is compared with.
 const COMPARED: usize = 5;
-/// The share of its own score with which a description finds another skill that competes with it.
-pub(super) const RIVAL: f32 = 0.5;
+/// The share of its own score from which `eval --overlap` lists a pair: the author of a skill wants to see every one.
+pub(super) const OVERLAPS: f32 = 0.5;
+/// The share from which a pair is a trouble for `doctor`, which names only those that are likely to be confused.
+pub(super) const CONFUSED: f32 = 0.8;
 
 /// Pairs of skills that compete: the description of one finds the other with at least this share of its own score. The
 /// closest pair is the first.

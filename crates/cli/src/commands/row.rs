@@ -2,6 +2,8 @@
 
 use prowess::catalog::{TurnedOffBy, WhyNot};
 use prowess::client::Fact;
+use prowess::internal::{obstacle_of, state_of};
+use prowess::library::clients::Client;
 use prowess::library::views::same_name_fix;
 use prowess::{Candidate, Location, Obstacle, Problem, Registry, Scope, Standing};
 use serde::Serialize;
@@ -81,22 +83,22 @@ pub(super) struct Row<'r> {
 
 /// Why a client does not list a skill.
 #[derive(Serialize)]
-struct NotSeen {
-    code: &'static str,
-    reason: String,
-    fix: String,
+pub(super) struct NotSeen {
+    pub(super) code: &'static str,
+    pub(super) reason: String,
+    pub(super) fix: String,
 }
 
 impl NotSeen {
-    /// Why the client whose view a registry has does not list a skill.
-    fn of(standing: &Standing, registry: &Registry) -> Option<Self> {
-        match (standing, registry.client()) {
+    /// Why a client, which the reason calls `who`, does not list a skill.
+    pub(super) fn of(standing: &Standing, client: Option<&Client>, who: &str) -> Option<Self> {
+        match (standing, client) {
             (Standing::Unseen { code, reason, fix }, _) => {
                 Some(Self { code, reason: reason.clone(), fix: fix.clone() })
             }
             (Standing::Shadowed { by }, Some(client)) => Some(Self {
                 code: "same-name",
-                reason: format!("the client lists another skill with this name: {by}"),
+                reason: format!("{who} lists another skill with this name: {by}"),
                 fix: same_name_fix(&client.reads()).to_owned(),
             }),
             _ => None,
@@ -115,27 +117,6 @@ struct Because {
 pub(super) fn not_for_model(candidate: &Candidate, registry: &Registry) -> Option<Fact> {
     let hides = registry.client()?.reads().hides;
     candidate.sighting?.facts.common(hides).iter().next()
-}
-
-/// What became of a skill, in one word.
-pub(super) fn state(candidate: &Candidate, standing: &Standing) -> &'static str {
-    match (standing, obstacle_of(candidate, standing)) {
-        (Standing::Unseen { .. }, _) => "unseen",
-        (Standing::Shadowed { .. }, _) => "shadowed",
-        (_, Some(Obstacle::Broken { .. })) => "broken",
-        (_, Some(Obstacle::Disabled { .. })) => "disabled",
-        (_, Some(Obstacle::Untrusted)) => "untrusted",
-        (_, None) => "active",
-    }
-}
-
-/// The obstacle that decided it. A skill that a client lists may be withheld by Prowess.
-fn obstacle_of<'r>(candidate: &'r Candidate, standing: &'r Standing) -> Option<&'r Obstacle> {
-    match standing {
-        Standing::Listed => candidate.obstacle.as_ref(),
-        Standing::Blocked { obstacle } => Some(obstacle),
-        Standing::Unseen { .. } | Standing::Shadowed { .. } => None,
-    }
 }
 
 /// A problem in short.
@@ -189,14 +170,14 @@ impl<'r> Row<'r> {
             one_of_several: has(Fact::OneOfSeveral),
             not_for_model: hidden.map(Fact::code),
             not_for_model_because: hidden.map(|fact| Because { reason: fact.what(), fix: fact.fix() }),
-            not_seen: NotSeen::of(standing, registry),
+            not_seen: NotSeen::of(standing, registry.client(), "the client"),
             description: &entry.description,
             path: &entry.origin.location,
             source: &candidate.source,
             layer: candidate.layer.at,
             virtual_path: &candidate.virtual_path,
             scope: entry.origin.scope,
-            state: state(candidate, standing),
+            state: state_of(candidate, standing),
             trusted: !untrusted,
             changed_since_trusted: registry.changed_since_approval(candidate),
             never_trusted: advice::never(candidate, registry),

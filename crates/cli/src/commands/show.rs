@@ -7,6 +7,7 @@ use prowess::catalog::Named;
 use prowess::finding::Preset;
 use prowess::fs::read::{self, Head};
 use prowess::install::upstream_name;
+use prowess::internal::did_you_mean;
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::{
     Candidate, Document, Entry, FileKind, LineIndex, LookupError, Manifest, Obstacle, Origin, Problem,
@@ -169,10 +170,7 @@ fn listed(name: &str, places: &Places, ui: &mut Ui) -> Result<Shown, CommandErro
                 let mut near = catalog.similar(name);
                 near.extend(near_built_in(name, places));
                 near.dedup();
-                let meant = match near.as_slice() {
-                    [] => String::new(),
-                    similar => format!("; did you mean {}?", similar.join(" or ")),
-                };
+                let meant = did_you_mean(&near).map(|meant| format!("; {meant}")).unwrap_or_default();
                 let error = format!("there is no such file, folder or skill: {name}{meant}");
                 let hint =
                     format!("check the spelling, or list the skills with: prowess list{}", places.options());

@@ -22,13 +22,16 @@ use crate::Outcome;
 use crate::args::List;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
-use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count};
+use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count, wrap_lines};
 
 /// A client that lists a skill.
 #[derive(Serialize)]
 pub(super) struct SeenBy {
     client: &'static str,
     shown_as: String,
+    /// The path by which the client lists it, if that is not the one of the skill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Location>,
     /// Why the client does not offer it to its model.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_for_model: Option<&'static str>,
@@ -93,6 +96,7 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
                     of_skill.seen_by.push(SeenBy {
                         client: client.id,
                         shown_as,
+                        path: Some(sight.skill.entry.origin.location.clone()),
                         not_for_model,
                         one_of_several: seen.one_of_several,
                         not_read: is_not_read(sight.skill),
@@ -112,9 +116,12 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let (mut skills, mut untrusted, mut left_out) = (Vec::new(), Vec::<&Candidate>::new(), 0);
     for candidate in catalog.iter() {
         // A skill may be found from two folders.
-        let Some(Clients { seen_by, mut not_seen_by }) = by_skill.remove(&SkillId::of(candidate)) else {
+        let Some(Clients { mut seen_by, mut not_seen_by }) = by_skill.remove(&SkillId::of(candidate)) else {
             continue;
         };
+        for seen in &mut seen_by {
+            seen.path.take_if(|path| *path == candidate.entry.origin.location);
+        }
         // A client that lists it by one path needs no other.
         not_seen_by.retain(|other| !seen_by.iter().any(|seen| seen.client == other.client));
         if seen_by.is_empty() && !args.all {
@@ -142,24 +149,27 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         })?;
         return Ok(outcome);
     }
-    let mut text = match ui.columns() {
+    let columns = ui.columns();
+    let mut text = match columns {
         Some(columns) => screen(&skills, columns),
         None => skills.iter().map(line).collect(),
     };
+    let mut foot = String::new();
     let counts: Vec<String> =
         counts.iter().map(|Count { name, skills, .. }| format!("{name} {skills}")).collect();
-    let _ = writeln!(text, "\n{}: {}", count(skills.len(), "skill"), counts.join(", "));
+    let _ = writeln!(foot, "\n{}: {}", count(skills.len(), "skill"), counts.join(", "));
     if !untrusted.is_empty() {
         let trust = trust_hint(untrusted.iter().copied(), registry, &provenance::origins(ui), &args.places);
-        let _ = writeln!(text, "prowess serve withholds {} not trusted: {}", untrusted.len(), clean(&trust));
+        let _ = writeln!(foot, "prowess serve withholds {} not trusted: {}", untrusted.len(), clean(&trust));
     }
     if left_out > 0 {
         let options = args.places.options();
         // The clients may look less far than --all.
         let least = if registry.passed_over() { "at least " } else { "" };
         let all = clean(&options);
-        let _ = writeln!(text, "{least}{left_out} that no client lists: prowess list --all{all}");
+        let _ = writeln!(foot, "{least}{left_out} that no client lists: prowess list --all{all}");
     }
+    text.push_str(&columns.map_or_else(|| foot.clone(), |columns| wrap_lines(&foot, columns)));
     ui.print(&text)?;
     say_unverified(clients.iter().copied(), ui);
     Ok(outcome)

@@ -1,32 +1,34 @@
 //! `prowess try`: one task through the whole pipeline, from the skills on this machine to the last file.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use prowess::library::clients::Client;
 use prowess::select::{Hit, Query, SelectOptions, TypedWords, search};
 use prowess::source::Slice;
 use prowess::{Candidate, Catalog, FileEntry, Registry, RelPath, Scope, Skills, Standing};
 use serde_json::{Value, json};
 
-use super::cost::{Cost, Prompts};
+use super::cost::{Cost, Cut, PromptTokens, Prompts};
 use super::hints::{command_for, shell_word};
+use super::nearest::nearest;
 use super::search::failed;
 use super::short_path::ShortPaths;
 use super::unread::{ended, say_problems};
-use super::{Purpose, opened_for, search_index};
+use super::{Purpose, clients_named, opened_for, search_index};
 use crate::Outcome;
 use crate::args::Try;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::ui::cells::{fit, pad, width};
-use crate::ui::{FAINT, STRONG, Ui, clean, clean_lines, count, size};
+use crate::ui::{FAINT, STRONG, Ui, clean, clean_lines, count, number, size};
 
 /// How many lines of the loaded text are shown, and of a file.
 const SHOWN_LINES: usize = 8;
 const SHOWN_FILE_LINES: usize = 4;
-/// How many matching skills are shown, and how many similar ones if none matches.
+/// How many matching skills are shown.
 const SHOWN_HITS: usize = 4;
-const NEAREST: usize = 3;
+/// How many words of a task are repeated.
+const SHOWN_WORDS: usize = 8;
 /// The most skills whose files are measured, so that a large library answers at once.
 const MEASURED: usize = 2_000;
 /// The columns of a page when it goes to a file, and the most on a terminal: longer lines are hard to read.
@@ -52,14 +54,16 @@ pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let hits =
         search(&index, &Query::text(&*task), &catalog.list(), &select).map_err(|error| failed(&error))?;
     drop(index);
-    let prompt_tokens = prompts.tokens(&catalog.iter().collect::<Vec<_>>()).all;
-    let all_tokens = instructions(&registry, &catalog, &prompts).map(|tokens| tokens + prompt_tokens as u64);
+    let prompt = prompts.tokens(&catalog.iter().collect::<Vec<_>>());
+    let uncut = prompt.cut.as_ref().map_or(prompt.all, |cut| cut.uncut) as u64;
+    let all_tokens = instructions(&registry, &catalog, &prompts).map(|tokens| tokens + uncut);
     let skills = Skills::builder().with_policy(said.policy()).with_options(said.options()).build_on(registry);
     let trial = Trial {
         task: &task,
         options: args.places.options(),
+        client: clients_named::one(&args.places)?,
         catalog: &catalog,
-        prompt_tokens,
+        prompt,
         all_tokens,
         loaded: Loaded::first(&hits, &catalog, &skills)?,
         nearest: if hits.is_empty() { nearest(&task, &catalog) } else { Vec::new() },
@@ -85,38 +89,6 @@ fn instructions(registry: &Registry, catalog: &Catalog, prompts: &Prompts) -> Op
             .filter_map(|skill| Cost::of(skill, &Standing::Listed, registry, prompts).instructions)
             .sum::<u64>(),
     )
-}
-
-/// The nearest skills: those that have words which begin as words of the task do, then those that share the most pairs of
-/// letters with it.
-fn nearest<'c>(task: &str, catalog: &'c Catalog) -> Vec<&'c Candidate> {
-    let words = |text: &str| -> Vec<String> {
-        let words = text.split(|character: char| !character.is_alphanumeric());
-        // Shorter words say little about a task.
-        words.filter(|word| word.chars().count() > 3).map(str::to_lowercase).collect()
-    };
-    let pairs = |text: &str| -> BTreeSet<(char, char)> {
-        let letters: Vec<char> =
-            text.to_lowercase().chars().filter(|letter| letter.is_alphanumeric()).collect();
-        letters.windows(2).filter_map(|two| Some((*two.first()?, *two.last()?))).collect()
-    };
-    let (wanted, wanted_pairs) = (words(task), pairs(task));
-    let mut near: Vec<((usize, usize), &Candidate)> = catalog
-        .iter()
-        .map(|skill| {
-            let own = words(&format!("{} {}", skill.entry.name, skill.entry.description));
-            let best = |word: &String| own.iter().map(|other| shared(word, other)).max().unwrap_or(0);
-            let begins = wanted.iter().map(best).filter(|shared| *shared > 2).sum();
-            ((begins, pairs(&skill.entry.name).intersection(&wanted_pairs).count()), skill)
-        })
-        .collect();
-    near.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.entry.key.cmp(&b.1.entry.key)));
-    near.into_iter().map(|(_, skill)| skill).take(NEAREST).collect()
-}
-
-/// How many characters two words share at their beginning.
-fn shared(left: &str, right: &str) -> usize {
-    left.chars().zip(right.chars()).take_while(|(a, b)| a == b).count()
 }
 
 /// What a model gets of the chosen skill.
@@ -164,8 +136,10 @@ struct Trial<'t> {
     task: &'t str,
     /// The options of the command line that say where skills are.
     options: String,
+    /// The client in whose folders they are.
+    client: Option<&'static Client>,
     catalog: &'t Catalog,
-    prompt_tokens: usize,
+    prompt: PromptTokens,
     all_tokens: Option<u64>,
     hits: Vec<Hit>,
     loaded: Option<Loaded>,
@@ -188,7 +162,7 @@ impl Trial<'_> {
             "catalog": catalog
                 .map(|skill| json!({ "name": skill.entry.name, "description": skill.entry.description }))
                 .collect::<Vec<_>>(),
-            "prompt_tokens": self.prompt_tokens,
+            "prompt_tokens": self.prompt.all,
             "all_tokens": self.all_tokens,
             "method": "bm25",
             "matches": matches.collect::<Vec<_>>(),
@@ -247,15 +221,31 @@ impl Trial<'_> {
             let name = pad(&fit(&clean(&source.name), names), names);
             page.line(&format!("{name}  {:>4}  {}", source.keys.len(), source.keys.join(", ")));
         }
+        if let Some(client) = self.client {
+            page.faint(&format!(
+                "read as Prowess reads them; what {} lists: prowess list --client {}",
+                client.name, client.id
+            ));
+        }
     }
 
     fn prompted(&self, page: &mut Page) {
-        page.title("2. In the prompt: the name and description of each");
-        let tokens = number(self.prompt_tokens as u64);
+        let without_text =
+            |cut: &Cut| cut.report.shortened > 0 && cut.report.max_description.is_none_or(|most| most < 2);
+        page.title(match &self.prompt.cut {
+            Some(cut) if without_text(cut) => "2. In the prompt: the names that fit",
+            Some(_) => "2. In the prompt: the name of each, and as much of its description as fits",
+            None => "2. In the prompt: the name and description of each",
+        });
+        let tokens = number(self.prompt.all as u64);
         page.line(&match self.all_tokens {
             Some(all) => format!("about {tokens} tokens; with all instructions about {}", number(all)),
             None => format!("about {tokens} tokens"),
         });
+        if let Some(cut) = &self.prompt.cut {
+            page.line(&format!("cut from {}:", cut.sizes()));
+            page.line(&cut.effects());
+        }
     }
 
     fn chosen(&self, page: &mut Page, key: &str) {
@@ -312,7 +302,15 @@ impl Trial<'_> {
             page.faint(&format!("look at it: {}", command_for("show", &hit.key, &self.options)));
             return;
         }
-        page.line("no skill has a word of the task that says what it is about");
+        let words = TypedWords::of(self.task, &[]).missing;
+        page.line(&match words.len().saturating_sub(SHOWN_WORDS) {
+            _ if words.is_empty() => "the task has no word that says what it is about".to_owned(),
+            0 => format!("no skill has any of these words: {}", words.join(", ")),
+            more => {
+                let first: Vec<&str> = words.into_iter().take(SHOWN_WORDS).collect();
+                format!("no skill has any of these words: {} and {more} more", first.join(", "))
+            }
+        });
         if !self.nearest.is_empty() {
             let names = self.nearest.iter().map(|skill| width(&clean(&skill.entry.key))).max().unwrap_or(0);
             page.line("the nearest are");
@@ -367,17 +365,4 @@ impl Page {
         }
         text.lines().count().saturating_sub(most)
     }
-}
-
-/// A number with a comma at each thousand.
-fn number(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }

@@ -17,24 +17,24 @@ use crate::ui::Ui;
 
 /// A registry, and the clients that read its folders.
 #[derive(Clone, Copy)]
-pub(super) struct ReadBy<'r> {
+pub(super) struct Scanned<'r> {
     registry: &'r Registry,
     views: Option<&'r Views>,
 }
 
-impl<'r> From<&'r Registry> for ReadBy<'r> {
+impl<'r> From<&'r Registry> for Scanned<'r> {
     fn from(registry: &'r Registry) -> Self {
         Self { registry, views: None }
     }
 }
 
-impl<'r> From<&'r Views> for ReadBy<'r> {
+impl<'r> From<&'r Views> for Scanned<'r> {
     fn from(views: &'r Views) -> Self {
         Self { registry: views.registry(), views: Some(views) }
     }
 }
 
-impl ReadBy<'_> {
+impl Scanned<'_> {
     /// The clients that are asked about and look where a problem is.
     fn clients(self, problem: &SourceError) -> Vec<&'static Client> {
         match (self.views, problem.at.path()) {
@@ -65,7 +65,7 @@ fn follows(client: &Client) -> bool {
 }
 
 /// Reports what could not be read, and what is not known about the client whose view a registry has.
-pub(super) fn say_problems<'r>(read: impl Into<ReadBy<'r>>, ui: &mut Ui) {
+pub(super) fn say_problems<'r>(read: impl Into<Scanned<'r>>, ui: &mut Ui) {
     let read = read.into();
     for failure in failures(read) {
         ui.failure(&failure);
@@ -77,7 +77,7 @@ pub(super) fn say_problems<'r>(read: impl Into<ReadBy<'r>>, ui: &mut Ui) {
 }
 
 /// What could not be read, in words.
-pub(super) fn failures<'r>(read: impl Into<ReadBy<'r>>) -> Vec<Failure> {
+pub(super) fn failures<'r>(read: impl Into<Scanned<'r>>) -> Vec<Failure> {
     let read = read.into();
     read.problems().iter().map(|problem| failure(problem, read)).collect()
 }
@@ -93,7 +93,7 @@ pub(super) fn say_unverified(clients: impl IntoIterator<Item = &'static Client>,
 }
 
 /// A problem in words. What a client does and what Prowess withholds are told apart.
-pub(super) fn failure<'r>(problem: &SourceError, read: impl Into<ReadBy<'r>>) -> Failure {
+pub(super) fn failure<'r>(problem: &SourceError, read: impl Into<Scanned<'r>>) -> Failure {
     let failure = Failure::from(problem);
     let names = |is_meant: &dyn Fn(&Client) -> bool| -> Vec<&'static str> {
         let clients = read.into().clients(problem);
@@ -119,14 +119,14 @@ pub(super) fn failure<'r>(problem: &SourceError, read: impl Into<ReadBy<'r>>) ->
 const NOT_FOLLOWED: &str = "Prowess does not, out of a project that is not trusted";
 
 /// The outcome of a command that opened the library: what could not be read may be what the user asked for.
-pub(super) fn ended<'r>(outcome: Outcome, read: impl Into<ReadBy<'r>>) -> Outcome {
+pub(super) fn ended<'r>(outcome: Outcome, read: impl Into<Scanned<'r>>) -> Outcome {
     if read.into().problems().is_empty() { outcome } else { Outcome::Incomplete }
 }
 
 /// Reports what could not be read, for a command that can answer without it: a link out of a project that is not trusted
 /// is a warning, since nothing behind it could take the place of another skill.
 pub(super) fn say_beside(registry: &Registry, ui: &mut Ui) {
-    let read = ReadBy::from(registry);
+    let read = Scanned::from(registry);
     for problem in read.problems() {
         match problem.kind {
             SourceErrorKind::OutsideProject => ui.warning(&failure(&problem, read)),
@@ -141,7 +141,7 @@ pub(super) fn say_beside(registry: &Registry, ui: &mut Ui) {
 
 /// The outcome of a command that answered what it was asked.
 pub(super) fn answered(registry: &Registry) -> Outcome {
-    let problems = ReadBy::from(registry).problems();
+    let problems = Scanned::from(registry).problems();
     let matters = |problem: &Arc<SourceError>| !matches!(problem.kind, SourceErrorKind::OutsideProject);
     if problems.iter().any(matters) { Outcome::Incomplete } else { Outcome::Fine }
 }
@@ -157,7 +157,7 @@ pub(super) struct Unread {
 
 impl Unread {
     /// Everything that could not be read at the last refresh.
-    pub(super) fn all<'r>(read: impl Into<ReadBy<'r>>) -> Vec<Self> {
+    pub(super) fn all<'r>(read: impl Into<Scanned<'r>>) -> Vec<Self> {
         let read = read.into();
         let of = |problem: &Arc<SourceError>| Self {
             cause: failure(problem, read).causes.into_iter().next(),

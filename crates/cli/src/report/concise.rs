@@ -1,6 +1,6 @@
 //! Problems in one line each, as compilers and linters write them: `path:line:column: severity[code] message`.
 
-use prowess::{LineIndex, Severity};
+use prowess::LineIndex;
 
 use super::{Checked, Reporter, Summary};
 use crate::error::{CommandError, Failure};
@@ -15,10 +15,7 @@ pub(crate) struct Concise {
 impl Reporter for Concise {
     fn file(&mut self, file: &Checked, ui: &mut Ui) -> Result<(), CommandError> {
         let lines = LineIndex::new(file.document.text());
-        for problem in &file.problems {
-            if self.quiet && problem.severity == Severity::Info {
-                continue;
-            }
+        for problem in file.shown(self.quiet) {
             let place = problem.span.map(|span| lines.position(span.start));
             let place = place.map(|place| format!(":{}:{}", place.line, place.column)).unwrap_or_default();
             let (severity, code) = (problem.severity.name(), problem.code);

@@ -17,11 +17,10 @@ pub(crate) struct Github {
 impl Reporter for Github {
     fn file(&mut self, file: &Checked, ui: &mut Ui) -> Result<(), CommandError> {
         let lines = LineIndex::new(file.document.text());
-        for problem in &file.problems {
+        for problem in file.shown(self.quiet) {
             let command = match problem.severity {
                 Severity::Error => "error",
                 Severity::Warning => "warning",
-                Severity::Info if self.quiet => continue,
                 Severity::Info => "notice",
             };
             let mut line = format!("::{command} file={}", property(&file.path));

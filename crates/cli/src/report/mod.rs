@@ -10,7 +10,7 @@ pub(crate) mod statistics;
 
 use std::fmt::Write as _;
 
-use prowess::{Document, Fix, Problem, Severity};
+use prowess::{Document, Problem, Severity};
 use serde::Serialize;
 
 use crate::error::{CommandError, Failure};
@@ -31,6 +31,13 @@ pub(crate) struct Checked {
     pub(crate) fixed: Vec<Problem>,
 }
 
+impl Checked {
+    /// The problems to show: when quiet, without notes.
+    pub(crate) fn shown(&self, quiet: bool) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(move |problem| !quiet || problem.severity != Severity::Info)
+    }
+}
+
 /// The sums over all files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
@@ -45,9 +52,9 @@ pub(crate) struct Summary {
     pub(crate) infos: usize,
     /// Problems that were fixed.
     pub(crate) fixed: usize,
-    /// Problems with a safe fix.
+    /// Problems that `--fix` would fix.
     pub(crate) fixable: usize,
-    /// Problems with a fix that is not safe.
+    /// Problems that only `--unsafe-fixes` would fix.
     pub(crate) unsafe_fixable: usize,
     /// Paths that could not be checked.
     pub(crate) failures: usize,
@@ -55,9 +62,18 @@ pub(crate) struct Summary {
     pub(crate) unwritten: usize,
 }
 
+/// How many problems of a file would be fixed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Promised {
+    /// By safe fixes.
+    pub(crate) safe: usize,
+    /// By all fixes, without these.
+    pub(crate) others: usize,
+}
+
 impl Summary {
     /// Adds a file.
-    pub(crate) fn add(&mut self, problems: &[Problem], removed: usize) {
+    pub(crate) fn add(&mut self, problems: &[Problem], removed: usize, fixable: Promised) {
         let of = |severity| problems.iter().filter(|problem| problem.severity == severity).count();
         let (errors, warnings, infos) = (of(Severity::Error), of(Severity::Warning), of(Severity::Info));
         self.files += 1;
@@ -66,10 +82,8 @@ impl Summary {
         self.warnings += warnings;
         self.infos += infos;
         self.fixed += removed;
-        let fixes = problems.iter().filter_map(|problem| problem.fix.as_ref());
-        let (safe, others): (Vec<&Fix>, Vec<&Fix>) = fixes.partition(|fix| fix.safe);
-        self.fixable += safe.len();
-        self.unsafe_fixable += others.len();
+        self.fixable += fixable.safe;
+        self.unsafe_fixable += fixable.others;
     }
 
     /// The line at the end; when quiet, without notes.

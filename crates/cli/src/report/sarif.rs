@@ -38,10 +38,7 @@ impl Sarif {
 impl Reporter for Sarif {
     fn file(&mut self, file: &Checked, ui: &mut Ui) -> Result<(), CommandError> {
         let lines = LineIndex::new(file.document.text());
-        for problem in &file.problems {
-            if self.quiet && problem.severity == Severity::Info {
-                continue;
-            }
+        for problem in file.shown(self.quiet) {
             let before = if self.begun { ",".to_owned() } else { self.head() };
             ui.json_part(&format!("{before}{}", result(problem, &file.path, &lines)))?;
         }

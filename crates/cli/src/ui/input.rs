@@ -1,5 +1,7 @@
 //! Standard input, within a limit.
 
+#[cfg(unix)]
+use std::fs::File;
 use std::io::{self, BufRead as _, Read as _};
 
 use crate::error::CommandError;
@@ -8,7 +10,26 @@ use crate::error::CommandError;
 pub(crate) fn read_input(limit: usize) -> Result<Vec<u8>, CommandError> {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().take(limit as u64 + 1).read_to_end(&mut bytes);
-    read.map(|_| bytes).map_err(|error| CommandError::reading_input(&error))
+    match read {
+        Ok(0) if is_nothing() => Err(CommandError::no_input()),
+        Ok(_) => Ok(bytes),
+        Err(error) => Err(CommandError::reading_input(&error)),
+    }
+}
+
+/// Whether standard input is the null device, which also takes the place of a closed one. An empty file or pipe is text.
+#[cfg(unix)]
+fn is_nothing() -> bool {
+    use std::os::fd::AsFd as _;
+    use std::os::unix::fs::MetadataExt as _;
+    let stdin = io::stdin().as_fd().try_clone_to_owned().map(File::from).and_then(|file| file.metadata());
+    let null = std::fs::metadata("/dev/null");
+    matches!((stdin, null), (Ok(stdin), Ok(null)) if stdin.rdev() != 0 && stdin.rdev() == null.rdev())
+}
+
+#[cfg(not(unix))]
+fn is_nothing() -> bool {
+    false
 }
 
 /// One line of standard input, without its end; `None` at the end of the input. Of a line longer than `limit`, only one

@@ -25,7 +25,7 @@ pub(crate) use self::bar::Bar;
 pub(crate) use self::input::{read_input, read_line};
 pub(crate) use self::table::{Cell, Column, Table};
 pub(crate) use self::usage::usage;
-pub(crate) use self::words::{clean, clean_lines, count, size, wrap};
+pub(crate) use self::words::{clean, clean_lines, count, number, size, wrap, wrap_lines};
 use crate::error::{CommandError, Failure};
 
 /// Words that matter most.
@@ -49,6 +49,7 @@ const CHUNK: usize = 64 * 1024;
 /// Writes results, notes and failures.
 pub(crate) struct Ui {
     color: anstream::ColorChoice,
+    environment: Environment,
     pending: String,
     /// Whether results go to stderr, because stdout is for the text of a file.
     results_to_stderr: bool,
@@ -65,6 +66,7 @@ impl Ui {
     pub(crate) fn new(color: ColorChoice) -> Self {
         Self {
             color: choice(color),
+            environment: Environment::current(),
             pending: String::new(),
             results_to_stderr: false,
             outlives_reader: false,
@@ -134,9 +136,10 @@ impl Ui {
     /// means that they go to a file or a program, which gets plain lines. The variable `PROWESS_COLUMNS` asks for a layout
     /// wherever they go.
     pub(crate) fn columns(&self) -> Option<usize> {
-        let environment = Environment::current();
-        let said =
-            |name| environment.get(name).and_then(OsStr::to_str).and_then(|text| text.trim().parse().ok());
+        let said = |name| {
+            let text = self.environment.get(name).and_then(OsStr::to_str);
+            text.and_then(|text| text.trim().parse().ok())
+        };
         let columns = said("PROWESS_COLUMNS").or_else(|| {
             let terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
             self.is_terminal().then(|| said("COLUMNS").or_else(terminal))?
@@ -187,7 +190,7 @@ impl Ui {
 
     /// A line that says what is going on, until it is dropped; an empty one unless stderr is a terminal that can redraw it.
     pub(crate) fn bar(&mut self, doing: &'static str, of: usize) -> Bar {
-        let dumb = Environment::current().get("TERM").is_none_or(|term| term == "dumb");
+        let dumb = self.environment.get("TERM").is_none_or(|term| term == "dumb");
         if dumb || !io::stderr().is_terminal() {
             return Bar::default();
         }

@@ -40,7 +40,15 @@ enum Line {
 /// Text in one place of a row, in parts with their own style.
 #[derive(Clone, Default)]
 pub(crate) struct Cell {
-    parts: Vec<(Style, String)>,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone)]
+struct Part {
+    style: Style,
+    text: String,
+    /// The cells that the text takes. A layout asks several times.
+    width: usize,
 }
 
 impl Column {
@@ -74,29 +82,28 @@ impl Cell {
     /// The same with more text.
     pub(crate) fn and(mut self, style: Style, text: &str) -> Self {
         if !text.is_empty() {
-            self.parts.push((style, clean(text).into_owned()));
+            let text = clean(text).into_owned();
+            self.parts.push(Part { style, width: width(&text), text });
         }
         self
     }
 
     fn width(&self) -> usize {
-        self.parts.iter().map(|(_, text)| width(text)).sum()
+        self.parts.iter().map(|part| part.width).sum()
     }
 
     /// The text in at most this many cells.
     fn fitted(&self, most: usize) -> String {
         let mut left = if self.width() <= most { usize::MAX } else { most };
         let mut fitted = String::new();
-        for (style, text) in &self.parts {
-            let wide = width(text);
-            let is_last = wide >= left;
-            // The space makes sure that the cut is shown, even where this part alone would fit.
-            let text = if is_last { fit(&format!("{text} "), left) } else { text.clone() };
-            let _ = write!(fitted, "{style}{text}{style:#}");
-            if is_last {
+        for Part { style, text, width } in &self.parts {
+            if *width >= left {
+                // The space makes sure that the cut is shown, even where this part alone would fit.
+                let _ = write!(fitted, "{style}{}{style:#}", fit(&format!("{text} "), left));
                 break;
             }
-            left -= wide;
+            let _ = write!(fitted, "{style}{text}{style:#}");
+            left -= width;
         }
         fitted
     }
@@ -235,7 +242,8 @@ impl<'t> Layout<'t> {
         let room = self.screen.saturating_sub(self.indent + GAP);
         let wrapped = if width(more) <= room { more.to_owned() } else { wrap(more, room, "") };
         for line in wrapped.lines() {
-            self.below(&Cell { parts: vec![(style, line.to_owned())] }, text);
+            let part = Part { style, text: line.to_owned(), width: width(line) };
+            self.below(&Cell { parts: vec![part] }, text);
         }
     }
 

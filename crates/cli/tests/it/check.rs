@@ -1,11 +1,11 @@
-//! `prowess check`: formats, levels, standard input, exit codes.
+//! `prowess check`: formats, standard input, exit codes.
 
 use crate::{BAD, GOOD, Place, code};
 use insta::assert_snapshot;
 use serde_json::json;
 use std::os::unix::fs::symlink;
 
-fn two() -> Place {
+pub(crate) fn two() -> Place {
     Place::with(&[("good/SKILL.md", GOOD), (".claude/skills/bad/SKILL.md", BAD)])
 }
 
@@ -121,29 +121,6 @@ fn both_places_of_a_duplicate_key_are_shown() {
     ");
     let report = place.json(&["check", "--json"]);
     assert_eq!(report["files"][0]["problems"][0]["related"][0]["line"], 2);
-}
-
-#[test]
-fn levels_change_severities_and_the_exit_code() {
-    let place = two();
-    let run = |args: &[&str]| {
-        let mut all = vec!["check", "--json", ".claude/skills/bad"];
-        all.extend(args);
-        let output = place.output(&all);
-        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let found: Vec<String> = report["files"][0]["problems"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|p| format!("{} {}", p["severity"].as_str().unwrap(), p["code"].as_str().unwrap()))
-            .collect();
-        (code(&output), found)
-    };
-    let (ended, found) = run(&["--allow", "name-uppercase,name-folder-mismatch", "--warn", "field-unknown"]);
-    assert_eq!((ended, found), (0, vec!["warning field-unknown".into(), "warning link-missing".into()]));
-    let (ended, found) = run(&["--profile", "lenient", "--deny", "link-missing"]);
-    assert_eq!(ended, 1);
-    assert!(found.contains(&"error link-missing".to_owned()), "{found:?}");
 }
 
 #[test]
@@ -263,6 +240,26 @@ fn link_cycles_end_and_a_linked_skill_is_checked_once() {
 }
 
 #[test]
+fn a_closed_standard_input_is_one_message_and_not_a_broken_skill() {
+    let place = Place::with(&[("good/SKILL.md", GOOD)]);
+    // Without an input, the system gives the null device to a program.
+    assert_snapshot!(place.run(&["check", "-"]), @"
+    exit 2
+    --- stderr
+    error: standard input is closed, so there is nothing to read
+      hint: pipe a SKILL.md into it, or name a path
+    ");
+    let mut shell = std::process::Command::new("sh");
+    let closed = |args: &str| format!("exec '{}' {args} <&-", env!("CARGO_BIN_EXE_prowess"));
+    shell.args(["-c", &closed("check -")]).current_dir(place.path());
+    assert_eq!(place.transcript(&shell.output().unwrap()), place.run(&["check", "-"]));
+    let show = place.run(&["show", "-"]);
+    assert!(show.starts_with("exit 2") && show.contains("standard input is closed"), "{show}");
+    // An empty file is a skill without anything in it.
+    assert!(place.run_with_input(&["check", "-"], b"").contains("frontmatter-missing"));
+}
+
+#[test]
 fn colours_appear_only_on_request() {
     let place = two();
     let colored = |command: &mut std::process::Command| {
@@ -349,49 +346,6 @@ fn notes_are_shown_at_their_places_on_request() {
 }
 
 #[test]
-fn rules_can_be_selected_and_ignored() {
-    let place = Place::with(&[("bad/SKILL.md", BAD)]);
-    let codes = |args: &[&str]| -> Vec<String> {
-        let args = [&["check", "--json"], args].concat();
-        let checked = place.json(&args);
-        let problems = checked["files"][0]["problems"].as_array().unwrap();
-        problems.iter().map(|problem| problem["code"].as_str().unwrap().to_owned()).collect()
-    };
-    assert_eq!(codes(&["--select", "name-uppercase"]), ["name-uppercase"]);
-    assert!(!codes(&["--ignore", "name-uppercase"]).contains(&"name-uppercase".to_owned()));
-    let fixed = place.run(&["check", "--unsafe-fixes", "--select", "link-missing"]);
-    assert!(!fixed.contains("fixed"), "{fixed}");
-    assert_snapshot!(place.run(&["check", "--ignore", "description-missing"]), @"
-    exit 2
-    --- stderr
-    error: --ignore: this rule is always an error, because the skill cannot be loaded: description-missing
-      hint: leave the path out of the check instead
-    ");
-}
-
-#[test]
-fn every_warning_is_an_error_when_warnings_are_denied() {
-    let place = Place::with(&[(
-        "good/SKILL.md",
-        "---\nname: good\ndescription: Does it well when asked.\n---\n[more](more.md)\n",
-    )]);
-    assert_eq!(code(&place.output(&["check"])), 0);
-    let denied = place.json(&["check", "--deny", "warnings", "--json"]);
-    assert_eq!((&denied["summary"]["errors"], &denied["summary"]["warnings"]), (&1.into(), &0.into()));
-    assert_eq!(code(&place.output(&["check", "--deny", "warnings"])), 1);
-}
-
-#[test]
-fn a_listed_skill_is_checked_by_its_name() {
-    let place = Place::with(&[(".claude/skills/bad/SKILL.md", BAD)]);
-    let text = place.run(&["check", "Bad"]);
-    assert!(text.contains(".claude/skills/bad/SKILL.md:2:7"), "{text}");
-    assert_eq!(code(&place.output(&["check", "nothing-of-the-kind"])), 2);
-    let fixed = place.run(&["check", "Bad", "--unsafe-fixes", "--quiet"]);
-    assert!(fixed.contains("2 fixed"), "{fixed}");
-}
-
-#[test]
 fn a_note_about_a_clients_field_names_the_clients_that_act_on_it() {
     let place = Place::with(&[(
         "a/SKILL.md",
@@ -401,4 +355,16 @@ fn a_note_about_a_clients_field_names_the_clients_that_act_on_it() {
     let help = |at: usize| report["files"][0]["problems"][at]["help"].clone();
     assert!(help(0).as_str().unwrap().starts_with("known to act on it: Claude Code"), "{report}");
     assert_eq!(help(1), serde_json::Value::Null);
+}
+
+#[test]
+fn as_many_problems_are_fixed_as_were_said_to_be_fixable() {
+    // The tools can be fixed after the YAML.
+    let text =
+        "---\nname: tidy\ndescription: Use when: asked to tidy up\nallowed-tools: Read, Grep\n---\nTidy.\n";
+    let place = Place::with(&[("tidy/SKILL.md", text)]);
+    let said = place.run(&["check", "tidy"]);
+    assert!(said.contains("; 2 fixable with --fix\n"), "{said}");
+    let fixed = place.run(&["check", "tidy", "--fix"]);
+    assert!(fixed.contains("; 2 fixed\n"), "{fixed}");
 }

@@ -101,7 +101,7 @@ fn a_prompt_says_which_skills_only_a_user_may_start() {
         "home/.claude/skills/hid/SKILL.md",
         b"---\nname: hid\ndescription: Hidden.\ndisable-model-invocation: true\n---\n",
     );
-    assert!(run(&place, &["prompt"]).contains("1 skill that only a user may start, and left out"));
+    assert!(run(&place, &["prompt"]).contains("left out 1 skill that only a user may start"));
 }
 
 #[test]
@@ -192,4 +192,27 @@ fn an_empty_name_of_a_client_is_refused_and_spaces_are_not_part_of_one() {
     let said = run(&place, &["list", "--client", "codex,"]);
     assert!(said.starts_with("exit 2") && said.contains("name a client, such as codex"), "{said}");
     assert!(run(&place, &["list", "--client", "codex, gemini-cli"]).starts_with("exit 0"));
+}
+
+#[test]
+fn a_skill_that_several_folders_link_to_has_the_path_of_each_client() {
+    let place = place(&[("home/.agents/skills/linked", "linked", "Does it when asked.")]);
+    let claude = place.path().join("home/.claude/skills");
+    std::fs::create_dir_all(&claude).unwrap();
+    symlink("../../.agents/skills/linked", claude.join("linked")).unwrap();
+    std::fs::create_dir_all(place.path().join("home/.codex")).unwrap();
+    let listed = json_of(&place, &["list", "--client", "installed", "--json"]);
+    let skill = &listed["skills"][0];
+    for seen in skill["seen_by"].as_array().unwrap() {
+        let path = seen.get("path").unwrap_or(&skill["path"]).as_str().unwrap();
+        let folder = if seen["client"] == "claude-code" { ".claude" } else { ".agents" };
+        assert!(path.contains(&format!("/home/{folder}/skills/linked")), "{seen}: {path}");
+    }
+}
+
+#[test]
+fn the_reason_why_a_client_does_not_see_a_skill_is_apart_from_its_description() {
+    let place = Place::with(&[("home/.agents/skills/lower/skill.md", &skill("lower", "Lower case file."))]);
+    let said = run(&place, &["list", "--all", "--client", "codex"]);
+    assert!(said.contains("lower  not seen: its file is not named SKILL.md in this case\n"), "{said}");
 }

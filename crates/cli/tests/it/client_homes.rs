@@ -158,12 +158,13 @@ fn what_is_left_out_is_counted_exactly_where_nothing_was_passed_over() {
 fn a_budget_that_is_an_estimate_is_said_to_be_one() {
     let place = with(&["home/.codex/skills/one", "home/.claude/skills/one", "home/.gemini/skills/one"]);
     for (client, about) in [("codex", "about 2 %"), ("claude-code", "about 1 %")] {
-        let said = run(&place, &["prompt", "--client", client]);
+        let limits = &json_of(&place, &["prompt", "--client", client, "--json"])["limits"];
+        let said = limits["catalog"].as_str().unwrap();
         assert!(
             said.contains(&format!("its catalog has {about} of the context, as Prowess estimates tokens")),
             "{said}"
         );
-        assert_eq!(json_of(&place, &["prompt", "--client", client, "--json"])["limits"]["approximate"], true);
+        assert_eq!(limits["approximate"], true);
     }
     let exact = json_of(&place, &["prompt", "--client", "gemini-cli", "--json"]);
     assert_eq!(exact["limits"]["approximate"], false);
@@ -191,4 +192,18 @@ fn a_home_behind_a_link_is_not_trusted_as_a_whole_and_is_no_project() {
     }
     let why = place.transcript(&through_link("home/p", &["why", "none", "--client", "codex"]));
     assert!(why.starts_with("exit 1"), "{why}");
+}
+
+#[test]
+fn a_skill_file_that_may_not_be_read_is_to_be_made_readable_and_not_edited() {
+    let place = with(&["home/.claude/skills/shut"]);
+    let file = place.path().join("home/.claude/skills/shut/SKILL.md");
+    mode(&file, 0o000);
+    let answers = [["doctor"].as_slice(), &["why", "shut"]].map(|args| as_other(&place, args));
+    mode(&file, 0o644);
+    let [Some(doctor), Some(why)] = answers else { return crate::skipped("setpriv cannot run here") };
+    for (output, said) in [(doctor, "make it readable for this user"), (why, "readable for this user")] {
+        let text = place.transcript(&output);
+        assert!(text.contains(said) && !text.contains("prowess check"), "{text}");
+    }
 }

@@ -22,7 +22,7 @@ use Needs::{Home, Nothing};
 /// A call of each command, what it needs, and its usual exit code. `watch` does not end by itself.
 const CALLS: &[(&[&str], Needs, i32)] = &[
     (&["check", "s"], Nothing, 0),
-    (&["check", "-"], Nothing, 1),
+    (&["check", "-"], Nothing, 2),
     (&["show", "s/good"], Nothing, 0),
     (&["show", "good", "--in", "s"], Nothing, 0),
     (&["rule"], Nothing, 0),

@@ -1,4 +1,4 @@
-//! `prowess check --fix`, `--unsafe-fixes`, `--diff`, and fixes in SARIF.
+//! `prowess check --fix`, `--unsafe-fixes`, and fixes in SARIF.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -9,18 +9,18 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 /// A skill with two safe fixes.
-const LOOSE: &str =
+pub(crate) const LOOSE: &str =
     "---\nname: loose # ours\ndescription: Use when: asked for it\nallowed-tools: Read, Grep\n---\nBody\n";
-const TIDY: &str =
+pub(crate) const TIDY: &str =
     "---\nname: loose # ours\ndescription: 'Use when: asked for it'\nallowed-tools: Read Grep\n---\nBody\n";
 /// A skill with an unsafe fix.
-const NAMED: &str = "---\nname: Bad\ndescription: Does it well when asked.\n---\n";
+pub(crate) const NAMED: &str = "---\nname: Bad\ndescription: Does it well when asked.\n---\n";
 
-fn loose() -> Place {
+pub(crate) fn loose() -> Place {
     Place::with(&[("bad/SKILL.md", NAMED), ("loose/SKILL.md", LOOSE), ("good/SKILL.md", GOOD)])
 }
 
-fn text(place: &Place, path: &str) -> String {
+pub(crate) fn text(place: &Place, path: &str) -> String {
     fs::read_to_string(place.path().join(path)).unwrap()
 }
 
@@ -66,7 +66,7 @@ fn human_output_shows_the_patch_of_a_fix() {
       |
       = help: write `Read Grep`
 
-    2 skills checked: 3 errors, 1 warning in 2 files; 1 fixable with --fix, 2 more with --unsafe-fixes
+    2 skills checked: 3 errors, 1 warning in 2 files; 2 fixable with --fix, 2 more with --unsafe-fixes
     ");
 }
 
@@ -156,58 +156,6 @@ fn json_lists_what_was_fixed() {
 }
 
 #[test]
-fn a_diff_shows_everything_and_changes_nothing() {
-    let place = loose();
-    assert_snapshot!(place.run(&["check", "--diff"]), @"
-    exit 1
-    --- stdout
-    --- loose/SKILL.md
-    +++ loose/SKILL.md
-    @@ -1,6 +1,6 @@
-     ---
-     name: loose # ours
-    -description: Use when: asked for it
-    -allowed-tools: Read, Grep
-    +description: 'Use when: asked for it'
-    +allowed-tools: Read Grep
-     ---
-     Body
-    --- stderr
-    1 file would change: 2 fixes
-    ");
-    let all = place.run(&["check", "--diff", "--unsafe-fixes"]);
-    assert!(
-        all.contains("-name: Bad\n+name: bad\n") && all.contains("2 files would change: 4 fixes"),
-        "{all}"
-    );
-    assert_eq!((text(&place, "loose/SKILL.md"), text(&place, "bad/SKILL.md")), (LOOSE.into(), NAMED.into()));
-    assert_snapshot!(place.run(&["check", "--diff", "--fix", "bad"]), @"
-    exit 0
-    --- stderr
-    no file would change
-    ");
-    assert_eq!(code(&place.output(&["check", "--diff", "nope"])), 2);
-    for format in [&["--format", "json"][..], &["--json"]] {
-        assert_eq!(code(&place.output(&[&["check", "--diff"], format].concat())), 2);
-    }
-}
-
-#[test]
-fn a_diff_can_be_applied_by_patch() {
-    let crlf = LOOSE.replace('\n', "\r\n");
-    let place = Place::with(&[("loose/SKILL.md", crlf.trim_end())]);
-    let diff = place.output(&["check", "--diff"]).stdout;
-    place.write("diff", &diff);
-    let mut command = Command::new("patch");
-    command.args(["--binary", "-p0", "-i", "diff"]).current_dir(place.path());
-    match command.output() {
-        Ok(output) => assert!(output.status.success(), "{output:?}"),
-        Err(error) => return crate::skipped(&format!("patch cannot run here: {error}")),
-    }
-    assert_eq!(text(&place, "loose/SKILL.md"), TIDY.replace('\n', "\r\n").trim_end());
-}
-
-#[test]
 fn the_fixed_text_of_standard_input_goes_to_stdout() {
     let place = loose();
     assert_snapshot!(place.run_with_input(&["check", "--fix", "-"], LOOSE.as_bytes()), @"
@@ -270,7 +218,7 @@ fn a_read_only_file_is_named_and_the_others_are_fixed() {
     assert!(transcript.starts_with("exit 2\n") && transcript.contains("error[yaml-syntax]"), "{transcript}");
     assert!(
         transcript.ends_with(
-            "; 2 fixed; 1 fixable with --fix; 1 could not be written\n--- stderr\n\
+            "; 2 fixed; 2 fixable with --fix; 1 could not be written\n--- stderr\n\
              error: the file is read-only, so it is left alone: loose/SKILL.md\n  \
              hint: make the file writable for this user, or leave it out\n"
         ),
@@ -410,18 +358,4 @@ fn problems_of_one_field_share_a_block() {
     let said = place.run(&["check"]);
     assert_eq!(said.matches("help: call it big-name").count(), 1, "{said}");
     assert!(said.contains("error[name-uppercase, name-folder-mismatch, name-invalid-character]"), "{said}");
-}
-
-#[test]
-fn a_diff_has_colours_only_where_they_are_asked_for() {
-    let place = loose();
-    let diff = |args: &[&str]| String::from_utf8(place.output(args).stdout).unwrap();
-    let plain = diff(&["check", "--diff", "loose"]);
-    assert!(!plain.contains('\u{1b}'), "{plain}");
-    let coloured = diff(&["check", "--diff", "loose", "--color", "always"]);
-    assert!(
-        coloured.contains("\u{1b}[31m-description") && coloured.contains("\u{1b}[32m+description"),
-        "{coloured}"
-    );
-    assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain);
 }

@@ -36,6 +36,10 @@ fn a_linked_file_outside_of_the_tree_is_left_alone() {
     let place = repository();
     link(&place, "repo/skills/mail/SKILL.md", "outside/mail/SKILL.md");
     let text = run(&place, &["check", "--fix", "repo/skills"]);
+    assert!(text.contains("leads out of a project that is not trusted"), "{text}");
+    assert!(!is_fixed(&place, "outside/mail/SKILL.md"));
+    run(&place, &["trust", "./repo", "--yes"]);
+    let text = run(&place, &["check", "--fix", "repo/skills"]);
     assert!(text.starts_with("exit 2") && text.contains("1 could not be written"), "{text}");
     assert_snapshot!(text.split("--- stderr\n").nth(1).unwrap(), @"
     error: a link leads to a file outside of what was named, so it is left alone: repo/skills/mail/SKILL.md: [DIR]/outside/mail/SKILL.md
@@ -61,6 +65,7 @@ fn a_linked_folder_outside_of_the_tree_is_left_alone() {
     let place = repository();
     fs::remove_dir(place.path().join("repo/skills/mail")).unwrap();
     link(&place, "repo/skills/mail", "outside/mail");
+    run(&place, &["trust", "./repo", "--yes"]);
     let text = run(&place, &["check", "--fix", "repo/skills"]);
     assert!(text.starts_with("exit 2") && text.contains("outside of what was named"), "{text}");
     assert!(!is_fixed(&place, "outside/mail/SKILL.md"));

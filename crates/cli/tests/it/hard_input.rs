@@ -16,8 +16,8 @@ fn a_missing_path_and_a_folder_without_a_skill_are_named() {
     --- stdout
     1 skill checked: no problems; 3 could not be checked
     --- stderr
-    error: there is no such file or folder: nope
-      hint: check the spelling, and that a link is not broken
+    error: there is no such file, folder or skill: nope
+      hint: check the spelling, or list the skills with: prowess list
     error: there is no SKILL.md in this folder or below it: empty
       hint: a skill is a folder with a file SKILL.md; give such a folder or one above it
     error: there is no such file or folder: good/SKILL.md/x
@@ -26,16 +26,16 @@ fn a_missing_path_and_a_folder_without_a_skill_are_named() {
     let report = place.json(&["check", "--json", "nope", "good"]);
     assert_eq!(report["summary"]["files"], 1);
     assert_snapshot!(report["failures"].to_string(), @r#"
-    [{"path":"nope","error":"there is no such file or folder: nope","cause":null,"hint":"check the spelling, and that a link is not broken"}]
+    [{"path":"nope","error":"there is no such file, folder or skill: nope","cause":null,"hint":"check the spelling, or list the skills with: prowess list"}]
     "#);
     assert_snapshot!(place.run(&["check", "--format", "github", "nope"]), @"
     exit 2
     --- stdout
-    ::error file=nope,title=not done::there is no such file or folder: nope%0Ahint: check the spelling, and that a link is not broken
+    ::error file=nope,title=not done::there is no such file, folder or skill: nope%0Ahint: check the spelling, or list the skills with: prowess list
     0 skills checked; 1 could not be checked
     --- stderr
-    error: there is no such file or folder: nope
-      hint: check the spelling, and that a link is not broken
+    error: there is no such file, folder or skill: nope
+      hint: check the spelling, or list the skills with: prowess list
     ");
 }
 
@@ -60,8 +60,8 @@ fn a_fifo_a_device_a_folder_and_a_dead_link_do_not_stop_the_others() {
     --- stderr
     error: there is no such file or folder: dead/SKILL.md
       hint: check the spelling, and that a link is not broken
-    error: this is a device, not a regular file: device/SKILL.md
-      hint: put a regular file in its place, or leave it out
+    error: this leads out of a project that is not trusted, and was not looked into: device/SKILL.md
+      hint: trust the project's folder with: prowess trust
     error: this is a FIFO, not a regular file: fifo/SKILL.md
       hint: put a regular file in its place, or pipe the text into: prowess check -
     ");

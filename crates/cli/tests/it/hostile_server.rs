@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::Started;
 use crate::hostile::{CANARY, Ended, FILES, NAMES, NEIGHBOUR, Tree};
 
 /// The requests of a client about hostile skills, by every route. The first are for lists.
@@ -116,23 +117,12 @@ fn post(at: &str, method: &str, mut params: Value) -> Value {
     serde_json::from_str(body).unwrap_or_else(|_| panic!("{method}: {head}: {body}"))
 }
 
-/// Ends a server at an address, even if the test fails.
-struct Serving(Child);
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        // This signal is passed on to the server; SIGKILL would not be.
-        let _ = Command::new("kill").args(["-TERM", &self.0.id().to_string()]).stderr(Stdio::null()).status();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn a_server_at_an_address_answers_everything_about_hostile_skills() {
     let Some(tree) = Tree::write() else { return };
     let args = ["serve", "--in", "skills", "--http", "127.0.0.1:0", "--log", "json"];
-    let mut serving = Serving(tree.command(".", &args).spawn().unwrap());
-    let mut log = BufReader::new(serving.0.stderr.take().unwrap());
+    let mut serving = Started::spawn(&mut tree.command(".", &args));
+    let mut log = BufReader::new(serving.stderr.take().unwrap());
     let mut line = String::new();
     log.read_line(&mut line).unwrap();
     let url = serde_json::from_str::<Value>(&line).unwrap()["listening"].as_str().unwrap().to_owned();
@@ -141,11 +131,11 @@ fn a_server_at_an_address_answers_everything_about_hostile_skills() {
     let answers: Vec<Value> =
         questions.iter().map(|(method, params)| post(at, method, params.clone())).collect();
     answered(&questions, &answers);
-    let id = serving.0.id().to_string();
+    let id = serving.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     let mut rest = String::new();
     log.read_to_string(&mut rest).unwrap();
     assert!(!rest.contains(CANARY) && !rest.contains("panicked at"), "{rest}");
-    let status = serving.0.wait().unwrap();
+    let status = serving.wait().unwrap();
     assert_eq!(status.code(), Some(0), "{rest}");
 }

@@ -102,3 +102,19 @@ fn copies_that_differ_are_a_clash_that_says_how_to_choose() {
     let said = run(&place, &["add", "./from", "--skill", "z/pdf", "--yes"]);
     assert!(said.starts_with("exit 0") && !said.contains("identical"), "{said}");
 }
+
+#[test]
+fn all_leaves_out_what_differs_by_case_or_is_taken_where_a_client_looks() {
+    let place = place();
+    place.write("other/PDF/SKILL.md", skill("PDF", "mine").as_bytes());
+    run(&place, &["add", "./other/PDF", "--yes"]);
+    let said = run(&place, &["add", "./from", "--all", "--yes"]);
+    assert!(said.starts_with("exit 1") && said.contains("+ notes"), "{said}");
+    assert!(said.contains("two skills would be one folder on some systems: pdf: PDF"), "{said}");
+    let place = crate::install::place();
+    place.write(".claude/skills/pdf/SKILL.md", b"mine");
+    let said = run(&place, &["add", "./from", "--all", "--client", "claude-code", "--yes"]);
+    assert!(said.starts_with("exit 1") && said.contains("+ notes"), "{said}");
+    assert!(said.contains("something else is where a client looks"), "{said}");
+    assert!(!place.path().join(".agents/skills/pdf").exists());
+}

@@ -80,3 +80,27 @@ fn frozen_and_a_client_are_refused_together() {
     }
     assert!(!place.path().join(".claude").exists());
 }
+
+#[test]
+fn a_copy_of_a_client_that_skills_toml_no_longer_names_gets_the_new_files_of_its_skill() {
+    let place = place();
+    run(&place, &["add", "./from", "--all", "--yes", "--client", "claude-code", "--link", "copy"]);
+    let toml = read(&place, "skills.toml");
+    place.write("skills.toml", toml.replace("\"claude-code\"", "").as_bytes());
+    let copy = ".claude/skills/pdf/SKILL.md";
+    for name in ["pdf", "notes"] {
+        place.write(&format!("from/{name}/SKILL.md"), skill(name, "two").as_bytes());
+    }
+    let said = run(&place, &["add", "./from/pdf", "--yes", "--dry-run"]);
+    assert!(said.contains("claude-code") && read(&place, copy).contains("one"), "{said}");
+    let said = run(&place, &["add", "./from/pdf", "--yes"]);
+    assert!(said.starts_with("exit 0") && said.contains("claude-code"), "{said}");
+    assert!(read(&place, copy).contains("two"));
+    let listed = json_of(&place, &["list", "--client", "claude-code", "--json"]);
+    assert!(listed["skills"].as_array().unwrap().iter().all(|skill| skill["trusted"] == true), "{listed}");
+    // An edited one stays, which is said, and so does what the user has there instead.
+    place.write(".claude/skills/notes/SKILL.md", skill("notes", "edited").as_bytes());
+    let said = run(&place, &["add", "./from/notes", "--yes"]);
+    assert!(said.contains("left alone"), "{said}");
+    assert!(read(&place, ".claude/skills/notes/SKILL.md").contains("edited"));
+}

@@ -2,17 +2,27 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use crate::Place;
 use crate::install::place;
 use crate::shelf::command;
 
+/// git in a folder, without the repository, the configuration and the hooks of the user who runs the tests.
+pub(crate) fn git_in(folder: &Path) -> Command {
+    let mut git = Command::new("git");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
+        git.env_remove(name);
+    }
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", folder);
+    git.args(["-c", "user.name=a", "-c", "user.email=a@example.org"]).current_dir(folder);
+    git
+}
+
 /// Runs git in a folder of a place.
 pub(crate) fn git(place: &Place, folder: &str, words: &[&str]) -> String {
-    let author = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
-    let done =
-        Command::new("git").current_dir(place.path().join(folder)).args(author).args(words).output().unwrap();
+    let done = git_in(&place.path().join(folder)).args(words).output().unwrap();
     assert!(done.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8(done.stdout).unwrap().trim().to_owned()
 }

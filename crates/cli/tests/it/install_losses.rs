@@ -107,10 +107,13 @@ fn while_asked(place: &Place, args: &str, act: impl FnOnce()) -> Option<String> 
     }
     let line = format!("{} {args}", inner.get_program().to_string_lossy());
     outer.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let Ok(mut child) = outer.spawn() else {
-        skipped("script is not here");
+    // Other programs of this name take other options.
+    let version = Command::new("script").arg("--version").stdin(Stdio::null()).output();
+    if !version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("util-linux")) {
+        skipped("the script of util-linux is not here");
         return None;
-    };
+    }
+    let mut child = outer.spawn().unwrap();
     let (mut said, mut byte) = (Vec::new(), [0]);
     let mut out = child.stdout.take().unwrap();
     while !said.ends_with(b"[y/N]") && out.read(&mut byte).unwrap() == 1 {
@@ -247,4 +250,79 @@ fn hints_repeat_the_project_and_overwrite_only_where_something_would_be_lost() {
         let said = project(args);
         assert!(said.contains("prowess verify --project '[DIR]/my project'"), "{said}");
     }
+}
+
+/// What to ask for in a scope, and where its skills are.
+fn scopes() -> [(&'static [&'static str], &'static str); 2] {
+    [(&[], ".agents/skills/pdf"), (&["--user"], "home/.agents/skills/pdf")]
+}
+
+#[test]
+fn edits_that_the_user_trusted_are_still_edits() {
+    for (scope, folder) in scopes() {
+        let place = place();
+        let in_scope = |args: &[&'static str]| run(&place, &[args, scope].concat());
+        in_scope(&["add", "./from/pdf", "--yes"]);
+        place.write(&format!("{folder}/mine.txt"), b"work");
+        let trusted = run(&place, &["trust", "pdf", "--yes"]);
+        assert!(trusted.starts_with("exit 0"), "{trusted}");
+        let stops = |args: &[&'static str], files: &str| {
+            let said = in_scope(args);
+            assert!(said.starts_with("exit 2"), "{args:?} {scope:?}: {said}");
+            assert!(said.contains("was edited after it was installed") && said.contains(files), "{said}");
+            assert_eq!(read(&place, &format!("{folder}/mine.txt")), "work");
+        };
+        stops(&["sync", "--yes"], ": mine.txt");
+        stops(&["remove", "pdf"], ": mine.txt");
+        place.write("from/pdf/SKILL.md", skill("pdf", "two").as_bytes());
+        stops(&["add", "./from/pdf", "--yes"], ": mine.txt");
+        // Without its lock, only a source could say what was installed.
+        let lock = if scope.is_empty() { "skills.lock" } else { "home/.agents/skills.lock" };
+        fs::remove_file(place.path().join(lock)).unwrap();
+        stops(&["remove", "pdf"], "");
+        let said = in_scope(&["remove", "pdf", "--overwrite", "--yes"]);
+        assert!(said.starts_with("exit 0") && said.contains("deleted: "), "{said}");
+    }
+}
+
+#[test]
+fn a_skill_whose_lock_is_lost_is_removed_when_it_was_not_edited() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    fs::remove_file(place.path().join("skills.lock")).unwrap();
+    let said = run(&place, &["remove", "pdf"]);
+    assert!(said.starts_with("exit 0") && !place.path().join(".agents/skills/pdf").exists(), "{said}");
+}
+
+#[test]
+fn lock_only_never_makes_an_installed_skill_one_that_no_record_knows() {
+    let place = place();
+    run(&place, &["add", "./from", "--all", "--yes"]);
+    let toml = read(&place, "skills.toml");
+    let toml: Vec<&str> = toml.lines().filter(|line| !line.starts_with("pdf")).collect();
+    place.write("skills.toml", (toml.join("\n") + "\n").as_bytes());
+    assert_snapshot!(say(&place, &["sync", "--lock-only", "--yes"]), @"
+    exit 0
+    --- stdout
+    = notes  from/notes
+    ! pdf (still installed, so it stays in the lock; remove it with: prowess sync)  from/pdf
+    ");
+    let said = run(&place, &["sync", "--yes"]);
+    assert!(said.contains("- pdf") && !place.path().join(".agents/skills/pdf").exists(), "{said}");
+    assert!(
+        !read(&place, "skills.lock").contains("pdf") && !run(&place, &["trust", "--list"]).contains("pdf")
+    );
+}
+
+#[test]
+fn lock_only_drops_a_skill_that_is_not_installed_from_the_lock() {
+    let place = place();
+    run(&place, &["add", "./from", "--all", "--yes"]);
+    let toml = read(&place, "skills.toml");
+    let toml: Vec<&str> = toml.lines().filter(|line| !line.starts_with("pdf")).collect();
+    place.write("skills.toml", (toml.join("\n") + "\n").as_bytes());
+    fs::remove_dir_all(place.path().join(".agents/skills/pdf")).unwrap();
+    let said = run(&place, &["sync", "--lock-only", "--yes"]);
+    assert!(said.contains("- pdf") && !read(&place, "skills.lock").contains("pdf"), "{said}");
+    assert!(run(&place, &["sync", "--locked", "--yes"]).starts_with("exit 0"));
 }

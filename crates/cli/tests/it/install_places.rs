@@ -271,7 +271,15 @@ fn a_replaced_skill_that_cannot_be_read_is_no_edit_and_is_put_back() {
 
 #[test]
 fn the_next_command_says_that_an_interrupted_installation_was_undone() {
-    for command in [&["verify"][..], &["list", "--installed"], &["remove", "pdf"]] {
+    for command in [
+        &["verify"][..],
+        &["list", "--installed"],
+        &["remove", "pdf"],
+        &["add", "./from/pdf", "--yes"],
+        &["add", "./from", "--all", "--yes"],
+        &["sync", "--yes"],
+        &["sync", "--overwrite", "--yes"],
+    ] {
         let place = place();
         run(&place, &["add", "./from/pdf", "--yes"]);
         let lock = place.path().join("skills.lock");

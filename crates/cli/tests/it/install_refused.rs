@@ -71,7 +71,7 @@ fn names_that_are_one_folder_on_some_systems_are_refused() {
       asks for tools  Read
       looks like  pdf; check which one you want
     error: two skills would be one folder on some systems: PDF: pdf
-      hint: give one of them another name: with --as NAME, or by its key in skills.toml
+      hint: give one of them another name: with --as NAME, or by its key in skills.toml; or remove one first
     ");
     assert_snapshot!(say(&place, &["add", "./from/notes", "--yes", "--as", "../up"]), @"
     exit 2

@@ -11,14 +11,20 @@
 
 mod budget;
 mod check;
+mod check_levels;
+mod check_links;
+mod check_names;
 mod client_answers;
 mod client_counts;
 mod client_homes;
 mod client_prompt;
+mod client_trust;
 mod clients;
 mod config;
 mod config_command;
+mod config_places;
 mod connect;
+mod connect_texts;
 mod corpus;
 mod docs;
 mod doctor;
@@ -26,6 +32,7 @@ mod escapes;
 mod eval;
 mod every_command;
 mod fix;
+mod fix_diff;
 mod fix_links;
 mod hard_input;
 mod hints;
@@ -55,6 +62,7 @@ mod new;
 #[cfg(unix)]
 mod operate;
 mod places;
+mod prompt_numbers;
 mod provenance;
 mod rule_and_try;
 mod schemas;
@@ -69,14 +77,18 @@ mod shells;
 mod show;
 mod surroundings;
 mod trust;
+mod trust_consent;
+mod trust_folder;
 mod watch;
 mod why;
+mod why_copies;
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
 
@@ -157,6 +169,40 @@ impl Place {
     /// Runs the command for a JSON object.
     pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
         serde_json::from_slice(&self.output(args).stdout).unwrap()
+    }
+}
+
+/// A process that ends with its test, even if the test fails.
+pub(crate) struct Started(Child);
+
+impl Started {
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        Self(command.spawn().unwrap())
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(None)) {
+            // This signal is passed on to what the process started; SIGKILL would not be.
+            let id = self.0.id().to_string();
+            let _ = Command::new("kill").args(["-TERM", &id]).stderr(Stdio::null()).status();
+            let _ = self.0.wait();
+        }
+    }
+}
+
+impl Deref for Started {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for Started {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
     }
 }
 

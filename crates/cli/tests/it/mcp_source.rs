@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
 
-use crate::Place;
+use crate::{Place, Started};
 use prowess_mcp::testing::{FakeContent, FakeServer};
 
 const SKILL: (&str, &str) = (
@@ -175,7 +175,7 @@ fn a_program_that_ignores_signals_ends_with_the_server_that_started_it() {
     // The shell needs the usual PATH.
     command.env("PATH", std::env::var_os("PATH").unwrap());
     command.args(["serve", "--in", &script, "--no-watch"]).stdin(Stdio::piped()).stdout(Stdio::null());
-    let mut serving = command.spawn().unwrap();
+    let mut serving = Started::spawn(&mut command);
     let mut alive = std::fs::File::open(&fifo).unwrap();
     drop(serving.stdin.take());
     assert!(serving.wait().unwrap().success());
@@ -211,7 +211,7 @@ fn a_signal_that_ends_a_command_ends_the_programs_it_started_and_theirs() {
         let mut command = place.command();
         command.env("PATH", std::env::var_os("PATH").unwrap());
         command.args(["list", "--in", &script]).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut listing = command.spawn().unwrap();
+        let mut listing = Started::spawn(&mut command);
         let alive = std::fs::File::open(&fifo).unwrap();
         let id = listing.id().to_string();
         assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());

@@ -2,6 +2,7 @@
 
 use crate::shelf::{json_of, run};
 use crate::{GOOD, Place, code};
+use insta::assert_snapshot;
 
 /// The lines of a run that begin with `hint:`.
 fn hint(transcript: &str) -> &str {
@@ -198,4 +199,82 @@ fn links_into_an_unreadable_folder_are_not_reported_as_missing() {
     assert!(!said.contains("link-missing"), "{said}");
     assert!(said.contains("references: permission denied"), "{said}");
     assert!(said.contains("make it readable for this user"), "{said}");
+}
+
+#[test]
+fn a_word_after_help_that_is_no_command_has_similar_commands() {
+    let place = Place::with(&[]);
+    assert_snapshot!(run(&place, &["help", "lst"]), @"
+    exit 2
+    --- stderr
+    error: unrecognized subcommand 'lst'
+
+      tip: some similar subcommands exist: 'list', 'cat'
+
+    Usage: prowess [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    ");
+    let said = run(&place, &["help", "config", "sett"]);
+    assert!(said.contains("tip: some similar subcommands exist: 'set', 'get'"), "{said}");
+    assert!(!run(&place, &["help", "xyzzy"]).contains("tip:"));
+    let json = json_of(&place, &["help", "serch", "--json"]);
+    assert_eq!(json["error"]["hint"], "some similar subcommands exist: 'search', 'serve'");
+}
+
+#[test]
+fn a_folder_for_eval_that_does_not_exist_has_similar_names_or_is_known_as_a_skill() {
+    let place = Place::with(&[("skills/good/SKILL.md", GOOD), ("home/.claude/skills/mine/SKILL.md", GOOD)]);
+    assert_snapshot!(run(&place, &["eval", "skilsl"]), @"
+    exit 2
+    --- stderr
+    error: there is no such file or folder: skilsl; did you mean skills?
+      hint: check the spelling, and that a link is not broken
+    ");
+    assert_snapshot!(run(&place, &["eval", "mine"]), @"
+    exit 2
+    --- stderr
+    error: there is no such file or folder: mine
+      hint: this is the name of a skill; compare it with those beside it: prowess eval [DIR]/home/.claude/skills
+    ");
+    let said = run(&place, &["eval", "skills/goood"]);
+    assert!(said.contains("did you mean skills/good?"), "{said}");
+}
+
+#[test]
+fn a_file_that_a_skill_does_not_have_has_similar_paths() {
+    let place = Place::with(&[("s/good/SKILL.md", GOOD), ("s/good/references/forms.md", "")]);
+    assert_snapshot!(run(&place, &["cat", "good", "references/form.md", "--in", "s"]), @"
+    exit 2
+    --- stderr
+    error: there is no such file in the skill: references/form.md; did you mean references/forms.md?
+      hint: list its files with: prowess show good --in s
+    ");
+    assert_snapshot!(run(&place, &["cat", "good", "zzz", "--in", "s"]), @"
+    exit 2
+    --- stderr
+    error: there is no such file in the skill: zzz
+      hint: list its files with: prowess show good --in s
+    ");
+}
+
+#[test]
+fn serve_refuses_json_and_names_what_has_it() {
+    let place = Place::with(&[("s/good/SKILL.md", GOOD)]);
+    assert_snapshot!(run(&place, &["serve", "--json", "--in", "s"]), @r#"
+    exit 2
+    --- stdout
+    {"version":1,"error":{"message":"serve has no JSON output: its standard output is for MCP","causes":[],"hint":"leave out --json; for a log in JSON, write: --log json"}}
+    --- stderr
+    error: serve has no JSON output: its standard output is for MCP
+      hint: leave out --json; for a log in JSON, write: --log json
+    "#);
+    assert_snapshot!(run(&place, &["serve", "--print-config", "codex", "--json"]), @r#"
+    exit 2
+    --- stdout
+    {"version":1,"error":{"message":"a printed configuration has the format of its client, and no JSON output","causes":[],"hint":"leave out --json, or write: prowess connect codex --json"}}
+    --- stderr
+    error: a printed configuration has the format of its client, and no JSON output
+      hint: leave out --json, or write: prowess connect codex --json
+    "#);
 }

@@ -144,6 +144,24 @@ fn existing_folders_and_invalid_names_are_refused_and_nothing_is_left() {
 }
 
 #[test]
+fn a_name_that_windows_reserves_is_refused_and_the_reason_is_said() {
+    let place = Place::with(&[]);
+    assert_snapshot!(place.run(&["new", "con"]), @"
+    exit 2
+    --- stderr
+    error: a folder cannot have this name on every system: con
+      cause: path has a name that Windows reserves for a device
+      hint: choose another name, such as con-skill
+    ");
+    for name in ["aux", "nul", "prn", "com1", "lpt9"] {
+        let said = place.run(&["new", name]);
+        assert!(said.starts_with("exit 2") && said.contains("Windows reserves"), "{said}");
+        assert!(!place.path().join(name).exists());
+    }
+    assert_eq!(code(&place.output(&["new", "console"])), 0);
+}
+
+#[test]
 fn a_skill_in_a_folder_where_no_agent_looks_can_be_installed_as_the_hint_says() {
     let place = Place::with(&[]);
     crate::shelf::run(&place, &["new", "pdf-forms"]);

@@ -45,7 +45,7 @@ fn why_says_where_a_skill_is_that_a_client_does_not_read() {
     assert!(said.starts_with("exit 1"), "{said}");
     assert!(said.contains("error: Codex does not read this skill: pdf"), "{said}");
     assert!(said.contains("home/.claude/skills/pdf/SKILL.md, a folder that Codex does not read"), "{said}");
-    assert!(said.contains("; read by ") && said.contains("claude-code"), "{said}");
+    assert!(said.contains("; read by Claude Code, "), "{said}");
     assert!(said.contains("Codex looks in ") && said.contains("home/.codex/skills"), "{said}");
     let json = json_of(&place, &["why", "pdf", "--client", "codex", "--json"]);
     assert_eq!(json["candidates"].as_array().unwrap().len(), 0);

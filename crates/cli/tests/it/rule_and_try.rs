@@ -5,6 +5,7 @@ use std::process::Stdio;
 
 use crate::{BAD, Place, code};
 use insta::assert_snapshot;
+use serde_json::json;
 
 #[test]
 fn a_rule_explains_itself() {
@@ -120,7 +121,7 @@ fn a_task_that_fits_nothing_shows_the_nearest_skills_and_what_to_do_next() {
        about 722 tokens; with all instructions about 4,345
 
     3. Chosen: none
-       no skill has a word of the task that says what it is about
+       no skill has any of these words: translate, commemoration
        the nearest are
          meeting-minutes  Turn meeting notes or a transcript into minutes with deci…
          commit-messages  Write clear git commit messages from staged changes. Use…
@@ -228,14 +229,20 @@ fn commands_with_a_format_of_their_own_refuse_json() {
 }
 
 #[test]
-fn a_task_needs_a_word_and_a_miss_names_the_nearest_three() {
+fn a_task_needs_a_word_and_a_miss_names_only_skills_that_are_near() {
     let place = Place::with(&[]);
     for task in ["", "  "] {
         let said = place.run(&["try", task]);
         assert!(said.starts_with("exit 2") && said.contains("error: the task is empty"), "{said}");
     }
-    for task in ["zxqv blorf", "the a of"] {
-        assert_eq!(place.json(&["try", task, "--json"])["nearest"].as_array().unwrap().len(), 3, "{task}");
+    for (task, words) in [
+        ("zxqv blorf", "no skill has any of these words: zxqv, blorf\n"),
+        ("the a of", "the task has no word that says what it is about\n"),
+        ("会议纪要", "no skill has any of these words: 会议纪要\n"),
+    ] {
+        assert_eq!(place.json(&["try", task, "--json"])["nearest"], json!([]), "{task}");
+        let said = place.run(&["try", task]);
+        assert!(said.contains(words) && !said.contains("the nearest are"), "{said}");
     }
     // Words that say nothing do not decide.
     let nearest = &place.json(&["try", "the of revu", "--json"])["nearest"];
@@ -257,4 +264,35 @@ fn a_misspelt_name_is_answered_with_the_nearest() {
     ] {
         assert!(said(args).contains(meant), "{args:?}: {}", said(args));
     }
+}
+
+#[test]
+fn words_that_people_try_lead_to_the_command_for_it_and_never_to_removing() {
+    let place = Place::with(&[]);
+    for (word, meant) in [
+        ("format", "prowess check"),
+        ("fix", "prowess check --fix"),
+        ("test", "prowess eval"),
+        ("view", "prowess show"),
+        ("run", "prowess activate"),
+        ("use", "prowess activate"),
+        ("prune", "prowess remove"),
+        ("export", "git repository"),
+        ("publish", "git repository"),
+    ] {
+        let said = place.run(&[word]);
+        let tip = said.lines().find(|line| line.contains("tip:")).unwrap_or_default();
+        assert!(tip.contains(meant), "{word}: {said}");
+    }
+    for word in ["fm", "r", "rn", "form"] {
+        assert!(!place.run(&[word]).contains("'rm'"), "{word}");
+    }
+}
+
+#[test]
+fn the_index_of_the_built_in_skills_is_never_stale() {
+    let place = Place::with(&[]);
+    assert_eq!(code(&crate::shelf::output(&place, &["try", "meeting notes"])), 0);
+    let said = crate::shelf::run(&place, &["doctor"]);
+    assert!(!said.contains("cache-stale"), "{said}");
 }

@@ -1,4 +1,5 @@
 //! What commands show on a terminal of a given width. `PROWESS_COLUMNS` asks for the layout of a terminal, without one.
+//! Longer than 400 lines because it is one list of screens, which are compared with each other.
 
 use insta::assert_snapshot;
 use unicode_width::UnicodeWidthStr as _;
@@ -54,8 +55,10 @@ fn a_list_is_a_table_by_folder_with_totals() {
       meeting-minutes  Turns raw notes of a meeting into minutes with decisions, ow…
 
     4 skills; 1 not trusted: prowess trust
-    4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all, prowess why NAME
-    on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
+    4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all,
+    prowess why NAME
+    on this machine are Claude Code, Codex; each lists a part:
+    prowess list --client installed
     ");
     assert_snapshot!(screen(&place, 80, &["list", "--all"]), @"
     exit 0
@@ -76,7 +79,8 @@ fn a_list_is_a_table_by_folder_with_totals() {
 
     4 skills; 1 not trusted: prowess trust
     4 left out (1 broken, 1 turned off, 2 shadowed)
-    on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
+    on this machine are Claude Code, Codex; each lists a part:
+    prowess list --client installed
     ");
     assert_snapshot!(screen(&place, 120, &["list", "--all"]), @"
     exit 0
@@ -137,9 +141,18 @@ fn a_list_is_a_table_by_folder_with_totals() {
       meeting-minutes
         Turns raw notes…
 
-    4 skills; 1 not trusted: prowess trust
-    4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all, prowess why NAME
-    on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
+    4 skills; 1 not
+    trusted:
+    prowess trust
+    4 left out (1
+    broken, 1 turned
+    off, 2 shadowed):
+    prowess list --all,
+    prowess why NAME
+    on this machine are
+    Claude Code, Codex;
+    each lists a part:
+    prowess list --client installed
     ");
 }
 
@@ -172,9 +185,12 @@ fn a_list_can_be_sorted_and_shows_costs_with_titles() {
         33     2      0  deploy           .claude/skills    not trusted: Deploys th…
         31     5      0  pdf-forms        ~/.codex/skills   Fills in PDF forms. Use…
 
-    4 skills, about 171 tokens in every prompt (skills 160, around them 11, without 33 not trusted); 1 not trusted: prowess trust
-    4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all, prowess why NAME
-    on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
+    4 skills, about 171 tokens in every prompt (skills 160, around them 11, without
+    33 not trusted); 1 not trusted: prowess trust
+    4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all,
+    prowess why NAME
+    on this machine are Claude Code, Codex; each lists a part:
+    prowess list --client installed
     ");
     assert_snapshot!(screen(&place, 80, &["list", "--all", "--sort", "state"]), @"
     exit 0
@@ -190,7 +206,8 @@ fn a_list_can_be_sorted_and_shows_costs_with_titles() {
 
     4 skills; 1 not trusted: prowess trust
     4 left out (1 broken, 1 turned off, 2 shadowed)
-    on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
+    on this machine are Claude Code, Codex; each lists a part:
+    prowess list --client installed
     ");
     assert_snapshot!(screen(&place, 80, &["list", "--cost"]), @"
     exit 0
@@ -207,9 +224,12 @@ fn a_list_can_be_sorted_and_shows_costs_with_titles() {
     ~/.claude/skills  1 skill, read by Claude Code, Amp, Cursor and 6 more
           66     9      0  meeting-minutes  Turns raw notes of a meeting into minut…
 
-    4 skills, about 171 tokens in every prompt (skills 160, around them 11, without 33 not trusted); 1 not trusted: prowess trust
-    4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all, prowess why NAME
-    on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
+    4 skills, about 171 tokens in every prompt (skills 160, around them 11, without
+    33 not trusted); 1 not trusted: prowess trust
+    4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all,
+    prowess why NAME
+    on this machine are Claude Code, Codex; each lists a part:
+    prowess list --client installed
     ");
     assert_snapshot!(shelf::run(&place, &["list", "--all", "--sort", "folder"]), @"
     exit 0
@@ -245,7 +265,10 @@ fn copies_that_are_identical_and_copies_that_differ_are_told_apart() {
     assert!(copies.iter().any(|copy| copy["identical"] == false && copy["lines"] == 3));
     assert_eq!(list["summary"]["states"]["shadowed"], 2);
     let why = shelf::run(&place, &["why", "pdf-forms"]);
-    assert!(why.contains("  compared with it: identical copy\n  hint: remove one of the two\n"), "{why}");
+    assert!(
+        why.contains("  compared with it: identical copy\n  hint: keep both: Claude Code reads only"),
+        "{why}"
+    );
     let why = shelf::run(&place, &["why", "meeting-minutes"]);
     assert!(why.contains("  compared with it: differs in 3 lines\n"), "{why}");
 }
@@ -343,19 +366,21 @@ fn why_with_a_query_names_the_rank_the_winner_and_the_words_that_are_missing() {
     exit 0
     --- stdout
     pdf-forms: offered
-      found: [DIR]/home/.codex/skills/pdf-forms/SKILL.md
+      found: ~/.codex/skills/pdf-forms/SKILL.md
       path for filters: pdf-forms
-      for this query: 2 of 2 that fit, score 0.664; the first is meeting-minutes, score 3.603
+      for this query: 2 of 2 that fit, score 0.664; the first is meeting-minutes,
+        score 3.603
       words in its name or description: pdf
       words missing from its description: turn, meeting, notes, minutes
     pdf-forms: shadowed
-      found: [DIR]/home/.claude/skills/pdf-forms/SKILL.md
+      found: ~/.claude/skills/pdf-forms/SKILL.md
       path for filters: pdf-forms
-      shadowed by: [DIR]/home/.codex/skills/pdf-forms/SKILL.md
+      shadowed by: ~/.codex/skills/pdf-forms/SKILL.md
       compared with it: identical copy
-      hint: remove one of the two
+      hint: keep both: Claude Code reads only this one, Codex reads only the other
     ");
-    assert_eq!([why(120), why(200)], [why(80), why(80)]);
+    let whole = why(80).replace("minutes,\n    score", "minutes, score");
+    assert_eq!([why(120), why(200)], [whole.clone(), whole]);
     let json = json_of(&place, &["why", "--json", "pdf-forms", "--query", "meeting minutes of a form"]);
     let ranked = json["candidates"].as_array().unwrap().iter().find(|one| one["state"] == "active").unwrap();
     assert_eq!(ranked["ranked"]["rank"], 2);
@@ -635,6 +660,52 @@ fn a_list_by_cost_keeps_its_columns_and_titles_at_80_columns() {
         let at = title.find("skill").unwrap();
         for line in said.lines().filter(|line| line.contains("tidy")) {
             assert_eq!(line.find("tidy"), Some(at), "{said}");
+        }
+    }
+}
+
+#[test]
+fn the_foot_of_a_list_wraps_between_words_and_keeps_commands_whole() {
+    let place = skills();
+    assert_snapshot!(screen(&place, 40, &["list", "--cost"]), @"
+    exit 0
+    --- stdout
+    about how many tokens: in every prompt,
+    when it is used, in its other files
+    .claude/skills  1 skill, read by Claude…
+      33  2  0  deploy
+        not trusted: Deploys the service. U…
+
+    ~/.codex/skills  2 skills, read by Code…
+      31  5  0  pdf-forms
+        Fills in PDF forms. Use when a form…
+      63  3  0  議事録
+        会議のメモから議事録を作ります。会…
+
+    ~/.claude/skills  1 skill, read by Clau…
+      66  9  0  meeting-minutes
+        Turns raw notes of a meeting into m…
+
+    4 skills, about 171 tokens in every
+    prompt (skills 160, around them 11,
+    without 33 not trusted); 1 not trusted:
+    prowess trust
+    4 left out (1 broken, 1 turned off, 2
+    shadowed): prowess list --all,
+    prowess why NAME
+    on this machine are Claude Code, Codex;
+    each lists a part:
+    prowess list --client installed
+    ");
+    for columns in [20, 30, 40, 60] {
+        for args in [&["list"][..], &["list", "--cost"], &["list", "--client", "installed"]] {
+            let (said, wide) = (screen(&place, columns, args), screen(&place, 200, args));
+            let foot = |said: &str| said.rsplit("\n\n").next().unwrap().to_owned();
+            let words = |said: &str| foot(said).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(words(&said), words(&wide), "{args:?} {columns}");
+            for line in foot(&said).lines().filter(|line| line.width() > columns) {
+                assert!(line.starts_with("prowess ") && !line.contains(": "), "{args:?} {columns}: {line}");
+            }
         }
     }
 }

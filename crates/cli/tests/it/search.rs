@@ -206,7 +206,7 @@ fn a_prompt_keeps_within_its_budget_and_says_what_it_cut() {
     - web-forms: Fill in forms of web pages.
     </available_skills>
     --- stderr
-    1 skill that only a user may start, and left out
+    left out 1 skill that only a user may start
     ");
     assert_snapshot!(run(&place, &["prompt", "--in", ".", "--format", "compact", "--query", "pdf"]), @"
     exit 0
@@ -224,7 +224,7 @@ fn a_prompt_keeps_within_its_budget_and_says_what_it_cut() {
     </available_skills>
     --- stderr
     shortened 2 descriptions to 7 characters or less
-    1 skill that only a user may start, and left out
+    left out 1 skill that only a user may start
     ");
     assert_snapshot!(run(&place, &["prompt", "--in", ".", "--format", "plain", "--budget", "20", "--query", "forms"]), @"
     exit 0
@@ -242,7 +242,7 @@ fn a_prompt_keeps_within_its_budget_and_says_what_it_cut() {
     --- stderr
     left out 2 skills: pdf-forms, web-forms
     the budget is too small for any skill
-    1 skill that only a user may start, and left out
+    left out 1 skill that only a user may start
     ");
     assert_snapshot!(run(&place, &["prompt", "--in", ".", "--format", "compact", "--query", "bread"]), @"
     exit 0
@@ -340,4 +340,21 @@ fn a_prompt_has_the_text_of_preloaded_skills() {
     let value = shelf::json_of(&place, &[&args[..], &["--json"]].concat());
     assert_eq!(value["preloaded"][0]["key"], "pdf-forms");
     assert!(value["preloaded"][0]["text"].as_str().unwrap().contains("zebra"));
+}
+
+#[test]
+fn skills_that_only_a_user_may_start_are_counted_in_words() {
+    let skill =
+        |name: &str, field: &str| format!("---\nname: {name}\ndescription: Does {name}.\n{field}---\n");
+    let place = Place::with(&[("s/open/SKILL.md", &skill("open", ""))]);
+    let said = || run(&place, &["prompt", "--in", "s"]);
+    assert!(!said().contains("only a user"), "{}", said());
+    for (name, words) in [
+        ("one", "left out 1 skill that only a user may start\n"),
+        ("two", "left out 2 skills that only a user may start\n"),
+    ] {
+        place
+            .write(&format!("s/{name}/SKILL.md"), skill(name, "disable-model-invocation: true\n").as_bytes());
+        assert!(said().contains(words), "{}", said());
+    }
 }

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStderr, Stdio};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::Place;
+use crate::{Place, Started};
 
 const SKILL: (&str, &str) = (
     "skills/tidy-up/SKILL.md",
@@ -19,12 +19,12 @@ fn lines(messages: &[Value]) -> Vec<u8> {
 }
 
 /// A server at an address, its log after the first line, and the address.
-fn listening(place: &Place) -> (Child, BufReader<ChildStderr>, String) {
+fn listening(place: &Place) -> (Started, BufReader<ChildStderr>, String) {
     let mut command = place.command();
     command
         .args(["serve", "--in", "skills", "--http", "127.0.0.1:0", "--log", "json"])
         .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = Started::spawn(&mut command);
     let mut log = BufReader::with_capacity(64, child.stderr.take().unwrap());
     let mut line = String::new();
     log.read_line(&mut line).unwrap();

@@ -205,7 +205,7 @@ fn each_of_two_skills_with_one_name_on_a_server_has_a_hint_that_trusts_it() {
       found: mcp:team:skill://m/a/SKILL.md
       path for filters: a
       shadowed by: mcp:team:skill://n/a/SKILL.md
-      hint: rename one of the two, or remove one
+      hint: rename one of the two, or remove one that no other client needs
       hint: it is not trusted; prowess trust mcp:team:skill://m/a/SKILL.md --in SPEC
     ");
     // A skill that is trusted by its location has the key as long as the first one is not trusted.
@@ -217,7 +217,7 @@ fn each_of_two_skills_with_one_name_on_a_server_has_a_hint_that_trusts_it() {
       found: mcp:team:skill://n/a/SKILL.md
       path for filters: a
       shadowed by: mcp:team:skill://m/a/SKILL.md
-      hint: rename one of the two, or remove one
+      hint: rename one of the two, or remove one that no other client needs
       hint: it is not trusted; prowess trust mcp:team:skill://n/a/SKILL.md --in SPEC
     team:a: offered
       found: mcp:team:skill://m/a/SKILL.md
@@ -235,7 +235,7 @@ fn each_of_two_skills_with_one_name_on_a_server_has_a_hint_that_trusts_it() {
       found: mcp:team:skill://m/a/SKILL.md
       path for filters: a
       shadowed by: mcp:team:skill://n/a/SKILL.md
-      hint: rename one of the two, or remove one
+      hint: rename one of the two, or remove one that no other client needs
       not trusted, and trust would not help: the other one keeps the key
     ");
 }

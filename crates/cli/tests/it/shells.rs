@@ -57,6 +57,26 @@ fn bash_completes_skills_commands_and_keys() {
 }
 
 #[test]
+fn cat_completes_the_files_of_the_skill_that_the_line_names() {
+    let place = shelf();
+    place.write("more/pdf/SKILL.md", b"---\nname: pdf\ndescription: Another.\n---\n");
+    place.write("more/pdf/assets/a.md", b"");
+    place.write("home/.codex/skills/mail/scripts/send.sh", b"");
+    let ask = |words: &str, at: usize, word: &str| {
+        format!(
+            "source <(prowess completions bash); COMP_WORDS=({words}); COMP_CWORD={at}; COMP_TYPE=9; \
+             COMP_LINE=\"{words}\"; _clap_complete_prowess prowess '{word}' x; echo \"${{COMPREPLY[@]}}\""
+        )
+    };
+    let Some(files) = shell(&place, "bash", &ask("prowess cat mail ''", 3, "")) else { return };
+    assert!(files.starts_with("SKILL.md scripts/send.sh "), "{files}");
+    let complete = |words: &str, at, word| shell(&place, "bash", &ask(words, at, word)).unwrap();
+    assert_eq!(complete("prowess cat mail scr", 3, "scr"), "scripts/send.sh\n");
+    assert_eq!(complete("prowess cat --in more pdf a", 5, "a"), "assets/a.md\n");
+    assert_eq!(complete("prowess cat no-such-skill s", 3, "s"), "\n");
+}
+
+#[test]
 fn commands_and_sources_are_completed_and_built_in_skills_only_where_they_are_found() {
     let place = shelf();
     place.write("my-folder/x", b"");
@@ -132,4 +152,37 @@ fn the_names_that_people_try_work() {
     }
     let install = place.output(&["install", "--help"]);
     assert_eq!(install.stdout, place.output(&["add", "--help"]).stdout);
+}
+
+#[test]
+fn bash_completes_paths_values_after_an_equals_sign_and_names_with_spaces() {
+    let place = shelf();
+    place.write("newd/some-new/SKILL.md", b"---\nname: some-new\ndescription: d\n---\n");
+    place.write("home/.codex/skills/pair/SKILL.md", b"---\nname: Pair Programming\ndescription: d\n---\n");
+    let ask = |words: &str, at: usize, word: &str| {
+        let script = format!(
+            "source <(prowess completions bash); COMP_WORDS=({words}); COMP_CWORD={at}; COMP_TYPE=9; \
+             COMP_LINE=\"{words}\"; _clap_complete_prowess prowess '{word}' x; echo \"${{COMPREPLY[@]}}\""
+        );
+        shell(&place, "bash", &script)
+    };
+    let Some(found) = ask("prowess check newd/so", 2, "newd/so") else { return };
+    assert_eq!(found, "newd/some-new/\n");
+    let of = |words: &str, at: usize, word: &str| ask(words, at, word).unwrap();
+    assert_eq!(of("prowess show newd/some-new/SK", 2, "newd/some-new/SK"), "newd/some-new/SKILL.md\n");
+    assert_eq!(of("prowess check '~/.cod'", 2, "~/.cod"), "~/.codex/\n");
+    assert_eq!(of("prowess trust ./new", 2, "./new"), "./newd/\n");
+    assert_eq!(of("prowess list --client = gemini", 4, "gemini"), "gemini-cli\n");
+    assert!(of("prowess list --client = ''", 3, "").contains("codex"));
+    assert_eq!(of("prowess check --ignore = yaml-synt", 4, "yaml-synt"), "yaml-syntax\n");
+    assert_eq!(of("prowess check --deny warn", 3, "warn"), "warnings\n");
+    assert_eq!(of("prowess why Pair", 2, "Pair"), "Pair\\ Programming\n");
+    let key = "check.levels.name-upp";
+    assert_eq!(of(&format!("prowess config set {key}"), 3, key), "check.levels.name-uppercase\n");
+    let commands = of("prowess ''", 1, "");
+    for name in ["search", "show", "check", "list", "add", "remove"] {
+        assert!(commands.split_whitespace().any(|word| word == name), "{name}: {commands}");
+    }
+    assert!(!commands.split_whitespace().any(|word| word == "rm"), "{commands}");
+    assert_eq!(of("prowess fin", 1, "fin"), "find\n");
 }

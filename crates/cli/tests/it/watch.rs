@@ -5,14 +5,14 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::{GOOD, Place};
+use crate::{GOOD, Place, Started};
 
 #[test]
 fn each_change_is_a_line() {
     let place = Place::with(&[("skills/good/SKILL.md", GOOD)]);
     let mut command = place.command();
     command.args(["watch", "--in", "skills", "--json"]).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = Started::spawn(&mut command);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut line = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
     let expected = |skills, key: &str, names: &[&str]| {
@@ -30,8 +30,6 @@ fn each_change_is_a_line() {
     assert_eq!(line(), expected(2, "added", &["more"]));
     std::fs::rename(place.path().join("skills/more"), place.path().join("gone")).unwrap();
     assert_eq!(line(), expected(1, "removed", &["more"]));
-    child.kill().unwrap();
-    child.wait().unwrap();
 }
 
 #[test]
@@ -39,7 +37,7 @@ fn watch_once_ends_after_the_first_change() {
     let place = Place::with(&[("skills/good/SKILL.md", GOOD)]);
     let mut command = place.command();
     command.args(["watch", "--in", "skills", "--once"]).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = Started::spawn(&mut command);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert_eq!(lines.next().unwrap(), "watching 1 skill");
     place.write("broken.md", b"broken\n");

@@ -80,7 +80,7 @@ fn why_names_the_place_and_the_reason() {
       path for filters: .claude/skills/pdf
       shadowed by: [DIR]/.claude/skills/pdf/SKILL.md
       compared with it: differs in 2 lines and 1 other file
-      hint: rename one of the two, or remove one
+      hint: rename one of the two, or remove one that no other client needs
     ");
     assert_snapshot!(run(&place, &["why", "pdf"]).replace(&readers(&place), "[READERS]"), @"
     exit 0
@@ -91,7 +91,7 @@ fn why_names_the_place_and_the_reason() {
       clients that look there: [READERS]
       shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
       compared with it: differs in 2 lines and 1 other file
-      hint: rename one of the two, or remove one
+      hint: rename one of the two, or remove one that no other client needs
       hint: it is not trusted; prowess trust pdf
     pdf: offered
       found: [DIR]/home/.claude/skills/pdf/SKILL.md
@@ -123,7 +123,10 @@ fn why_explains_filters_prompts_and_unusual_skills() {
     assert!(why(&["good", "--filter", "other/**"]).contains("  filtered by: other/**\n"));
     assert!(why(&["wordy", "--budget", "400c"]).contains("with a shorter description"));
     let cut = why(&["wordy", "--budget", "1c"]);
-    assert!(cut.starts_with("exit 1\n") && cut.contains("the budget is too small"), "{cut}");
+    assert!(
+        cut.starts_with("exit 1\n") && cut.contains("3 of 3 skills do not fit into 1 character\n"),
+        "{cut}"
+    );
     assert!(why(&["wordy", "--query", "does it well"]).contains("other skills fit the task better"));
     assert!(why(&["quiet"]).contains("only a user may start it"));
     assert!(why(&["../../odd"]).contains("warning[name-invalid-character]"));

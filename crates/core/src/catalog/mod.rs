@@ -5,6 +5,7 @@ mod delta;
 pub(crate) mod found;
 mod key;
 mod named;
+pub(crate) mod state;
 
 use std::sync::Arc;
 

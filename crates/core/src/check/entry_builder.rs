@@ -94,17 +94,11 @@ impl EntryBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Severity;
 
     #[test]
     fn every_problem_of_a_name_and_a_description_is_reported() {
         let refused = Entry::builder("Two Words", "x".repeat(1025)).build().unwrap_err();
-        let errors: Vec<&str> = refused
-            .problems
-            .iter()
-            .filter(|problem| problem.severity == Severity::Error)
-            .filter_map(|problem| problem.field.as_deref())
-            .collect();
+        let errors: Vec<&str> = refused.errors().filter_map(|problem| problem.field.as_deref()).collect();
         assert!(errors.contains(&"name") && errors.contains(&"description"), "{refused}");
         for (name, description) in [("", "d"), ("n", ""), ("n", "  "), ("a/b", "d"), (&*"n".repeat(65), "d")]
         {

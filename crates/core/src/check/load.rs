@@ -20,13 +20,12 @@ pub struct LoadError {
 
 impl LoadError {
     fn headline(&self) -> String {
-        let errors: Vec<&str> = self
-            .problems
-            .iter()
-            .filter(|problem| problem.severity == Severity::Error)
-            .map(|problem| problem.message.as_str())
-            .collect();
+        let errors: Vec<&str> = self.errors().map(|problem| problem.message.as_str()).collect();
         errors.join("; ")
+    }
+
+    pub(super) fn errors(&self) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(|problem| problem.severity == Severity::Error)
     }
 }
 

@@ -1,10 +1,10 @@
-//! [`Facts`]: the properties of a SKILL.md and of its place that clients treat differently. The file is long because
-//! they are one table.
+//! [`Facts`]: a set of [`Fact`]s, and those of a SKILL.md.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use super::fact::Fact;
 use crate::document::rules::{
     BYTE_ORDER_MARK, DUPLICATE_IDENTITY, DUPLICATE_KEY, FENCE_IRREGULAR, FENCE_LEADING_TEXT,
     FRONTMATTER_EMPTY, FRONTMATTER_MISSING, FRONTMATTER_NOT_MAPPING, FRONTMATTER_TOO_LARGE,
@@ -15,100 +15,6 @@ use crate::finding::Finding;
 use crate::limits::{MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 use crate::skill::Entry;
 use crate::span::Span;
-
-/// Declares the facts: the variant, its code, the statement, and what to do about it.
-macro_rules! facts {
-    ($($variant:ident $code:literal $what:literal $fix:literal;)+) => {
-        /// A property of a skill that clients treat differently.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        #[non_exhaustive]
-        pub enum Fact {
-            $(#[doc = concat!("`", $code, "`: ", $what, ".")] $variant,)+
-        }
-
-        impl Fact {
-            /// All facts, in the order of the table.
-            pub const ALL: &[Self] = &[$(Self::$variant,)+];
-
-            /// The code in JSON and in the reference.
-            pub const fn code(self) -> &'static str {
-                match self { $(Self::$variant => $code,)+ }
-            }
-
-            /// The statement, as a sentence without a full stop.
-            pub const fn what(self) -> &'static str {
-                match self { $(Self::$variant => $what,)+ }
-            }
-
-            /// What to do about it, as an instruction.
-            pub const fn fix(self) -> &'static str {
-                match self { $(Self::$variant => $fix,)+ }
-            }
-        }
-    };
-}
-
-facts! {
-    RootFile "root-file" "its SKILL.md is directly in a folder of skills" "move it into a folder of its own";
-    BesideRootFile "beside-root-file" "a SKILL.md is directly in the folder of skills beside it" "move that SKILL.md into a folder of its own";
-    HiddenFolder "hidden-folder" "the name of its folder begins with a dot" "rename the folder";
-    BelowHidden "below-hidden" "it is below a folder whose name begins with a dot" "move it out of that folder";
-    InModules "in-node-modules" "it is in node_modules" "move it out of node_modules";
-    InsideSkill "inside-skill" "it is inside another skill" "move it beside that skill";
-    LinkedFolder "linked-folder" "its folder is reached through a link" "put a copy there instead of the link";
-    LinkedFile "linked-file" "its SKILL.md is a link" "put a copy there instead of the link";
-    OtherFileName "file-name" "its file is not named SKILL.md in this case" "rename the file to SKILL.md";
-    OtherSpelling "file-name-spelling" "its file is named neither SKILL.md nor skill.md" "rename the file to SKILL.md";
-    Unreadable "unreadable" "its SKILL.md cannot be read" "make it a regular file that you may read";
-    NotRead "not-read" "Prowess does not read it, since its SKILL.md is a link to another file" "put a copy there instead of the link";
-    FileLarge "file-large" "its SKILL.md is larger than 256 kB" "move text into files under references/";
-    EmptyFile "empty-file" "its SKILL.md is empty" "write a frontmatter with name and description";
-    NotUtf8 "not-utf8" "its SKILL.md is not UTF-8" "save the file as UTF-8";
-    CarriageReturns "carriage-returns" "its lines end with a carriage return alone" "save the file with line feeds";
-    ByteOrderMark "byte-order-mark" "its SKILL.md begins with a byte order mark" "save the file without it";
-    LeadingBlank "leading-blank" "a blank line precedes its frontmatter" "remove everything before the first ---";
-    LeadingText "leading-text" "text precedes its frontmatter" "remove everything before the first ---";
-    FenceSpaces "fence-spaces" "spaces follow a fence of its frontmatter" "write exactly --- on the line";
-    FenceDashes "fence-dashes" "a fence of its frontmatter has more than three dashes" "write exactly --- on the line";
-    Unclosed "frontmatter-unclosed" "its frontmatter has no closing fence" "end it with a line ---";
-    NoFrontmatter "frontmatter-missing" "it has no frontmatter" "begin the file with ---, name and description, and ---";
-    YamlColon "yaml-colon" "a value has an unquoted colon" "put the value in quotes";
-    YamlFlow "yaml-flow" "a value begins with a bracket and is not a list" "put the value in quotes";
-    YamlTab "yaml-tab" "its YAML is indented with a tab" "indent with spaces";
-    YamlOther "yaml-syntax" "its YAML has a syntax error" "see the error with: prowess check";
-    KeyTwice "key-twice" "a field of its frontmatter appears twice" "keep one of them";
-    IdentityTwice "identity-twice" "its name or description appears twice" "keep one of them";
-    NameMissing "name-missing" "it has no name" "add a name";
-    NameNotText "name-not-text" "its name is not text" "put the name in quotes";
-    NameLong "name-long" "its name has more than 64 characters" "shorten the name";
-    NameNotFolder "name-not-folder" "its name is not that of its folder" "give the folder the name of the skill";
-    NameUpper "name-upper" "its name has upper-case letters" "use lower-case letters, digits and hyphens";
-    NameUnderscore "name-underscore" "its name has an underscore" "use lower-case letters, digits and hyphens";
-    NameDot "name-dot" "its name has a dot" "use lower-case letters, digits and hyphens";
-    NameSpace "name-space" "its name has a space" "use lower-case letters, digits and hyphens";
-    NameColon "name-colon" "its name has a colon" "use lower-case letters, digits and hyphens";
-    NameSlash "name-slash" "its name has a slash" "use lower-case letters, digits and hyphens";
-    NameNotAscii "name-not-ascii" "its name has characters outside of ASCII" "use lower-case letters, digits and hyphens";
-    NameOther "name-characters" "its name has other characters" "use lower-case letters, digits and hyphens";
-    NameDoubleHyphen "name-double-hyphen" "its name has two hyphens in a row" "use single hyphens";
-    NameEdgeHyphen "name-edge-hyphen" "its name begins or ends with a hyphen" "remove that hyphen";
-    DescriptionMissing "description-missing" "it has no description" "add a description";
-    DescriptionNull "description-null" "its description has no value" "write a description";
-    DescriptionEmpty "description-empty" "its description is empty" "write a description";
-    DescriptionNotText "description-not-text" "its description is a number or a boolean" "put the description in quotes";
-    DescriptionList "description-list" "its description is a list or a mapping" "write the description as text";
-    DescriptionLong "description-long" "its description has more than 1024 characters" "shorten the description";
-    CompatibilityNotText "compatibility-not-text" "its compatibility is not text" "write the compatibility as text";
-    HintNotText "argument-hint-not-text" "its argument-hint is a list" "put the argument-hint in quotes";
-    BlankBody "blank-body" "it has no instructions below its frontmatter" "write instructions";
-    NoModel "no-model" "it says disable-model-invocation: true" "remove disable-model-invocation";
-    Paths "paths" "it is for certain paths only" "remove paths";
-    Internal "internal" "its metadata says internal: true" "remove internal";
-    Disabled "disabled" "it says that it is disabled" "remove disabled and enabled";
-    OtherPlatform "other-platform" "it is for another platform" "change platforms, or metadata.openclaw";
-    OneOfSeveral "one-of-several" "other skills have this name, and the client takes one or the other" "rename all but one";
-    NotImplicit "not-implicit" "agents/openai.yaml says allow_implicit_invocation: false" "remove allow_implicit_invocation";
-}
 
 /// A file that is larger than this is [`Fact::FileLarge`].
 const LARGE_FILE: u64 = 256_000;
@@ -406,18 +312,22 @@ mod tests {
         let with =
             |extra: &str| facts(format!("---\nname: demo\ndescription: d\n{extra}---\nbody\n").as_bytes());
         assert!(with("").is_empty() && with("metadata:\n  a: &x b\n  c: *x\n").is_empty());
-        assert_eq!(with("hint: [a] b\n"), ["yaml-flow"]);
-        assert_eq!(with("hint: a: b\n"), ["yaml-colon"]);
-        assert_eq!(with("metadata:\n\ta: b\n"), ["yaml-tab"]);
-        assert_eq!(with("license: a\nlicense: b\n"), ["key-twice"]);
-        assert_eq!(with("name: demo\n"), ["identity-twice"]);
-        assert_eq!(with("compatibility: [a]\n"), ["compatibility-not-text"]);
-        assert_eq!(with("disable-model-invocation: true\n"), ["no-model"]);
-        assert_eq!(with("argument-hint: [file]\n"), ["argument-hint-not-text"]);
-        assert_eq!(with("paths: a\n"), ["paths"]);
-        assert_eq!(with("enabled: false\n"), ["disabled"]);
-        assert_eq!(with("platforms: [plan9]\n"), ["other-platform"]);
-        assert_eq!(with("metadata:\n  internal: true\n"), ["internal"]);
+        for (extra, fact) in [
+            ("hint: [a] b\n", "yaml-flow"),
+            ("hint: a: b\n", "yaml-colon"),
+            ("metadata:\n\ta: b\n", "yaml-tab"),
+            ("license: a\nlicense: b\n", "key-twice"),
+            ("name: demo\n", "identity-twice"),
+            ("compatibility: [a]\n", "compatibility-not-text"),
+            ("disable-model-invocation: true\n", "no-model"),
+            ("argument-hint: [file]\n", "argument-hint-not-text"),
+            ("paths: a\n", "paths"),
+            ("enabled: false\n", "disabled"),
+            ("platforms: [plan9]\n", "other-platform"),
+            ("metadata:\n  internal: true\n", "internal"),
+        ] {
+            assert_eq!(with(extra), [fact]);
+        }
         assert_eq!(facts(b"---\nname: demo\ndescription: d\n---\n\n"), ["blank-body"]);
         assert_eq!(facts(b"\xef\xbb\xbf---\nname: demo\ndescription: d\n---\nb"), ["byte-order-mark"]);
         assert_eq!(facts(b"\n---\nname: demo\ndescription: d\n---\nb"), ["leading-blank"]);

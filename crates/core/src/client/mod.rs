@@ -4,10 +4,12 @@
 //! Prowess reads every skill in one way and records its [`Facts`]. The row of a client names the facts that make it
 //! skip a skill, so no client has code of its own.
 
+mod fact;
 mod facts;
 mod row;
 mod view;
 
-pub use facts::{Fact, Facts, Sighting};
+pub use fact::Fact;
+pub use facts::{Facts, Sighting};
 pub use row::{CatalogLimit, Checked, Climb, Cuts, ProjectFolder, Reads, Rewrite, Same};
 pub use view::{NotListed, Seeing, Seen, View, view};

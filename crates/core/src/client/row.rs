@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::facts::{Fact, Facts};
+use super::fact::Fact;
+use super::facts::Facts;
 
 /// The row of a client: where it looks for skills, how it reads them and how it names them, all as data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::facts::{Fact, Facts, Sighting};
+use super::fact::Fact;
+use super::facts::{Facts, Sighting};
 use super::row::{Reads, Rewrite, Same};
 use crate::skill::Entry;
 

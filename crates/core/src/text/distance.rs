@@ -1,5 +1,7 @@
 //! Edit distance between two words, for suggestions and for typos in queries.
 
+use std::borrow::Borrow;
+
 /// The number of characters to add, remove or replace to turn one word into the other.
 pub(crate) fn distance(left: &str, right: &str) -> usize {
     strsim::levenshtein(left, right)
@@ -20,6 +22,11 @@ pub fn similar<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Vec<&'w 
     near.sort_unstable();
     near.dedup();
     near.into_iter().map(|(_, word)| word).take(MAX_SIMILAR).collect()
+}
+
+/// The question whether one of these words was meant; none when there are none.
+pub fn did_you_mean<W: Borrow<str>>(near: &[W]) -> Option<String> {
+    (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")))
 }
 
 /// The number of characters to change, where swapping two neighbours counts once; none when it is more than `most`.

@@ -3,7 +3,7 @@
 
 mod chars;
 mod comments;
-mod distance;
+pub(crate) mod distance;
 mod escape;
 pub(crate) mod json;
 mod percent;

@@ -18,8 +18,8 @@ pub const SERVER_NAME: &str = "prowess";
 pub struct ClientConfig {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Its display name.
-    pub title: &'static str,
+    /// Its display name, if it is not that of the client with this name.
+    title: Option<&'static str>,
     /// The user's configuration; of several, the first that exists counts.
     user: &'static [&'static str],
     /// The configuration of a project, relative to its folder.
@@ -102,6 +102,11 @@ impl ClientConfig {
     /// The client among those that read skills, if it is one.
     pub fn reader(&self) -> Option<&'static Client> {
         clients::client(self.name)
+    }
+
+    /// Its display name.
+    pub fn title(&self) -> &'static str {
+        self.title.or_else(|| Some(self.reader()?.name)).unwrap_or(self.name)
     }
 
     /// Where its entry is in the file.

@@ -7,7 +7,7 @@ use super::{ClientConfig, HttpFormat, PLACEHOLDER, StdioFormat};
 /// What most clients have.
 const ROW: ClientConfig = ClientConfig {
     name: "",
-    title: "",
+    title: None,
     user: &[],
     project: &[],
     adds: None,
@@ -32,7 +32,6 @@ const VSCODE_USER: &str = if cfg!(target_os = "macos") {
 pub const CLIENTS: [ClientConfig; 13] = [
     ClientConfig {
         name: "amp",
-        title: "Amp",
         user: &[
             "${XDG_CONFIG_HOME:-~/.config}/amp/settings.json",
             "${XDG_CONFIG_HOME:-~/.config}/amp/settings.jsonc",
@@ -44,7 +43,6 @@ pub const CLIENTS: [ClientConfig; 13] = [
     },
     ClientConfig {
         name: "claude-code",
-        title: "Claude Code",
         user: &["${CLAUDE_CONFIG_DIR:-~}/.claude.json"],
         project: &[".mcp.json"],
         adds: Some("claude mcp add --scope {scope} prowess --"),
@@ -57,7 +55,6 @@ pub const CLIENTS: [ClientConfig; 13] = [
     },
     ClientConfig {
         name: "codex",
-        title: "Codex",
         user: &["${CODEX_HOME:-~/.codex}/config.toml"],
         project: &[".codex/config.toml"],
         adds: Some("codex mcp add prowess --"),
@@ -69,7 +66,6 @@ pub const CLIENTS: [ClientConfig; 13] = [
     },
     ClientConfig {
         name: "cursor",
-        title: "Cursor",
         user: &["~/.cursor/mcp.json"],
         project: &[".cursor/mcp.json"],
         token: "${env:PROWESS_TOKEN}",
@@ -77,7 +73,6 @@ pub const CLIENTS: [ClientConfig; 13] = [
     },
     ClientConfig {
         name: "gemini-cli",
-        title: "Gemini CLI",
         user: &["~/.gemini/settings.json"],
         project: &[".gemini/settings.json"],
         // What follows `--` is passed on to the server.
@@ -91,7 +86,7 @@ pub const CLIENTS: [ClientConfig; 13] = [
     },
     ClientConfig {
         name: "github-copilot",
-        title: "GitHub Copilot CLI",
+        title: Some("GitHub Copilot CLI"),
         user: &["~/.copilot/mcp-config.json"],
         project: &[".mcp.json"],
         adds: Some("copilot mcp add prowess --"),
@@ -102,7 +97,6 @@ pub const CLIENTS: [ClientConfig; 13] = [
     },
     ClientConfig {
         name: "goose",
-        title: "Goose",
         user: &["${XDG_CONFIG_HOME:-~/.config}/goose/config.yaml"],
         format: ConfigFormat::Yaml,
         servers: &["extensions"],
@@ -113,14 +107,14 @@ pub const CLIENTS: [ClientConfig; 13] = [
     },
     ClientConfig {
         name: "kiro-cli",
-        title: "Kiro",
+        title: Some("Kiro"),
         user: &["~/.kiro/settings/mcp.json"],
         project: &[".kiro/settings/mcp.json"],
         ..ROW
     },
     ClientConfig {
         name: "opencode",
-        title: "opencode",
+        title: Some("opencode"),
         user: &[
             "${XDG_CONFIG_HOME:-~/.config}/opencode/opencode.json",
             "${XDG_CONFIG_HOME:-~/.config}/opencode/opencode.jsonc",
@@ -135,7 +129,6 @@ pub const CLIENTS: [ClientConfig; 13] = [
     },
     ClientConfig {
         name: "qwen-code",
-        title: "Qwen Code",
         user: &["~/.qwen/settings.json"],
         project: &[".qwen/settings.json"],
         remote: HttpFormat::HttpUrl,
@@ -143,7 +136,7 @@ pub const CLIENTS: [ClientConfig; 13] = [
     },
     ClientConfig {
         name: "vscode",
-        title: "VS Code",
+        title: Some("VS Code"),
         user: &[VSCODE_USER],
         project: &[".vscode/mcp.json"],
         servers: &["servers"],
@@ -154,7 +147,6 @@ pub const CLIENTS: [ClientConfig; 13] = [
     },
     ClientConfig {
         name: "windsurf",
-        title: "Windsurf",
         user: &["~/.codeium/windsurf/mcp_config.json"],
         remote: HttpFormat::ServerUrl,
         token: "${env:PROWESS_TOKEN}",
@@ -162,7 +154,6 @@ pub const CLIENTS: [ClientConfig; 13] = [
     },
     ClientConfig {
         name: "zed",
-        title: "Zed",
         user: &["${XDG_CONFIG_HOME:-~/.config}/zed/settings.json"],
         project: &[".zed/settings.json"],
         servers: &["context_servers"],

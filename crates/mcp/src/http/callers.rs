@@ -171,7 +171,11 @@ impl Callers {
                 tracing::warn!(target: "prowess", reason = %error, hint, "the old tokens stay valid");
                 false
             }
-            Err(_panic) => false,
+            Err(_panic) => {
+                let reason = "the file could not be read: it failed unexpectedly";
+                tracing::warn!(target: "prowess", reason, "the old tokens stay valid");
+                false
+            }
         }
     }
 

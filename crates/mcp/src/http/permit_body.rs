@@ -2,15 +2,15 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::Context;
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::BoxBody;
-use hyper::body::{Body, Frame, SizeHint};
+use hyper::body::{Body, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::http::response::HttpResponse;
+use crate::http::response::{FramePoll, HttpResponse};
 
 struct PermitBody {
     body: BoxBody<Bytes, Infallible>,
@@ -26,10 +26,7 @@ impl Body for PermitBody {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> FramePoll {
         Pin::new(&mut self.body).poll_frame(context)
     }
 

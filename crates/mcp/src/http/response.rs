@@ -18,6 +18,9 @@ use crate::protocol::outgoing::OutgoingMessage;
 /// A response to a client.
 pub(crate) type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
 
+/// The next frame of a body that cannot fail.
+pub(crate) type FramePoll = Poll<Option<Result<Frame<Bytes>, Infallible>>>;
+
 /// An error response, boxed to keep `Result` small.
 pub(crate) struct ErrorResponse(pub(crate) Box<HttpResponse>);
 
@@ -41,10 +44,7 @@ impl Body for OutgoingMessage {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> FramePoll {
         Poll::Ready(self.next().map(|piece| Ok(Frame::data(piece))))
     }
 

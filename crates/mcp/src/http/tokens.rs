@@ -217,6 +217,10 @@ fn one(table: &DeValue<'_>, number: usize) -> Result<NamedToken, String> {
         .ok_or_else(|| format!("the token of {name} is not at least 16 visible characters without spaces"))?;
     // A file that is cut off before this line would let the client see everything.
     let filter = text("filter")?.ok_or_else(|| format!("{name} has no filter; \"**\" is every skill"))?;
+    // As a filter, an empty text is every skill; here it is a value that is missing.
+    if filter.trim().is_empty() {
+        return Err(format!("the filter of {name} is empty; \"**\" is every skill"));
+    }
     let filter: Filter = filter.parse().map_err(|error| format!("{name}: {error}"))?;
     let metrics = match value("metrics") {
         None => false,
@@ -312,6 +316,8 @@ mod tests {
             ("# nothing yet\n".to_owned(), "it has no table [[token]]"),
             (table("filters = \"x\""), "unknown key: filters; there are name, token, filter, metrics"),
             (table("").replace("**", "["), "the filter is not a glob"),
+            (table("").replace("**", ""), "the filter of a is empty; \"**\" is every skill"),
+            (table("").replace("**", " \\t"), "the filter of a is empty"),
             (table("metrics = 1"), "metrics of a is neither true nor false"),
             (table("") + &second("a", "fedcba9876543210"), "two tokens have this name: a"),
             (table("") + &second("b", SECRET), "two tokens are the same: a and b"),

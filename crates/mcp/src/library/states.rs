@@ -1,6 +1,7 @@
 //! The state of each skill of a snapshot: which are served, and why not the others.
 
-use prowess::{Obstacle, Standing};
+use prowess::Obstacle;
+use prowess::internal::state_of;
 
 use crate::library::snapshot::Snapshot;
 
@@ -10,17 +11,10 @@ impl Snapshot {
         let mut states = ["served", "hidden", "broken", "disabled", "untrusted", "shadowed", "unseen"]
             .map(|name| (name, 0));
         for (skill, standing) in self.catalog().all() {
-            let obstacle = |obstacle: &Obstacle| match obstacle {
-                Obstacle::Broken { .. } => "broken",
-                Obstacle::Disabled { .. } => "disabled",
-                Obstacle::Untrusted => "untrusted",
-            };
-            let state = match (standing, &skill.obstacle) {
-                (Standing::Shadowed { .. }, _) => "shadowed",
-                (Standing::Unseen { .. }, _) => "unseen",
-                (Standing::Blocked { obstacle: why }, _) | (Standing::Listed, Some(why)) => obstacle(why),
-                (Standing::Listed, None) if self.serves(&skill.entry.key) => "served",
-                (Standing::Listed, None) => "hidden",
+            let state = match state_of(skill, standing) {
+                "active" if self.serves(&skill.entry.key) => "served",
+                "active" => "hidden",
+                other => other,
             };
             for (_, number) in states.iter_mut().filter(|(name, _)| *name == state) {
                 *number += 1;

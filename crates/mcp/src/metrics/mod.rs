@@ -12,6 +12,7 @@ use prowess::internal::locked;
 use crate::library::publication::Publication;
 use crate::metrics::exposition::Page;
 use crate::metrics::histogram::Histogram;
+use crate::protocol::methods;
 
 /// The maximum number of skills with series of their own. Calls of further ones count as [`OTHER`].
 const MAX_SKILLS: usize = 200;
@@ -19,30 +20,8 @@ const MAX_SKILLS: usize = 200;
 const MAX_SERIES: usize = 2000;
 /// The label of what is beyond a limit or not in a table.
 pub(crate) const OTHER: &str = "other";
-/// The methods with series of their own: all that are served, and those of HTTP without a message.
-const METHODS: [&str; 21] = [
-    "GET",
-    "DELETE",
-    "completion/complete",
-    "initialize",
-    "notifications/cancelled",
-    "notifications/initialized",
-    "ping",
-    "prompts/get",
-    "prompts/list",
-    "resources/directory/read",
-    "resources/list",
-    "resources/read",
-    "resources/subscribe",
-    "resources/templates/list",
-    "resources/unsubscribe",
-    "server/discover",
-    "skills/get",
-    "skills/list",
-    "subscriptions/listen",
-    "tools/call",
-    "tools/list",
-];
+/// The methods of HTTP without a message. They have series of their own, as every method that is served.
+const WITHOUT_MESSAGE: [&str; 2] = ["GET", "DELETE"];
 
 /// The counters of a server.
 #[derive(Default)]
@@ -96,7 +75,8 @@ impl Metrics {
 
     /// Counts a request for `/mcp` and its time until the response begins.
     pub(crate) fn count_request(&self, method: &str, status: u16, time: Duration) {
-        let method = METHODS.into_iter().find(|known| *known == method).unwrap_or(OTHER);
+        let without_message = || WITHOUT_MESSAGE.into_iter().find(|known| *known == method);
+        let method = methods::served(method).or_else(without_message).unwrap_or(OTHER);
         *locked(&self.requests).entry((method, status)).or_default() += 1;
         locked(&self.durations).entry(method).or_default().observe(time);
     }

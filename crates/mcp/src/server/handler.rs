@@ -8,41 +8,33 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, ExtensionCapabilities, GetPromptRequestParams, GetPromptResponse, Implementation,
     JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, PromptsCapability, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, ResourcesCapability, ServerCapabilities, ServerConfig,
-    SubscribeRequestParams, SubscriptionFilter, ToolsCapability, UnsubscribeRequestParams,
+    PromptsCapability, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ResourcesCapability, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    ToolsCapability, UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::service::{NotificationContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
+use crate::protocol::methods;
 use crate::protocol::response_budget::SMALL_RESPONSE;
 use crate::protocol::wire::{self, Era};
 use crate::server::connection::Connection;
 use crate::server::errors::no_such_method;
 use crate::server::prebuilt::ResultSlot;
 use crate::server::record::CallRecord;
-use crate::server::{Server, Shared, blocking, era, prompts, resources, skills, subscriptions, tools};
+use crate::server::{
+    Context, PageRequest, Server, Shared, blocking, era, prompts, resources, skills, subscriptions, tools,
+};
 
 /// Whether rmcp has types for a method: such a custom request has params that do not fit them.
 fn is_malformed(method: &str, era: Era) -> bool {
-    let always = [
-        "completion/complete",
-        "prompts/get",
-        "prompts/list",
-        "resources/list",
-        "resources/templates/list",
-        "resources/read",
-        "tools/call",
-        "tools/list",
-        "server/discover",
-    ];
-    // Removed in 2026-07-28: there they are unknown methods (HTTP 404, -32601), whatever their params.
-    let handshake = ["initialize", "ping", "resources/subscribe", "resources/unsubscribe"];
-    let sessionless = ["subscriptions/listen"];
-    always.contains(&method)
-        || (era == Era::Handshake && handshake.contains(&method))
-        || (era == Era::Sessionless && sessionless.contains(&method))
+    // A method of another version is unknown (HTTP 404, -32601), whatever its params.
+    let of_version: &[&str] = match era {
+        Era::Handshake => &methods::HANDSHAKE,
+        Era::Sessionless => &methods::SESSIONLESS,
+    };
+    methods::COMMON.contains(&method) || of_version.contains(&method)
 }
 
 impl ServerHandler for Server {
@@ -76,7 +68,7 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        context: RequestContext<RoleServer>,
+        context: Context,
     ) -> Result<CustomResult, ErrorData> {
         let era = era(&context);
         let CustomRequest { method, params, .. } = request;
@@ -117,16 +109,16 @@ impl ServerHandler for Server {
 
     async fn list_resources(
         &self,
-        request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        request: PageRequest,
+        context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
         self.respond_with_page(&self.shared.work_limits.lists, request, &context, resources::list).await
     }
 
     async fn list_resource_templates(
         &self,
-        request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        request: PageRequest,
+        _context: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         self.shared.only_page("templates", request)?;
         Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
@@ -135,7 +127,7 @@ impl ServerHandler for Server {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        context: RequestContext<RoleServer>,
+        context: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
         // Reading SKILL.md activates nothing.
         let limit = self.limit_at(&context, &request.uri);
@@ -169,11 +161,7 @@ impl ServerHandler for Server {
     }
 
     // Subscriptions of versions with a handshake.
-    async fn subscribe(
-        &self,
-        request: SubscribeRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
+    async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
         if !self.shared.live.watching() {
             return Err(no_such_method("resources/subscribe"));
         }
@@ -185,7 +173,7 @@ impl ServerHandler for Server {
     async fn unsubscribe(
         &self,
         request: UnsubscribeRequestParams,
-        _context: RequestContext<RoleServer>,
+        _context: Context,
     ) -> Result<(), ErrorData> {
         if !self.shared.live.watching() {
             return Err(no_such_method("resources/unsubscribe"));
@@ -219,11 +207,7 @@ impl ServerHandler for Server {
         }
     }
 
-    async fn list_tools(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
+    async fn list_tools(&self, request: PageRequest, context: Context) -> Result<ListToolsResult, ErrorData> {
         if !self.shared.tools {
             return Err(no_such_method("tools/list"));
         }
@@ -236,7 +220,7 @@ impl ServerHandler for Server {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
+        context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
         if !self.shared.tools {
             return Err(no_such_method("tools/call"));
@@ -257,8 +241,8 @@ impl ServerHandler for Server {
 
     async fn list_prompts(
         &self,
-        request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        request: PageRequest,
+        context: Context,
     ) -> Result<ListPromptsResult, ErrorData> {
         self.respond_with_page(&self.shared.work_limits.local, request, &context, prompts::list).await
     }
@@ -266,7 +250,7 @@ impl ServerHandler for Server {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        context: RequestContext<RoleServer>,
+        context: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
         let era = era(&context);
         let limit = self.limit_of(&request.name);
@@ -280,7 +264,7 @@ impl ServerHandler for Server {
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        context: RequestContext<RoleServer>,
+        context: Context,
     ) -> Result<CompleteResult, ErrorData> {
         let limit = &self.shared.work_limits.lists;
         self.respond(limit, &context, move |shared, _| prompts::complete(shared, &request)).await

@@ -38,6 +38,12 @@ use crate::server::connection::Connection;
 use crate::server::prebuilt::ResultSlot;
 use crate::server::record::CallRecord;
 
+/// A request, with its connection.
+type Context = RequestContext<RoleServer>;
+
+/// Which page of a list is requested.
+type PageRequest = Option<PaginatedRequestParams>;
+
 /// The state that all connections of a server share. Those of one token share a view of the library, too.
 #[derive(Clone)]
 pub(crate) struct Shared {
@@ -88,7 +94,7 @@ impl Shared {
     }
 
     /// Rejects every cursor, for a list that has one page.
-    fn only_page(&self, list: &str, request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    fn only_page(&self, list: &str, request: PageRequest) -> Result<(), ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         self.after(list, cursor.as_deref()).map(|_| ())
     }
@@ -131,7 +137,7 @@ impl Server {
     }
 
     /// The limit for work on the skill at a URI.
-    fn limit_at(&self, context: &RequestContext<RoleServer>, uri: &str) -> Arc<Semaphore> {
+    fn limit_at(&self, context: &Context, uri: &str) -> Arc<Semaphore> {
         let key = uri::parse(uri).map(|(key, _)| key);
         self.record_skill(context, key.as_deref());
         match key {
@@ -141,7 +147,7 @@ impl Server {
     }
 
     /// Records the skill of a request for the log, if it is served.
-    fn record_skill(&self, context: &RequestContext<RoleServer>, key: Option<&str>) {
+    fn record_skill(&self, context: &Context, key: Option<&str>) {
         let known = self.shared.live.known();
         let served = key.filter(|key| known.is_some_and(|now| now.candidate(key).is_some()));
         if let Some(key) = served {
@@ -161,7 +167,7 @@ impl Server {
     async fn respond<T: Into<ServerResult> + Default>(
         &self,
         limit: &Arc<Semaphore>,
-        context: &RequestContext<RoleServer>,
+        context: &Context,
         work: impl FnOnce(&Shared, &Connection) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let era = era(context);
@@ -176,8 +182,8 @@ impl Server {
     async fn respond_with_page<T: Into<ServerResult> + Default + 'static>(
         &self,
         limit: &Arc<Semaphore>,
-        request: Option<PaginatedRequestParams>,
-        context: &RequestContext<RoleServer>,
+        request: PageRequest,
+        context: &Context,
         list: fn(&Shared, Option<&str>) -> Result<T, ErrorData>,
     ) -> Result<T, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
@@ -188,7 +194,7 @@ impl Server {
     async fn respond_with_text(
         &self,
         limit: &Arc<Semaphore>,
-        context: &RequestContext<RoleServer>,
+        context: &Context,
         work: impl FnOnce(&Shared) -> Result<Bytes, ErrorData> + Send + 'static,
     ) -> Result<(), ErrorData> {
         let text = self.work_within(limit, context, move |shared, _| work(shared)).await?;
@@ -196,7 +202,7 @@ impl Server {
     }
 
     /// Fills the slot of a request with the text of its result, once the budget allows it.
-    async fn fill_slot(&self, context: &RequestContext<RoleServer>, text: Bytes) -> Result<(), ErrorData> {
+    async fn fill_slot(&self, context: &Context, text: Bytes) -> Result<(), ErrorData> {
         let slot = ResultSlot::of(&context.extensions)?;
         let admitted = self.shared.budget.admit(text, slot.timeout());
         let admitted = blocking::unless_cancelled(&context.ct, admitted).await?;
@@ -207,7 +213,7 @@ impl Server {
     async fn work_within<T: Send + 'static>(
         &self,
         limit: &Arc<Semaphore>,
-        context: &RequestContext<RoleServer>,
+        context: &Context,
         work: impl FnOnce(&Shared, &Connection) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let (shared, connection) = (Arc::clone(&self.shared), Arc::clone(&self.connection));
@@ -216,7 +222,7 @@ impl Server {
 }
 
 /// The era of a request: sessionless when the request itself names version 2026-07-28 or later.
-pub(crate) fn era(context: &RequestContext<RoleServer>) -> Era {
+pub(crate) fn era(context: &Context) -> Era {
     match context.protocol_version() {
         Some(version) if !version.has_initialize() => Era::Sessionless,
         _ => Era::Handshake,

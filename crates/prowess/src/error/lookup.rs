@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use prowess_core::catalog::{TurnedOffBy, WhyNot};
-use prowess_core::{Candidate, Location, Obstacle, Standing};
+use prowess_core::{Candidate, Location, Obstacle, Standing, internal};
 
 use super::escape_control;
 
@@ -80,7 +80,7 @@ impl LookupError {
 
 /// The keys that may have been meant.
 fn did_you_mean(similar: &[String]) -> String {
-    if similar.is_empty() { String::new() } else { format!("; did you mean {}?", similar.join(" or ")) }
+    internal::did_you_mean(similar).map(|meant| format!("; {meant}")).unwrap_or_default()
 }
 
 /// The state of a skill, its name and its key when it is a different one, and the reason if there is one.

@@ -41,6 +41,8 @@ pub enum Action {
     Fetched,
     /// It was locked, and its files were not touched.
     Locked,
+    /// `skills.toml` does not have it. It is still installed, so it stays in the lock until its files are removed.
+    StillInstalled,
 }
 
 /// What an operation did, or would do.

@@ -103,8 +103,8 @@ pub struct InstallError {
 }
 
 impl InstallError {
-    /// A failure in words. Control characters in the message are escaped, since it may contain text from outside.
-    pub(crate) fn new(kind: InstallErrorKind, message: impl AsRef<str>, hint: impl Into<String>) -> Self {
+    /// A failure in words: what could not be done, and what to do. Control characters in the message are escaped, since it may contain text from outside.
+    pub fn new(kind: InstallErrorKind, message: impl AsRef<str>, hint: impl Into<String>) -> Self {
         Self {
             kind,
             message: escape_control(message.as_ref()),

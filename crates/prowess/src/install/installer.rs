@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prowess_core::Manifest;
@@ -10,6 +10,7 @@ use prowess_core::Manifest;
 use super::apply::{Loss, Order, Orders, apply};
 use super::change::{Changes, Edits};
 use super::error::{InstallError, InstallErrorKind};
+use super::fetch::git::Git;
 use super::fetch::{FetchOptions, Fetcher};
 use super::installed::folder_named;
 use super::prepare::Prepared;
@@ -99,6 +100,8 @@ pub struct Installer {
     registries: BTreeMap<String, String>,
     lock_timeout: Duration,
     offline: bool,
+    /// The host's own git; none runs the command `git`.
+    git: Option<Arc<dyn Git>>,
     fetch_log: FetchLog,
     /// The staging folders that were reported.
     noted_stages: Mutex<BTreeSet<String>>,
@@ -117,6 +120,7 @@ impl Installer {
             registries: BTreeMap::new(),
             lock_timeout: LOCK_TIMEOUT,
             offline: false,
+            git: None,
         }
     }
 
@@ -145,6 +149,13 @@ impl Installer {
     #[must_use]
     pub fn with_lock_timeout(mut self, timeout: Duration) -> Self {
         self.lock_timeout = timeout;
+        self
+    }
+
+    /// Sets the git that fetches from repositories, in place of the command `git`.
+    #[must_use]
+    pub fn with_git(mut self, git: impl Git + 'static) -> Self {
+        self.git = Some(Arc::new(git));
         self
     }
 
@@ -202,7 +213,10 @@ impl Installer {
             base: Some(place.relative_to()),
             ..FetchOptions::default()
         };
-        Fetcher::new(self.store(), &self.environment, options)
+        match &self.git {
+            Some(git) => Fetcher::with_git(self.store(), Arc::clone(git), options),
+            None => Fetcher::new(self.store(), &self.environment, options),
+        }
     }
 
     /// What this user fetched.

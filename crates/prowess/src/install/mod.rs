@@ -27,6 +27,7 @@ mod tree;
 pub use apply::Loss;
 pub use change::{Action, Change, Changes, ClientAction, ClientChange, Edits, LeftAlone};
 pub use error::{InstallError, InstallErrorKind, InstallLimit};
+pub use fetch::git::{FetchedRef, Git, GitEntry, GitObject, GitVersion};
 pub(crate) use installed::{InstalledNames, named};
 pub use installed::{InstalledOrigin, InstalledSkill, InstalledState, Origins, upstream_name};
 pub use installer::{InstallFolders, InstallOptions, Installer, Progress};

@@ -118,14 +118,16 @@ impl Apart {
         let InstallPlace::Folder(folder) = installer.fetcher(place).resolve(spec)?.place else {
             return Ok(Self(None));
         };
-        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        Ok(Self(Some((real(&env::place(&folder)), real(&real(&place.base).join(SKILLS_FOLDER))))))
+        Ok(Self(Some((
+            env::real(&env::place(&folder)),
+            env::real(&env::real(&place.base).join(SKILLS_FOLDER)),
+        ))))
     }
 
     /// An error for a skill that is in the folder where it would be installed, or above it: it would be its own source.
     fn check(&self, skill: &FetchedSkill) -> Result<(), InstallError> {
         let Some((source, to)) = &self.0 else { return Ok(()) };
-        let from = source.join(skill.path.as_ref().map_or("", |path| path.as_str()));
+        let from = source.join(skill.found.path.as_ref().map_or("", |path| path.as_str()));
         let (reason, hint) = if from.starts_with(to) {
             ("this is where skills are installed", "name the folder that the skill comes from")
         } else if to.starts_with(&from) {
@@ -187,8 +189,7 @@ impl Installer {
             let message = format!("one name cannot be given to {} skills", fetched.len());
             return Err(InstallError::new(InstallErrorKind::Request, message, "choose one of them"));
         }
-        let apart = Apart::of(self, &place, spec)?;
-        fetched.iter().try_for_each(|skill| apart.check(skill))?;
+        self.check_apart(&place, spec, &fetched)?;
         let skills = fetched.into_iter().zip(chosen.iter().copied());
         Ok(self.prepared(spec, &available.0, skills, alias))
     }
@@ -239,13 +240,20 @@ impl Installer {
         scope: InstallScope,
         mut skills: Vec<Prepared>,
         options: &InstallOptions,
+        progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(Vec<Prepared>, Vec<SkippedSkill>), InstallError> {
         let options = InstallOptions { dry_run: true, ..options.clone() };
         let mut skipped = Vec::new();
         loop {
-            let Err(error) = self.add(scope, skills.clone(), &options, &mut |_| {}) else { break };
-            let name = error.entry().filter(|_| error.kind() == InstallErrorKind::Exists).map(str::to_owned);
-            let Some(name) = name.filter(|_| skills.len() > 1) else { return Err(error) };
+            let Err(error) = self.add(scope, skills.clone(), &options, progress) else { break };
+            let is_about_one = matches!(
+                error.kind(),
+                InstallErrorKind::Exists | InstallErrorKind::Request | InstallErrorKind::Taken
+            );
+            let name = error.entry().filter(|_| is_about_one).map(str::to_owned);
+            let is_one_of_them = |name: &String| skills.iter().any(|skill| skill.name() == name);
+            let name = name.filter(|name| skills.len() > 1 && is_one_of_them(name));
+            let Some(name) = name else { return Err(error) };
             skills.retain(|skill| skill.name() != name);
             skipped.push(SkippedSkill { name, reason: error.to_string(), limit: None });
         }
@@ -261,7 +269,9 @@ impl Installer {
         alias: Option<&str>,
     ) -> Vec<Prepared> {
         let prepared = skills.map(|(skill, at)| {
-            let choice = found.name_of_choice(at, spec);
+            // Other sources are recorded by their path.
+            let is_reference = matches!(spec.place, InstallPlace::Reference(_));
+            let choice = is_reference.then(|| found.name_of_choice(at, spec)).flatten();
             Prepared { new: recorded(spec, skill, (alias, choice)), seen: None }
         });
         let prepared: Vec<Prepared> = prepared.collect();

@@ -63,7 +63,8 @@ pub(super) struct Seen {
 
 impl SyncOptions {
     /// The changes that were really made: with `fetch_only` and `lock_only`, nothing is installed, replaced or removed.
-    fn as_done(&self, mut changes: Changes) -> Changes {
+    /// `staying` are the skills that `skills.toml` does not have and that are still installed.
+    fn as_done(&self, mut changes: Changes, staying: &[String]) -> Changes {
         if self.frozen || self.fetch_only {
             changes.records.clear();
         }
@@ -76,8 +77,10 @@ impl SyncOptions {
             changes.skills.retain(|change| change.action != Action::Removed);
         }
         for change in &mut changes.skills {
-            if matches!(change.action, Action::Installed | Action::Updated | Action::Removed) {
+            if matches!(change.action, Action::Installed | Action::Updated) {
                 change.action = done;
+            } else if staying.contains(&change.name) {
+                change.action = Action::StillInstalled;
             }
             change.replaced.clear();
             change.clients.clear();
@@ -131,7 +134,7 @@ impl Installer {
                 }
                 // The user accepted other files here. These and the lock may have been exchanged together, so the lock
                 // proves nothing: only the source does.
-                if accepted.is_some() && !self.fetch_log().has(locked) {
+                if accepted.is_some() && !options.lock_only && !self.fetch_log().has(locked) {
                     plan.sources.push(SyncSource::of(&place, name, (&asked, &spec), Some(locked)));
                     plan.locked.push((locked.clone(), seen));
                     continue;
@@ -212,7 +215,8 @@ impl Installer {
             // No file of a skill is touched, so no edit can be lost.
             install.edits = Edits::Overwrite;
         }
-        let changes = self.change(scope, &install, write, progress, |_, records| {
+        let mut staying = Vec::new();
+        let changes = self.change(scope, &install, write, progress, |place, records| {
             let mut fetched: BTreeMap<String, Prepared> =
                 skills.into_iter().map(|skill| (skill.name().to_owned(), skill)).collect();
             let mut orders = Vec::new();
@@ -230,10 +234,18 @@ impl Installer {
                     None => {}
                 }
             }
-            orders.extend(extra(records).map(|name| Order::Remove(name.to_owned())));
+            for name in extra(records).map(str::to_owned) {
+                // Without an entry in the lock, no later command would know that the skill is installed.
+                if options.lock_only && place.skill(&name).symlink_metadata().is_ok() {
+                    staying.push(name.clone());
+                    orders.push(Order::Hold(name));
+                } else {
+                    orders.push(Order::Remove(name));
+                }
+            }
             Ok(orders)
         })?;
-        Ok(options.as_done(changes))
+        Ok(options.as_done(changes, &staying))
     }
 
     /// The skills in `skills.toml` that the lock does not have: they were never installed.

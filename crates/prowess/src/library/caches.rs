@@ -58,8 +58,10 @@ pub fn stale_caches(environment: &Environment) -> Vec<StaleCache> {
         let why = match search::places_in(&file) {
             None => Staleness::Unusable,
             Some(places) => {
+                // Built-in skills are always there, and say nothing about the others.
+                let others = places.iter().filter(|place| !place.path().is_some_and(is_built_in));
                 let paths: Option<Vec<PathBuf>> =
-                    places.iter().map(|place| place.path().map(PathBuf::from)).collect();
+                    others.map(|place| place.path().map(PathBuf::from)).collect();
                 // Skills of a server or an archive are not looked for.
                 paths.filter(|paths| are_gone(paths)).map(|_| Staleness::Gone)?
             }
@@ -87,6 +89,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         .collect();
     files.sort();
     files
+}
+
+/// Whether this is the path of a built-in skill: that of a file is absolute.
+fn is_built_in(path: &str) -> bool {
+    Path::new(path).is_relative()
 }
 
 /// Whether there are skills, and none of them is there any more.

@@ -4,6 +4,7 @@
 //! A record has the region of the file that was replaced. If that text is still there, removing the entry gives back the
 //! bytes from before; otherwise only the entry goes.
 
+mod error;
 mod records;
 #[cfg(test)]
 mod tests;
@@ -14,12 +15,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+pub use self::error::ConnectionError;
 use self::records::{Record, Records, missing_folders};
 
 use super::clients;
-use super::config_edit::{ConfigChange, ConfigEditError, ConfigFormat, EntryPath, MAX_EDITED_BYTES};
+use super::config_edit::{ConfigChange, ConfigFormat, EntryPath, MAX_EDITED_BYTES};
 use crate::env::Environment;
-use crate::error::{SourceError, SourceErrorKind};
+use crate::error::SourceError;
 use crate::fs::atomic::{self, WriteError};
 use crate::fs::read;
 
@@ -53,119 +55,6 @@ impl PlannedConnection {
     /// Whether anything changes.
     pub fn is_change(&self) -> bool {
         self.before != self.after
-    }
-}
-
-/// Why a configuration was not changed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConnectionError {
-    /// The configuration could not be read.
-    #[error("could not read the configuration of the client")]
-    Read(#[from] SourceError),
-    /// It is not text.
-    #[error("the configuration of the client is not UTF-8: {}:{line}", .file.display())]
-    NotText {
-        /// The file.
-        file: PathBuf,
-        /// The first line that is not.
-        line: usize,
-    },
-    /// It cannot be edited.
-    #[error("the configuration of the client is not understood: {}", .file.display())]
-    Edit {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        #[source]
-        source: ConfigEditError,
-    },
-    /// A link of a project leads out of it.
-    #[error("the configuration leads out of the project: {}: {}", .file.display(), .target.display())]
-    Outside {
-        /// The file.
-        file: PathBuf,
-        /// Where the link leads.
-        target: PathBuf,
-    },
-    /// An entry with this name is not ours.
-    #[error("another server has this name: {name}: {}", .file.display())]
-    NotOurs {
-        /// The file.
-        file: PathBuf,
-        /// The name of the entry.
-        name: String,
-    },
-    /// It could not be written.
-    #[error("could not change the configuration of the client")]
-    Write(#[source] WriteError),
-    /// What was connected before is not known.
-    #[error("the record of what is connected cannot be read: {}", .file.display())]
-    Records {
-        /// The file with the records.
-        file: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// The entry is gone, and its record is not.
-    #[error("the entry was removed, but its record was not: {}", .file.display())]
-    RecordLeft {
-        /// The file with the records.
-        file: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// What was written could not be recorded.
-    #[error("could not record what was connected: {}", .file.display())]
-    Record {
-        /// The file with the records.
-        file: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// There is no place for records.
-    #[error("there is no place to record what was connected")]
-    Homeless,
-}
-
-impl ConnectionError {
-    /// What to do about it.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::Read(SourceError { kind: SourceErrorKind::TooLarge { .. }, .. }) => {
-                "use the client's own command that adds a server, or change the file yourself, by the text of: prowess \
-                 serve --print-config; nothing was changed"
-                    .to_owned()
-            }
-            Self::Read(error) => error.hint().into_owned(),
-            Self::Outside { .. } => "connect for yourself, without --project; nothing was changed".to_owned(),
-            Self::NotText { .. } => "save the file as UTF-8; nothing was changed".to_owned(),
-            Self::Edit { source: ConfigEditError::Invalid { .. }, .. } => {
-                "correct the file, then run the command again; nothing was changed".to_owned()
-            }
-            Self::Edit { .. } => {
-                "change the file yourself, by the text of: prowess serve --print-config; nothing was changed"
-                    .to_owned()
-            }
-            Self::NotOurs { .. } => "look at the entry; --overwrite takes its place".to_owned(),
-            Self::Write(error) => error.hint().to_owned(),
-            Self::Records { .. } => {
-                "move the file away: disconnect then removes the entry and nothing else; nothing \
-                                     was changed"
-                    .to_owned()
-            }
-            Self::Record { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
-                "use a folder whose path is UTF-8; nothing was changed".to_owned()
-            }
-            Self::Record { .. } => "check that you may write to the folder; nothing was changed".to_owned(),
-            Self::RecordLeft { .. } => {
-                "the record does no harm; check that you may write to the folder".to_owned()
-            }
-            Self::Homeless => "set HOME or XDG_STATE_HOME".to_owned(),
-        }
     }
 }
 
@@ -381,7 +270,9 @@ impl Connection<'_> {
                 }
             }
             (Some(before), Some(after)) => {
-                atomic::replace_where(self.file, before.as_bytes(), after.as_bytes(), |_| true)
+                // Asked again at the write, since a link may have been exchanged.
+                let may = |target: &Path| clients::holds(self.within, target);
+                atomic::replace_where(self.file, before.as_bytes(), after.as_bytes(), may)
             }
             (Some(before), None) => {
                 let now = read::read_small(self.file, MAX_EDITED_BYTES)

@@ -75,6 +75,41 @@ pub(super) fn configs(
     Ok(found)
 }
 
+/// How the sources of a configuration are opened.
+fn opening_in(file: &Path, own: bool, opening: Opening) -> Opening {
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    let opening = Opening {
+        base: folder.to_owned(),
+        written: file.display().to_string(),
+        relative_to: Some(folder.to_owned()),
+        ..opening
+    };
+    // Trusted or not: trusting instructions does not give them access to the environment.
+    if own { opening } else { Opening { scope: Scope::Project, variables: false, ..opening } }
+}
+
+/// Why a source of a project is not used before the project is trusted: it is a site, or outside of its folder.
+fn withheld(
+    spec: &SourceSpec,
+    opening: &Opening,
+    folder: &Path,
+    environment: &Environment,
+) -> Result<Option<SourceError>, SourceError> {
+    let outside = opening.place(spec, environment)?.filter(|place| !place.starts_with(folder));
+    Ok(match (&spec.place, outside) {
+        (Place::Url { url, .. }, _) => Some(SourceErrorKind::SiteOfProject.at_url(url)),
+        (_, Some(path)) => Some(SourceErrorKind::OutsideProject.at(path)),
+        _ => None,
+    })
+}
+
+/// Whether a source of the project with this file is not used before the project is trusted.
+pub(super) fn waits_for_trust(spec: &SourceSpec, file: &Path, environment: &Environment) -> bool {
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    let opening = opening_in(file, false, Opening::named(folder, None));
+    withheld(spec, &opening, folder, environment).is_ok_and(|withheld| withheld.is_some())
+}
+
 impl FoundConfig {
     /// Adds the sources of a configuration. Those of a project are project skills. If the project is not trusted, its
     /// sites are not contacted, and places outside of it are not read: opening a repository must not reach beyond it. A
@@ -89,17 +124,7 @@ impl FoundConfig {
         named: &mut Named,
     ) {
         let folder = self.config.file.parent().unwrap_or(Path::new("/"));
-        let mut opening = Opening {
-            base: folder.to_owned(),
-            written: self.config.file.display().to_string(),
-            relative_to: Some(folder.to_owned()),
-            ..opening.clone()
-        };
-        if !self.own {
-            opening.scope = Scope::Project;
-            // Trusted or not: trusting instructions does not give them access to the environment.
-            opening.variables = false;
-        }
+        let mut opening = opening_in(&self.config.file, self.own, opening.clone());
         let searched = || ScanOptions { missing_root: MissingRoot::Error, ..ScanOptions::default() };
         let scan = if self.own { ScanOptions::unbounded() } else { searched() };
         opening.scan = shown.scan(opening.scope, scan);
@@ -108,8 +133,8 @@ impl FoundConfig {
             let unused = |error: SourceError| {
                 SourceErrorKind::Entry { entry, error: Box::new(error) }.at(&self.config.file)
             };
-            let outside = match opening.place(spec, environment) {
-                Ok(place) => place.filter(|place| !place.starts_with(folder)),
+            let withheld = match withheld(spec, &opening, folder, environment) {
+                Ok(withheld) => withheld.filter(|_| !self.trusted),
                 Err(error) if spec.optional && error.is_not_installed() => continue,
                 Err(error) => {
                     registry.note(unused(error));
@@ -120,14 +145,9 @@ impl FoundConfig {
                 registry.note(error);
                 continue;
             }
-            match (&spec.place, outside) {
-                (Place::Url { url, .. }, _) if !self.trusted => {
-                    registry.note(SourceErrorKind::SiteOfProject.at_url(url));
-                }
-                (_, Some(path)) if !self.trusted => {
-                    registry.note(SourceErrorKind::OutsideProject.at(path));
-                }
-                _ => match named.open(spec, &opening, environment) {
+            match withheld {
+                Some(problem) => drop(registry.note(problem)),
+                None => match named.open(spec, &opening, environment) {
                     Ok(Some(layer)) => {
                         _ = registry.add(shown.layer(opening.scope, layer).named_in(folder));
                     }

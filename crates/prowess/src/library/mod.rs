@@ -1,5 +1,6 @@
 //! The skills of a user: the folders of one client or of all, with the configuration and the approvals.
 
+pub(crate) mod below;
 pub(crate) mod builtin;
 pub(crate) mod caches;
 pub mod clients;

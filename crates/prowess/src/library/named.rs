@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use prowess_core::Location;
 
-use crate::env::Environment;
+use crate::env::{self, Environment};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::source::Layer;
 use crate::source::open::Opening;
@@ -40,7 +40,7 @@ impl Named {
     ) -> Result<Option<Layer>, SourceError> {
         self.free(spec)?;
         if let Some(place) = opening.place(spec, environment)? {
-            let real = std::fs::canonicalize(&place).unwrap_or(place);
+            let real = env::real(&place);
             // The kind of source is part of the key: the folder of a plugin may be named as a folder too.
             let kind = std::mem::discriminant(&spec.place);
             let appears = (kind, opening.scope, real, &spec.mount, &spec.prefix, spec.key_from, spec.preload);

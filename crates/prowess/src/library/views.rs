@@ -99,9 +99,10 @@ impl NotSeen<'_> {
 /// What to do about two skills with one name in a client.
 pub fn same_name_fix(reads: &Reads) -> &'static str {
     if reads.by_folder {
-        "rename the folder of one of the two, or remove one: the client takes its name from the folder"
+        "rename the folder of one of the two, or remove one that no other client needs: the client takes its name from \
+         the folder"
     } else {
-        "rename one of the two, or remove one"
+        "rename one of the two, or remove one that no other client needs"
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -199,6 +199,9 @@ impl DigestLimits {
     }
 }
 
+/// The digest and the size of a file, or why they are not known.
+pub(crate) type DigestResult = Result<(String, u64), SourceError>;
+
 /// The remaining limits while files are read: a file may grow after its size was checked.
 #[derive(Debug)]
 pub(crate) struct Allowance<'l> {
@@ -221,7 +224,7 @@ impl Allowance<'_> {
         &mut self,
         at: impl Fn(SourceErrorKind) -> SourceError,
         mut next: impl FnMut(&mut Running) -> Result<bool, SourceError>,
-    ) -> Result<(String, u64), SourceError> {
+    ) -> DigestResult {
         let mut running = Running::default();
         let most = self.left.min(self.limits.file_bytes);
         loop {
@@ -258,27 +261,25 @@ impl Running {
 }
 
 /// Computes the digest of an open file, within the limits.
-pub(crate) fn of_file(
-    path: &Path,
-    file: &mut File,
-    allowed: &mut Allowance<'_>,
-) -> Result<(String, u64), SourceError> {
-    let mut buffer = vec![0; 64 * 1024];
+pub(crate) fn of_file(path: &Path, file: &mut File, allowed: &mut Allowance<'_>) -> DigestResult {
+    // Its buffer is not zeroed, which for small files would cost more than reading them.
+    let mut file = BufReader::with_capacity(64 * 1024, file);
     allowed.digest(
         |kind| kind.at(path),
         |running| {
-            let got = file.read(&mut buffer).map_err(|error| SourceError::io(path, error))?;
-            running.update(buffer.get(..got).unwrap_or(&[]));
+            let part = file.fill_buf().map_err(|error| SourceError::io(path, error))?;
+            running.update(part);
+            let got = part.len();
+            file.consume(got);
             Ok(got > 0)
         },
     )
 }
 
 fn named(hash: &[u8]) -> String {
-    hash.iter().fold(String::from("sha256:"), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
+    let digits = hash.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]);
+    "sha256:".chars().chain(digits).collect()
 }
 
 /// A cache of digests by path and state of a file, in a file that is safe to delete. New digests are written when it is
@@ -302,12 +303,7 @@ impl Digests {
     ///
     /// A state is identified by its stamp, which writes through mapped memory do not change, and anyone may write the
     /// cache file. So this is for lists, never for decisions about trust.
-    pub(crate) fn of(
-        &self,
-        path: &Path,
-        file: &mut File,
-        allowed: &mut Allowance<'_>,
-    ) -> Result<(String, u64), SourceError> {
+    pub(crate) fn of(&self, path: &Path, file: &mut File, allowed: &mut Allowance<'_>) -> DigestResult {
         let metadata = file.metadata().map_err(|error| SourceError::io(path, error))?;
         let stamp = stamp_of(&metadata);
         if let Some(digest) = self.remembered(path, &stamp) {
@@ -323,12 +319,7 @@ impl Digests {
 
     /// The digest and size of the current bytes. If the cache has another digest for this state of the file, it is
     /// corrected, so that lists do not repeat it.
-    pub(crate) fn anew(
-        &self,
-        path: &Path,
-        file: &mut File,
-        allowed: &mut Allowance<'_>,
-    ) -> Result<(String, u64), SourceError> {
+    pub(crate) fn anew(&self, path: &Path, file: &mut File, allowed: &mut Allowance<'_>) -> DigestResult {
         let stamp = stamp_of(&file.metadata().map_err(|error| SourceError::io(path, error))?);
         let (digest, size) = of_file(path, file, allowed)?;
         if self.remembered(path, &stamp).is_some_and(|remembered| remembered != digest) {

@@ -17,6 +17,7 @@ use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
 use crate::fs::location::is_in;
 use crate::fs::read;
+use crate::fs::walk::is_never_entered;
 use crate::registry::installed::is_below_any;
 
 /// The largest trust file that is read.
@@ -110,9 +111,8 @@ impl Trust {
         if self.everything {
             return Verdict::Yes;
         }
-        if origin.scope == Scope::Project
-            && self.approvals.folders.iter().any(|folder| is_in(&origin.location, folder))
-        {
+        let file = origin.location.file().filter(|_| origin.scope == Scope::Project);
+        if file.is_some_and(|file| self.approvals.folder_of(Path::new(file)).is_some()) {
             return Verdict::Yes;
         }
         let Some(approval) = self.approval_of(&origin.location) else { return Verdict::No };
@@ -220,9 +220,14 @@ impl Approvals {
         self.revision
     }
 
-    /// The trusted folder that a place is in, if there is one.
+    /// The trusted folder that covers a place, if there is one. What no walk enters, such as the folder `.git`, is never
+    /// shown before a folder is trusted, and so it is not covered.
     pub fn folder_of(&self, place: &Path) -> Option<&Path> {
-        self.folders.iter().map(PathBuf::as_path).find(|folder| place.starts_with(folder))
+        let covers = |folder: &&Path| {
+            let below = place.strip_prefix(folder).ok();
+            below.is_some_and(|below| !below.iter().any(is_never_entered))
+        };
+        self.folders.iter().map(PathBuf::as_path).find(covers)
     }
 
     /// Revokes the trust in a folder, and in the folders and skills in it. Returns how many there were.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use prowess_core::render::{Budget, CatalogStyle, Shape};
 use prowess_core::select::{self, Selector};
 use prowess_core::session::{Options, Policy};
-use prowess_core::{Candidate, Duplicates, Profile};
+use prowess_core::{Candidate, Duplicates, Profile, with_methods};
 
 use super::{Shared, Skill, Skills, SkillsError};
 use crate::env::Environment;
@@ -108,22 +108,6 @@ impl SkillsBuilder {
         self
     }
 
-    /// Sets what opens MCP servers. Without it, an MCP server is an error. The crate `prowess-mcp` has an
-    /// implementation.
-    #[must_use]
-    pub fn with_servers(mut self, servers: Arc<dyn OpenServer>) -> Self {
-        self.servers = Some(servers);
-        self
-    }
-
-    /// Sets which skills are trusted. By default, everything that the host names is trusted, and the skills of the
-    /// user's projects if the user approved them.
-    #[must_use]
-    pub fn with_trust(mut self, trust: Trust) -> Self {
-        self.trust = Some(trust);
-        self
-    }
-
     /// Sets the function that asks the user whether a skill with this digest may be used. Without it, nothing is
     /// approved. The policy decides when it is called.
     #[must_use]
@@ -132,34 +116,6 @@ impl SkillsBuilder {
         approve: impl Fn(&Candidate, &str) -> bool + Send + Sync + 'static,
     ) -> Self {
         self.approve = Some(Box::new(approve));
-        self
-    }
-
-    /// Offers only skills without an error under a profile. The others are in the catalog as broken.
-    #[must_use]
-    pub fn with_profile(mut self, profile: Profile) -> Self {
-        self.profile = Some(profile);
-        self
-    }
-
-    /// Sets which of two skills with the same key is offered.
-    #[must_use]
-    pub fn with_duplicates(mut self, duplicates: Duplicates) -> Self {
-        self.duplicates = Some(duplicates);
-        self
-    }
-
-    /// Sets what chats may show and do.
-    #[must_use]
-    pub fn with_policy(mut self, policy: Policy) -> Self {
-        self.policy = Some(policy);
-        self
-    }
-
-    /// Sets how chats behave: the names of the tools, limits, lifetimes.
-    #[must_use]
-    pub fn with_options(mut self, options: Options) -> Self {
-        self.options = Some(options);
         self
     }
 
@@ -174,20 +130,6 @@ impl SkillsBuilder {
     #[must_use]
     pub fn with_narrowing(mut self, narrowing: select::SelectOptions) -> Self {
         self.narrowing = narrowing;
-        self
-    }
-
-    /// Sets how prompts lay out the list of skills.
-    #[must_use]
-    pub fn with_style(mut self, style: CatalogStyle) -> Self {
-        self.style = Some(style);
-        self
-    }
-
-    /// Sets the budget of the list of skills in a prompt: 4 000 tokens by default.
-    #[must_use]
-    pub fn with_budget(mut self, budget: Budget) -> Self {
-        self.budget = Some(budget);
         self
     }
 
@@ -249,6 +191,27 @@ impl SkillsBuilder {
         };
         Skills { shared: Arc::new(shared) }
     }
+}
+
+with_methods! { SkillsBuilder:
+    /// Sets what opens MCP servers. Without it, an MCP server is an error. The crate `prowess-mcp` has an
+    /// implementation.
+    with_servers Some(servers): Arc<dyn OpenServer>;
+    /// Sets which skills are trusted. By default, everything that the host names is trusted, and the skills of the
+    /// user's projects if the user approved them.
+    with_trust Some(trust): Trust;
+    /// Offers only skills without an error under a profile. The others are in the catalog as broken.
+    with_profile Some(profile): Profile;
+    /// Sets which of two skills with the same key is offered.
+    with_duplicates Some(duplicates): Duplicates;
+    /// Sets what chats may show and do.
+    with_policy Some(policy): Policy;
+    /// Sets how chats behave: the names of the tools, limits, lifetimes.
+    with_options Some(options): Options;
+    /// Sets how prompts lay out the list of skills.
+    with_style Some(style): CatalogStyle;
+    /// Sets the budget of the list of skills in a prompt: 4 000 tokens by default.
+    with_budget Some(budget): Budget;
 }
 
 fn usual_style() -> CatalogStyle {

@@ -100,7 +100,7 @@ fn a_damaged_store_is_filled_again_or_refused_and_never_installed() {
         installer.sync(scope, skills, &options, &mut |_| {})
     };
     let damage = || {
-        let mut folders = vec![desk.path("store")];
+        let mut folders = vec![desk.store()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();

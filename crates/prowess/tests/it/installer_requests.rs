@@ -96,7 +96,7 @@ fn a_version_or_folder_that_is_named_twice_is_refused_by_name() {
         assert_eq!(error.kind(), InstallErrorKind::Request, "{source}: {error}");
         assert!(error.to_string().contains(part) && !error.hint().is_empty(), "{source}: {error}");
     }
-    assert!(!desk.path("store").exists(), "nothing is fetched");
+    assert!(!desk.store().exists(), "nothing is fetched");
 }
 
 #[test]
@@ -165,5 +165,36 @@ fn several_entries_of_one_repository_and_version_are_from_one_commit() {
     assert_eq!(commits.len(), 2, "{lock}");
     for (name, version) in [("a", "two"), ("b", "two"), ("old", "one"), ("more", "two")] {
         assert_eq!(text(&desk.path("project/.agents/skills").join(name)), version, "{name}");
+    }
+}
+
+#[test]
+fn resolve_and_remove_take_every_way_to_write_a_version() {
+    if no_git() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.repository("pdf", ".", &["first", "second"]);
+    let installer = desk.installer();
+    let commit = git(&desk.path("work-pdf"), &["rev-parse", "v1"]);
+    let capitals = commit.to_uppercase();
+    for written in [
+        &["v1", "refs/tags/v1"][..],
+        &["main", "refs/heads/main"],
+        &[&commit, &capitals],
+        &[&capitals, &commit],
+    ] {
+        let by = |version: &str| reference(&format!("@acme/pdf@{version}"));
+        let folder = installer.install(&by(written[0]), InstallScope::Project, None).unwrap();
+        for version in written {
+            assert_eq!(installer.resolve(&by(version)).unwrap(), folder, "{version}");
+        }
+        // Without a version, every one is meant; another one is not installed.
+        assert_eq!(installer.resolve(&reference("@acme/pdf")).unwrap(), folder);
+        let other = installer.resolve(&by("v2")).unwrap_err();
+        assert_eq!(other.kind(), InstallErrorKind::NotFound, "{other}");
+        assert_eq!(installer.remove(&by("v2")).unwrap_err().kind(), InstallErrorKind::NotFound);
+        installer.remove(&by(written[1])).unwrap();
+        assert!(!folder.exists(), "{written:?}");
     }
 }

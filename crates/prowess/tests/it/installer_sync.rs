@@ -35,14 +35,14 @@ fn a_plan_names_the_address_the_ref_and_the_commit_of_what_has_to_be_fetched() {
     assert_eq!(pdf.private, Some(PrivateSource::LocalRepository));
     // Where an organisation is was said by the user.
     assert!(mail.place.ends_with("/acme/mail.git") && mail.private.is_none());
-    assert!(!desk.path("store").exists(), "nothing is fetched");
+    assert!(!desk.store().exists(), "nothing is fetched");
     desk.repository("mail", ".", &["one"]);
     sync(&installer).unwrap();
     // What the store has is not fetched; without it, the commit of the lock is.
     fs::remove_dir_all(desk.path("project/.agents")).unwrap();
     let plan = || installer.plan_sync(SCOPE, &SyncOptions::default(), &mut |_| {}).unwrap();
     assert!(plan().sources().is_empty());
-    fs::remove_dir_all(desk.path("store")).unwrap();
+    fs::remove_dir_all(desk.store()).unwrap();
     assert!(plan().sources().iter().all(|source| source.commit.as_ref().is_some_and(|id| id.len() == 40)));
 }
 

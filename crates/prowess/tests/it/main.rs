@@ -29,6 +29,8 @@ mod hot_reload;
 mod installer;
 #[cfg(all(unix, feature = "install"))]
 mod installer_attacks;
+#[cfg(feature = "install")]
+mod installer_git;
 #[cfg(all(unix, feature = "install"))]
 mod installer_names;
 #[cfg(all(unix, feature = "install"))]
@@ -39,6 +41,7 @@ mod installer_records;
 mod installer_requests;
 #[cfg(feature = "install")]
 mod installer_sync;
+mod installer_verify;
 #[cfg(target_os = "linux")]
 mod io_count;
 mod pages;
@@ -70,3 +73,5 @@ mod trust;
 mod untrusted;
 #[cfg(feature = "http")]
 mod web;
+#[cfg(feature = "http")]
+mod web_server;

@@ -26,7 +26,7 @@ fn text(key: &str) -> String {
 }
 
 impl Source for Host {
-    fn id(&self) -> &str {
+    fn id(&self) -> &'static str {
         "host"
     }
 

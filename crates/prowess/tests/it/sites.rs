@@ -12,7 +12,7 @@ use prowess::{HttpSource, Obstacle, Registry, SourceError, SourceErrorKind, TooL
 use serde_json::json;
 
 use crate::trees::{keys, skill};
-use crate::web::{Answer, Server, http_error, index, listed, text};
+use crate::web_server::{Answer, Server, http_error, index, listed, text};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const MOMENT: Duration = Duration::from_millis(300);

@@ -1,7 +1,8 @@
 //! `prowess check`: every problem of the skills at some paths.
 
-mod by_name;
+pub(super) mod by_name;
 mod levels;
+mod stdin;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,14 +15,15 @@ use prowess::install::upstream_name;
 use prowess::internal::{WriteError, replace_where};
 use prowess::library::clients;
 use prowess::library::config::ConfigLimits;
-use prowess::limits::MAX_FILE_BYTES;
-use prowess::registry::trust::Approvals;
 use prowess::{
-    Config, FixMode, Manifest, Origin, Profile, ScanOptions, SkillFile, SourceErrorKind, env, fix, scan,
+    Config, FixMode, Manifest, Origin, Profile, ScanOptions, SkillFile, SourceError, SourceErrorKind, env,
+    fix, scan,
 };
 
 use self::levels::Levels;
+use super::confined::{self, approvals};
 use super::fixable::Fixable;
+use super::hints::command_for;
 use super::in_client::InClient;
 use super::patch_base::PatchBase;
 use super::{STDIN, read_skill, shown, skill_file};
@@ -34,8 +36,8 @@ use crate::report::human::{Human, Notes};
 use crate::report::json::Json;
 use crate::report::sarif::Sarif;
 use crate::report::statistics::Statistics;
-use crate::report::{Checked, Reporter, Summary, patch};
-use crate::ui::{self, Ui, count};
+use crate::report::{Checked, Promised, Reporter, Summary, patch};
+use crate::ui::{Ui, count};
 
 /// Runs the command.
 pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -76,17 +78,22 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     let of_client = args.client.as_deref().map(|id| InClient::of(id, ui)).transpose()?;
     let here = [PathBuf::from(".")];
     let given = by_name::resolved(&args.paths);
+    for (name, path) in args.paths.iter().zip(&given).filter(|(name, path)| name != path) {
+        let others = by_name::others(name, path);
+        if others > 0 {
+            let (path, name) = (shown(path), shown(name));
+            let others = if others == 1 { "1 other has".to_owned() } else { format!("{others} others have") };
+            ui.note(&format!("checking {path}; {others} this name: {}", command_for("why", &name, "")));
+        }
+    }
     let paths = match &of_client {
         Some(found) => &found.files,
         None if given.is_empty() => here.as_slice(),
         None => &given,
     };
     let mut checker = Checker {
-        fixable: if fixing.is_some() {
-            Fixable::of(paths, &Environment::current())
-        } else {
-            Fixable::default()
-        },
+        fixable: Fixable::of(paths, &Environment::current()),
+        only_stdin: reads_stdin && paths.len() == 1,
         preset: args.profile,
         levels: Levels::of(args)?,
         fixing,
@@ -106,7 +113,7 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
             checker.stdin(args.path.as_deref())?;
         } else if path.is_dir() {
             checker.folder(path)?;
-        } else if let Some(failure) = by_name::misspelt(path) {
+        } else if let Some(failure) = by_name::not_a_skill(path) {
             checker.failed(failure)?;
         } else {
             checker.file(&SkillFile { path: path.clone() })?;
@@ -132,12 +139,6 @@ fn acting_on(field: &str) -> Option<Cow<'static, str>> {
     (!clients.is_empty()).then(|| format!("known to act on it: {}", clients.join(", ")).into())
 }
 
-/// What the user trusts; nothing if the approvals cannot be read, which the commands about trust report.
-fn approvals() -> Approvals {
-    let file = Approvals::file(&Environment::current());
-    file.and_then(|file| Approvals::load(&file).ok()).unwrap_or_default()
-}
-
 /// What is checked: the bytes, the files beside them, and their origin.
 struct Subject {
     head: Head,
@@ -150,6 +151,8 @@ struct Subject {
 struct Checker<'a> {
     /// Where fixes may be written.
     fixable: Fixable,
+    /// Whether standard input is all that is checked.
+    only_stdin: bool,
     preset: Option<Preset>,
     levels: Levels,
     fixing: Option<FixMode>,
@@ -171,9 +174,13 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn folder(&mut self, path: &Path) -> Result<(), CommandError> {
-        let scan = scan(path, &ScanOptions::unbounded());
+        let project = confined::project_of(path);
+        let scan = scan(path, &ScanOptions::unbounded().with_within(project.clone()));
         for problem in &scan.problems {
-            self.failed(problem)?;
+            match (&problem.kind, &project) {
+                (SourceErrorKind::OutsideProject, Some(project)) => self.link(problem, project)?,
+                _ => self.failed(problem)?,
+            }
         }
         if scan.skills.is_empty() && scan.problems.is_empty() {
             // There may be a SKILL.md that is not a file.
@@ -181,9 +188,33 @@ impl Checker<'_> {
             self.failed(unread.unwrap_or_else(|| Failure::from(&SourceErrorKind::NoSkill.at(path))))?;
         }
         for skill in &scan.skills {
-            self.file(skill)?;
+            match project.as_ref().filter(|project| confined::leads_out(&skill.path, project)) {
+                Some(project) => self.link(&SourceErrorKind::OutsideProject.at(&skill.path), project)?,
+                None => self.file(skill)?,
+            }
         }
         Ok(())
+    }
+
+    /// A link that leads out of a project that is not trusted. It is followed into what was named and into the user's own
+    /// folders of skills, to which installers link.
+    fn link(&mut self, problem: &SourceError, project: &Path) -> Result<(), CommandError> {
+        let link = PathBuf::from(&*problem.at.text());
+        let target = std::fs::canonicalize(&link).ok().filter(|target| self.fixable.allows(target));
+        let failure = confined::failure(problem, project);
+        match target {
+            Some(target) if target.is_dir() => {
+                let scan = scan(&link, &ScanOptions::unbounded().with_within(Some(target)));
+                scan.problems.iter().try_for_each(|problem| self.failed(problem))?;
+                scan.skills.iter().try_for_each(|skill| self.file(skill))
+            }
+            Some(_) => self.file(&SkillFile { path: link }),
+            None if confined::is_for_skills(&link, project) => self.failed(failure),
+            None => {
+                self.ui.warning(&failure);
+                Ok(())
+            }
+        }
     }
 
     fn file(&mut self, skill: &SkillFile) -> Result<(), CommandError> {
@@ -202,39 +233,6 @@ impl Checker<'_> {
         at.folder = upstream_name(&skill.path).or(at.folder);
         let subject = Subject { head, files, at, path: shown(&skill.path) };
         self.judge(subject, &profile, Some(&skill.path))
-    }
-
-    fn stdin(&mut self, path: Option<&Path>) -> Result<(), CommandError> {
-        let head = match ui::read_input(MAX_FILE_BYTES) {
-            Ok(bytes) => Head::whole(bytes),
-            // The report may have begun, so the failure is part of it.
-            Err(CommandError::Failed(failure)) => return self.failed(failure),
-            Err(error) => return Err(error),
-        };
-        if self.fixing.is_some() && head.bytes.len() > MAX_FILE_BYTES {
-            let (size, limit) = (head.size, MAX_FILE_BYTES as u64);
-            return self.failed(&SourceErrorKind::TooLarge { size, limit }.at("<stdin>"));
-        }
-        let Some(path) = path else {
-            let profile = self.levels.apply(Profile::new(self.preset.unwrap_or(Preset::Spec)));
-            let path = "<stdin>".to_owned();
-            let subject = Subject { head, files: None, at: Origin::text("<stdin>"), path };
-            return self.judge(subject, &profile, None);
-        };
-        let is_file = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
-        let skill = SkillFile { path: if is_file { path.to_owned() } else { path.join("SKILL.md") } };
-        let failures = self.summary.failures;
-        let Some(profile) = self.profile(&skill.path)? else {
-            // The text of an ignored path is written unchanged.
-            if self.fixing.is_some() && !self.diff && failures == self.summary.failures {
-                self.ui.raw(&head.bytes)?;
-            }
-            return Ok(());
-        };
-        // The folder need not exist yet.
-        let files = if skill.folder().is_dir() { self.manifest(&skill)? } else { None };
-        let subject = Subject { head, files, at: skill.origin(), path: shown(&skill.path) };
-        self.judge(subject, &profile, None)
     }
 
     /// The files of a skill.
@@ -296,7 +294,15 @@ impl Checker<'_> {
         for problem in problems.iter_mut().filter(|problem| problem.code == "field-client") {
             problem.help = problem.help.take().or_else(|| acting_on(problem.field.as_deref()?));
         }
-        self.summary.add(&problems, applied.len());
+        let fixable = if problems.iter().any(|problem| problem.fix.is_some()) {
+            // A fix may make others possible, so that they are counted by trying.
+            let fixed = |mode| fix(&document, files.as_ref(), &at, profile, mode).applied.len();
+            let safe = fixed(FixMode::Safe);
+            Promised { safe, others: fixed(FixMode::All).saturating_sub(safe) }
+        } else {
+            Promised::default()
+        };
+        self.summary.add(&problems, applied.len(), fixable);
         self.reporter.file(&Checked { path, document, problems, fixed: applied }, self.ui)
     }
 

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use super::{in_force, toml};
 use crate::Outcome;
 use crate::args::{ConfigPath, Whose};
-use crate::commands::hints::{command_for, shell_word};
+use crate::commands::hints::{command_for, shell_word, trust_command};
+use crate::commands::ignored_settings::folder_of_project;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::ui::{Ui, clean};
@@ -66,7 +67,9 @@ pub(super) fn run(
         ui.note(&format!("the file is a link, and stays one; its target was changed: {}", target.display()));
     }
     if let Some(why) = why {
-        let trust = if why == WhyUnused::Untrusted { "; trust it with: prowess trust" } else { "" };
+        let trust = trust_command(folder_of_project(&editor.file));
+        let trust =
+            if why == WhyUnused::Untrusted { format!("; trust it with: {trust}") } else { String::new() };
         ui.note(&format!("it has no effect now: {}{trust}", why.words()));
     }
     Ok(Outcome::Fine)
@@ -149,12 +152,17 @@ pub(super) fn path(args: &ConfigPath, json: bool, ui: &mut Ui) -> Result<Outcome
         return Ok(Outcome::Fine);
     }
     for (name, file) in files {
-        let missing = if file.exists() { "" } else { " (does not exist)" };
+        let missing = if exists(&file) { "" } else { " (does not exist)" };
         ui.print(&format!("{name}  {}{missing}\n", clean(&file.to_string_lossy())))?;
     }
     Ok(Outcome::Fine)
 }
 
 fn entry(name: &str, file: &Path) -> Value {
-    json!({"name": name, "path": file.to_string_lossy(), "exists": file.exists()})
+    json!({"name": name, "path": file.to_string_lossy(), "exists": exists(file)})
+}
+
+/// Whether there is a file. A link that leads to nothing is one, which cannot be read.
+fn exists(file: &Path) -> bool {
+    file.symlink_metadata().is_ok()
 }

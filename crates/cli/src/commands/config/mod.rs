@@ -45,38 +45,48 @@ fn show(with: &ConfigOptions, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     for file in &in_force.ignored {
         ui.note(&format!("ignored, because it belongs to another user: {}", file.display()));
     }
+    Ok(outcome(&in_force, ui))
+}
+
+/// How the command ends: a file of the project that cannot be read is an error beside what is in force without it.
+fn outcome(in_force: &InForce, ui: &mut Ui) -> Outcome {
     match in_force.project.as_ref().and_then(|project| project.error.as_ref()) {
         Some(error) => {
             ui.failure(&Failure::from(error));
-            Ok(Outcome::Incomplete)
+            Outcome::Incomplete
         }
-        None => Ok(Outcome::Fine),
+        None => Outcome::Fine,
     }
 }
 
 /// The options as values of the keys with the same meaning.
 fn options(with: &ConfigOptions) -> Vec<OptionValue> {
-    let texts = |texts: &[String]| (!texts.is_empty()).then(|| Value::from(texts.to_vec()));
-    let sources: Vec<String> = with.sources.iter().map(ToString::to_string).collect();
     let tools = with.tools.as_deref().map(|tools| match HostTools::parse(tools) {
         HostTools::Only(tools) => Value::from(tools),
         HostTools::Unlimited => Value::from(Vec::<String>::new()),
     });
-    let duplicates = with.duplicates.and_then(|which| which.to_possible_value());
+    let scan = &with.scan;
+    let duplicates = scan.duplicates.and_then(|which| which.to_possible_value());
     let all = [
         ("check.profile", with.profile.map(|preset| Value::from(preset.name()))),
-        ("skills.enable", texts(&with.only)),
-        ("skills.disable", texts(&with.except)),
-        ("skills.strict", with.strict.map(|preset| Value::from(preset.name()))),
+        ("skills.enable", texts(&scan.only)),
+        ("skills.disable", texts(&scan.except)),
+        ("skills.strict", scan.strict.map(|preset| Value::from(preset.name()))),
         ("skills.duplicates", duplicates.map(|which| Value::from(which.get_name()))),
-        ("skills.sources", texts(&sources)),
-        ("scan.depth", with.depth.map(Value::from)),
-        ("scan.nested", with.no_nested.then_some(Value::from(false))),
-        ("scan.skip", texts(&with.skip)),
+        ("skills.sources", texts(&with.sources)),
+        ("scan.depth", scan.depth.map(Value::from)),
+        ("scan.nested", scan.no_nested.then_some(Value::from(false))),
+        ("scan.skip", texts(&scan.skip)),
         ("session.filter", with.filter.as_ref().map(|filter| Value::from(filter.as_str()))),
         ("session.tools", tools),
     ];
     all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+}
+
+/// The value of an option that may be given more than once.
+fn texts(values: &[impl ToString]) -> Option<Value> {
+    let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+    (!texts.is_empty()).then(|| Value::from(texts))
 }
 
 fn get(args: &ConfigGet, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -89,11 +99,12 @@ fn get(args: &ConfigGet, json: bool, ui: &mut Ui) -> Result<Outcome, CommandErro
         for setting in &mut settings {
             setting.value = setting.value.as_ref().and_then(|value| value.get(entry)).cloned();
         }
+        settings.retain(|setting| setting.value.is_some());
     }
     if json {
         let settings: Vec<Value> = settings.iter().map(|setting| self::json(setting, &in_force)).collect();
         ui.json(&json!({"version": VERSION, "key": key.to_string(), "settings": settings}))?;
-        return Ok(Outcome::Fine);
+        return Ok(outcome(&in_force, ui));
     }
     let mut text = String::new();
     for value in settings.iter().filter_map(|setting| setting.value.as_ref()) {
@@ -106,11 +117,11 @@ fn get(args: &ConfigGet, json: bool, ui: &mut Ui) -> Result<Outcome, CommandErro
         ui.note(&format!("not set: {key}; the default is: {}", key.key.default.replace('`', "")));
     }
     ui.print(&text)?;
-    Ok(Outcome::Fine)
+    Ok(outcome(&in_force, ui))
 }
 
 /// A value as it is written in the file, on one line.
-fn toml(value: &Value) -> String {
+pub(super) fn toml(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(toml).collect::<Vec<_>>().join(", ")),
         Value::Object(members) => {

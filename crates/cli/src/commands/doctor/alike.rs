@@ -11,7 +11,7 @@ use prowess::{Candidate, Entry, Obstacle, Scope};
 
 use super::super::copies::Copy;
 use super::super::hints::command_for;
-use super::super::rivals::rivals;
+use super::super::rivals::{CONFUSED, rivals};
 use super::super::short_path::ShortPaths;
 use super::installed::removing;
 use super::look::{ListedBy, Look, Sighted, folder_of, names, path_of};
@@ -21,8 +21,6 @@ use super::trouble::{Kind, Trouble, word};
 const MAX_COMPARED: usize = 200;
 /// The most skills whose descriptions are compared with all others.
 const MAX_RIVALS: usize = 1_000;
-/// The share of its own score with which a description finds a skill that competes with it.
-const RIVAL: f32 = 0.8;
 
 /// All of them.
 pub(super) fn troubles(sighted: &Sighted<'_>) -> Vec<Trouble> {
@@ -158,7 +156,7 @@ fn competing(Sighted { opened, listed, .. }: &Sighted<'_>) -> Vec<Trouble> {
         let hint = "compare all of a folder with: prowess eval FOLDER --overlap";
         troubles.push(Trouble::new(Kind::SkillsCompete, what).fixed(hint));
     }
-    for (one, other, share) in rivals(&index, some, RIVAL) {
+    for (one, other, share) in rivals(&index, some, CONFUSED) {
         let (Some(skill), Some(rival)) = (skills.get(one.as_str()), skills.get(other.as_str())) else {
             continue;
         };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use prowess::client::CatalogLimit;
+use prowess::client::{CatalogLimit, Seen};
 use prowess::library::clients::Client;
 use prowess::library::views::Sight;
 use prowess::render::{Budget, estimate_tokens, render_catalog};
@@ -15,7 +15,7 @@ use super::installed::removing;
 use super::look::{Look, folder_of};
 use super::trouble::{Kind, Trouble, word};
 use crate::args::CatalogSize;
-use crate::ui::count;
+use crate::ui::{count, number};
 
 /// The most skills that a command moves away.
 const MAX_MOVED: usize = 8;
@@ -55,20 +55,24 @@ pub(super) fn examine(
     let cuts = reads.cuts;
     let listed = sights.iter().filter_map(|sight| Some((sight.skill, sight.seen.as_ref().ok()?)));
     let skills = listed.clone().count();
-    let offered: Vec<&Candidate> =
-        listed.filter(|(_, seen)| seen.hidden.is_none()).map(|(skill, _)| skill).collect();
-    let entries: Vec<Cow<'_, Entry>> = offered
+    let seen: Vec<(&Candidate, &Seen<'_>)> = listed.filter(|(_, seen)| seen.hidden.is_none()).collect();
+    let offered: Vec<&Candidate> = seen.iter().map(|(skill, _)| *skill).collect();
+    // As `prompt --client` has them: under the names of the client, sorted by these.
+    let mut entries: Vec<Cow<'_, Entry>> = seen
         .iter()
-        .filter(|skill| !is_not_read(skill))
-        .map(|skill| match described(&skill.entry, cuts) {
-            Some(description) => {
-                let mut entry = skill.entry.clone();
-                entry.description = description;
-                Cow::Owned(entry)
+        .filter(|(skill, _)| !is_not_read(skill))
+        .map(|(skill, seen)| {
+            let mut entry = Cow::Borrowed(&skill.entry);
+            if let Some(description) = described(&skill.entry, cuts) {
+                entry.to_mut().description = description;
             }
-            None => Cow::Borrowed(&skill.entry),
+            if seen.shown_as != skill.entry.key {
+                entry.to_mut().key = seen.shown_as.clone().into_owned();
+            }
+            entry
         })
         .collect();
+    entries.sort_by(|one, other| one.key.cmp(&other.key));
     let entries: Vec<&Entry> = entries.iter().map(AsRef::as_ref).collect();
     let style = listing(cuts);
     let tokens = if entries.is_empty() { 0 } else { estimate_tokens(&render_catalog(&entries, &style)) };
@@ -114,6 +118,7 @@ fn over_budget(look: &Look, client: &'static Client, patient: &Patient, offered:
             if matches!(client.reads().cuts.catalog, CatalogLimit::PercentByUse(_)) { "up to " } else { "" };
         effects.push(format!("{least}{} shortened", count(*shortened, "description")));
     }
+    let (tokens, budget) = (number(*tokens as u64), number(budget as u64));
     let what = format!("{}: about {tokens} tokens where {budget} fit: {}", client.name, effects.join(", "));
     let trouble = Trouble::new(Kind::CatalogOverBudget, what)
         .for_clients(vec![client.id])

@@ -75,8 +75,13 @@ fn unread(error: InstallError) -> Trouble {
 
 fn leftover(Leftover { path, kind, .. }: Leftover, scope: InstallScope) -> Trouble {
     let user = scope_option(scope);
-    let remove = |option: &str| word(&path).map(|path| format!("rm {option}{path}"));
-    let verify = Some(format!("prowess verify{user}"));
+    let removed_by_hand = |what: &str, first: &str, option: &str| {
+        Trouble::new(Kind::InstallLeftover, what)
+            .at(&path)
+            .seen_by(Some(format!("prowess verify{user}")))
+            .fixed(format!("{first}, then remove it"))
+            .fixed_by(word(&path).map(|path| format!("rm {option}{path}")))
+    };
     match kind {
         LeftoverKind::Journal => {
             let what = format!("skills of the {} are partly old and partly new", scope.word());
@@ -88,19 +93,11 @@ fn leftover(Leftover { path, kind, .. }: Leftover, scope: InstallScope) -> Troub
         }
         LeftoverKind::SetAside => {
             let what = "a journal that could be neither completed nor undone";
-            Trouble::new(Kind::InstallLeftover, what)
-                .at(&path)
-                .seen_by(verify)
-                .fixed("compare what is installed with the lock, then remove it")
-                .fixed_by(remove(""))
+            removed_by_hand(what, "compare what is installed with the lock", "")
         }
         _ => {
             let what = "another user is installing, or it came with a copy of the project";
-            Trouble::new(Kind::InstallLeftover, what)
-                .at(&path)
-                .seen_by(verify)
-                .fixed("take what you need from it, then remove it")
-                .fixed_by(remove("-r "))
+            removed_by_hand(what, "take what you need from it", "-r ")
         }
     }
 }

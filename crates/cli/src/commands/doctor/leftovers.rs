@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use prowess::Scope;
 use prowess::install::SKILLS_FOLDER;
-use prowess::internal::{StaleCache, Staleness, abandoned, stale_caches, unread_connections};
+use prowess::internal::{StaleCache, Staleness, abandoned, plain_cause, stale_caches, unread_connections};
 use prowess::library::clients::{self, Root};
 
 use super::look::{Look, stays};
@@ -44,7 +45,7 @@ pub(super) fn troubles(look: &Look) -> Vec<Trouble> {
 /// The record of what was connected, if it cannot be read.
 fn connections(look: &Look) -> Option<Trouble> {
     let (file, error) = unread_connections(&look.environment)?;
-    let what = prowess::internal::plain_cause(&error.to_string());
+    let what = plain_cause(&error.to_string());
     let remove = word(&file).map(|file| format!("rm {file}"));
     Some(
         Trouble::new(Kind::ConnectionsBroken, what)
@@ -56,9 +57,10 @@ fn connections(look: &Look) -> Option<Trouble> {
 
 /// The links in a folder of skills that lead to nothing, and the folder itself if it is one.
 fn links(folder: &Path, readers: &[&'static str]) -> Vec<Trouble> {
+    // A link whose target may not be looked at is not known to be broken; links in a circle are.
     let is_broken = |path: &Path| {
         path.is_symlink()
-            && fs::metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+            && fs::metadata(path).is_err_and(|error| error.kind() != ErrorKind::PermissionDenied)
     };
     let mut broken: Vec<PathBuf> =
         Some(folder.to_owned()).filter(|path| is_broken(path)).into_iter().collect();
@@ -78,7 +80,12 @@ fn links(folder: &Path, readers: &[&'static str]) -> Vec<Trouble> {
     };
     let trouble = |path: PathBuf| {
         let target = fs::read_link(&path).unwrap_or_default();
-        let what = format!("it leads to {}, which is not there", target.display());
+        let what = match fs::metadata(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                format!("it leads to {}: {}", target.display(), plain_cause(&error.to_string()))
+            }
+            _ => format!("it leads to {}, which is not there", target.display()),
+        };
         let remove = word(&path).map(|path| format!("rm {path}"));
         Trouble::new(Kind::LinkBroken, what)
             .at(&path)

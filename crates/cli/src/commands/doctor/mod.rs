@@ -105,8 +105,18 @@ fn examine(args: &Doctor) -> Result<Examined, CommandError> {
         troubles.extend(unlisted::troubles(&sighted));
         troubles.extend(alike::troubles(&sighted));
     }
+    // A folder that cannot be read is one trouble, and its own hint is the better one.
+    let unread: Vec<String> =
+        of_kind(&troubles, Kind::SourceUnread).filter_map(|trouble| trouble.at.clone()).collect();
+    // The message about records names the folder, and has no other place.
+    let is_unread = |what: &str| unread.iter().any(|folder| what.contains(&format!("{folder}:")));
+    troubles.retain(|trouble| trouble.kind != Kind::RecordsBroken || !is_unread(&trouble.what));
     troubles.sort_by(|one, other| one.order().cmp(&other.order()));
     Ok(Examined { clients: patients, troubles, no_clients: look.clients.is_empty(), no_skills })
+}
+
+fn of_kind(troubles: &[Trouble], kind: Kind) -> impl Iterator<Item = &Trouble> {
+    troubles.iter().filter(move |trouble| trouble.kind == kind)
 }
 
 /// Lists the kinds of trouble.

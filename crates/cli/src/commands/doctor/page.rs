@@ -6,7 +6,7 @@ use super::super::short_path::ShortPaths;
 use super::Examined;
 use super::clients::Patient;
 use super::trouble::{Fix, Kind, Level, Trouble};
-use crate::ui::{Cell, Column, FAINT, HINT, STRONG, Table, clean, count, wrap};
+use crate::ui::{Cell, Column, FAINT, HINT, STRONG, Table, clean, count, number, wrap};
 
 /// How many troubles of one kind are shown.
 const SHOWN: usize = 5;
@@ -35,13 +35,20 @@ fn more(hidden: usize) -> String {
 
 fn screen(examined: &Examined, shown: usize, columns: usize, text: &mut String) {
     if !examined.clients.is_empty() {
-        let titles =
-            [Column::text("client"), Column::number("skills"), Column::number("tokens"), Column::text("")];
-        let mut table = Table::new(titles.to_vec());
+        let numbers = ["skills", "tokens", "budget"].map(Column::number);
+        let mut titles = vec![Column::text("client")];
+        titles.extend(numbers);
+        titles.push(Column::text(""));
+        let mut table = Table::new(titles);
         for patient in &examined.clients {
-            let numbers = [patient.skills, patient.tokens].map(|number| Cell::new(&number.to_string()));
-            let [skills, tokens] = numbers;
-            table.row(vec![Cell::strong(patient.name), skills, tokens, Cell::faint(&remarks(patient))]);
+            let cell = |tokens: Option<usize>| {
+                Cell::new(&tokens.map(|tokens| number(tokens as u64)).unwrap_or_default())
+            };
+            let numbers = [Some(patient.skills), Some(patient.tokens), patient.budget].map(cell);
+            let mut cells = vec![Cell::strong(patient.name)];
+            cells.extend(numbers);
+            cells.push(Cell::faint(&remarks(patient).join(", ")));
+            table.row(cells);
         }
         text.push_str(&table.screen(columns));
         text.push('\n');
@@ -114,13 +121,9 @@ fn fix_lines(fix: &Fix, elsewhere: Common, indent: &str, columns: usize, text: &
     }
 }
 
-/// What is special about a client.
-fn remarks(patient: &Patient) -> String {
+/// What is special about a client, beside its budget.
+fn remarks(patient: &Patient) -> Vec<String> {
     let mut remarks = Vec::new();
-    if let Some(budget) = patient.budget {
-        let over = if patient.tokens > budget { "over" } else { "within" };
-        remarks.push(format!("{over} its {budget} tokens"));
-    }
     if patient.left_out > 0 {
         remarks.push(format!("{} left out", patient.left_out));
     }
@@ -137,15 +140,22 @@ fn remarks(patient: &Patient) -> String {
     if !patient.verified {
         remarks.push("folders only, not verified".to_owned());
     }
-    remarks.join(", ")
+    remarks
 }
 
 fn lines(examined: &Examined, shown: usize, text: &mut String) {
     for patient in &examined.clients {
-        let remarks = remarks(patient);
-        let remarks = if remarks.is_empty() { remarks } else { format!(", {remarks}") };
-        let (skills, tokens) = (count(patient.skills, "skill"), count(patient.tokens, "token"));
-        let _ = writeln!(text, "{STRONG}{}{STRONG:#}  {skills}, about {tokens}{remarks}", patient.client);
+        let budget = patient.budget.map(|budget| {
+            let over = if patient.tokens > budget { "over" } else { "within" };
+            format!("{over} its {} tokens", number(budget as u64))
+        });
+        let unit = if patient.tokens == 1 { "token" } else { "tokens" };
+        let mut line = format!("about {} {unit}", number(patient.tokens as u64));
+        for remark in budget.into_iter().chain(remarks(patient)) {
+            let _ = write!(line, ", {remark}");
+        }
+        let skills = count(patient.skills, "skill");
+        let _ = writeln!(text, "{STRONG}{}{STRONG:#}  {skills}, {line}", patient.client);
     }
     for (kind, troubles) in by_kind(&examined.troubles) {
         for trouble in troubles.iter().take(shown) {
@@ -174,12 +184,12 @@ fn lines(examined: &Examined, shown: usize, text: &mut String) {
 }
 
 fn totals(examined: &Examined, text: &mut String) {
-    let number = |level| examined.troubles.iter().filter(|trouble| trouble.level == level).count();
+    let of = |level| examined.troubles.iter().filter(|trouble| trouble.level == level).count();
     let levels = [Level::Error, Level::Warning, Level::Note];
     let words: Vec<String> = levels
         .into_iter()
-        .filter(|level| number(*level) > 0)
-        .map(|level| count(number(level), level.word()))
+        .filter(|level| of(*level) > 0)
+        .map(|level| count(of(level), level.word()))
         .collect();
     let _ = match words.as_slice() {
         [] => writeln!(text, "nothing is wrong"),

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use prowess::internal::{InForce, WhyUnused};
-use prowess::library::clients;
-use prowess::library::config::FILE_NAME;
-use prowess::{Candidate, Obstacle, Registry, SourceError, SourceErrorKind};
+use prowess::internal::{ConfigOrigin, InForce, WhyUnused};
+use prowess::library::config::{ConfigLimits, FILE_NAME};
+use prowess::source::open::Opening;
+use prowess::{Candidate, Config, Obstacle, Registry, SourceError, SourceErrorKind};
 
+use super::super::confined::approvals;
 use super::super::hints::{command_for, folder_to_trust, trust_command};
-use super::super::ignored_settings::{not_its_own, waiting_keys};
+use super::super::ignored_settings::{folder_of_project, left_by_project, not_its_own, waiting_keys};
 use super::super::unread::failure;
 use super::look::{Look, Opened, of_failure};
 use super::trouble::{Fix, Kind, Trouble, word};
@@ -48,7 +49,11 @@ fn unread(problem: &SourceError, registry: &Registry, look: &Look) -> Trouble {
         | Kinds::SameLabel => Kind::ConfigIgnored,
         _ => Kind::SourceUnread,
     };
-    let trouble = of_failure(kind, &failure(problem, registry));
+    let mut failed = failure(problem, registry);
+    if let Some(file) = named_by(problem, look).filter(|_| kind == Kind::SourceUnread) {
+        failed = failed.with_cause(format!("a source in {}", file.display()));
+    }
+    let trouble = of_failure(kind, &failed);
     if !matches!(problem.kind, Kinds::OtherOwner) {
         return trouble;
     }
@@ -66,6 +71,23 @@ fn unread(problem: &SourceError, registry: &Registry, look: &Look) -> Trouble {
     Trouble { fix: Fix::default(), ..trouble }.fixed(words).fixed_by(command)
 }
 
+/// The configuration that names the source of a problem.
+fn named_by(problem: &SourceError, look: &Look) -> Option<PathBuf> {
+    let path = Path::new(problem.at.path()?);
+    let own = Config::file_of_user(&look.environment).and_then(|file| Config::read(&file).ok());
+    let project = Config::find(&look.here)
+        .file
+        .and_then(|file| Config::read_of_project(&file, ConfigLimits::default(), &approvals()).ok());
+    let names_it = |config: &Config| {
+        let opening = config.file.parent().map(|folder| Opening::named(folder, None));
+        config.sources.iter().any(|spec| {
+            let place = opening.as_ref().and_then(|opening| opening.place(spec, &look.environment).ok()?);
+            place.is_some_and(|place| path.starts_with(place))
+        })
+    };
+    own.into_iter().chain(project).find(names_it).map(|config| config.file)
+}
+
 /// The settings that have no effect: those of a project that is not trusted, and those in the wrong file.
 fn ignored_settings(look: &Look, opened: &Opened) -> Vec<Trouble> {
     let Ok(in_force) = InForce::of(&look.here, &look.environment, &[]) else { return Vec::new() };
@@ -73,7 +95,7 @@ fn ignored_settings(look: &Look, opened: &Opened) -> Vec<Trouble> {
     let keys = waiting_keys(&in_force);
     if let Some(project) = in_force.project.as_ref().filter(|_| !keys.is_empty()) {
         let what = format!("the project is not trusted, so these do not count: {}", keys.join(", "));
-        let folder = clients::project(&look.here);
+        let folder = folder_of_project(&project.path);
         troubles.push(
             Trouble::new(Kind::ConfigIgnored, what)
                 .at(&project.path)
@@ -101,10 +123,20 @@ fn ignored_settings(look: &Look, opened: &Opened) -> Vec<Trouble> {
     if let Some(project) = &in_force.project
         && let Some(what) = not_its_own(&in_force, &opened.all)
     {
+        // The list in the user's own file is replaced, so its names are in the command too.
+        let own = in_force.settings.iter().filter(|setting| {
+            setting.origin == ConfigOrigin::User && setting.key.to_string() == "skills.disable"
+        });
+        let own = own.filter_map(|setting| setting.value.as_ref()?.as_array()).flatten();
+        let mut names: Vec<&str> = own.filter_map(|name| name.as_str()).collect();
+        names.extend(left_by_project(&in_force, &opened.all));
+        let is_plain = names.iter().all(|name| !name.contains([',', '"', '\'', '[']));
+        let names = word(Path::new(&names.join(","))).filter(|_| is_plain);
         troubles.push(
             Trouble::new(Kind::ConfigIgnored, what)
                 .at(&project.path)
-                .fixed("turn them off in your own file with: prowess config set skills.disable NAMES"),
+                .fixed("turn them off in your own file, or take them out of the list")
+                .fixed_by(names.map(|names| format!("prowess config set skills.disable {names}"))),
         );
     }
     troubles
@@ -143,10 +175,12 @@ fn untrusted(look: &Look, opened: &Opened) -> Vec<Trouble> {
         let mut names: Vec<&str> = skills.iter().map(|skill| &*skill.entry.key).collect();
         names.sort_unstable();
         names.dedup();
-        let more = names.len().saturating_sub(MAX_NAMES);
+        // A name that is in several folders counts once, as in `list`.
+        let all = names.len();
+        let more = all.saturating_sub(MAX_NAMES);
         names.truncate(MAX_NAMES);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let what = format!("{}: {}{more}", count(skills.len(), "skill"), names.join(", "));
+        let what = format!("{}: {}{more}", count(all, "skill"), names.join(", "));
         troubles.push(
             Trouble::new(Kind::SkillUntrusted, what)
                 .at(&folder)

@@ -11,7 +11,7 @@ use prowess::library::views::{NotSeen, Sight};
 use prowess::{Candidate, Location, Obstacle, Profile, Severity, SkillFile, Standing};
 use prowess_mcp::ConfigOwner;
 
-use super::super::hints::check_command;
+use super::super::hints::{check_command, is_forbidden};
 use super::installed::removing;
 use super::look::{Look, Sighted, names, path_of, stays};
 use super::moves;
@@ -107,11 +107,15 @@ fn mended(
     if !file.is_file() {
         return trouble.fixed("it is not a file that can be read: put a SKILL.md in its place");
     }
+    if is_forbidden(file) {
+        let command = word(file).map(|file| format!("chmod u+r {file}"));
+        return trouble.fixed("make it readable for this user").fixed_by(command);
+    }
     match word(file).filter(|_| is_enough()) {
         Some(file) => {
             trouble.repaired(Repair::Check(file_of(skill, look)), Some(format!("prowess check --fix {file}")))
         }
-        None => trouble.seen_by(check).fixed("edit its SKILL.md: check names every line"),
+        None => trouble.seen_by(check).fixed("edit its SKILL.md; the check shows the lines"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A folder of skills with trigger queries: whether each query finds its skill, and which skill wins instead.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prowess::fs::read;
 use prowess::limits::MAX_TRIGGER_BYTES;
@@ -10,14 +10,18 @@ use prowess::select::{
     Bm25, OTHER_TRIGGER_FILES, Query, SelectOptions, Selector as _, TRIGGER_FILE, Trigger, TriggerError,
     search, triggers,
 };
+use prowess::text::similar;
 use prowess::{Entry, ScanOptions, SkillFile, SourceError, SourceErrorKind, scan};
 
 use super::report::{Asked, Refused, Report};
 use super::selectors::{Skill, bm25, selector};
 use crate::Outcome;
 use crate::args::Eval;
+use crate::commands::check::by_name;
+use crate::commands::confined;
+use crate::commands::hints::command_for;
 use crate::commands::ranked::described_by;
-use crate::commands::rivals::{RIVAL, rivals};
+use crate::commands::rivals::{OVERLAPS, rivals};
 use crate::commands::shown;
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
@@ -29,6 +33,8 @@ const COMMON: usize = 5;
 const RARE: usize = 2;
 /// The most words that an author is told to add.
 const MAX_WORDS: usize = 6;
+/// The most entries of a folder that are looked at for a similar name.
+const MAX_BESIDE: usize = 10_000;
 
 /// Queries, each with the key of the skill that carries it.
 type Queries = Vec<(String, Trigger)>;
@@ -39,8 +45,11 @@ pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let Read { skills, queries, refused, incomplete } = read(folder, ui)?;
     let top = args.top.get();
     let among: Vec<&Entry> = skills.iter().map(|skill| &skill.entry).collect();
-    let overlap =
-        if args.overlap { rivals(&bm25(&skills, args.settings.clone()), &among, RIVAL) } else { Vec::new() };
+    let overlap = if args.overlap {
+        rivals(&bm25(&skills, args.settings.clone()), &among, OVERLAPS)
+    } else {
+        Vec::new()
+    };
     let selector = selector(args, &skills)?;
     let options = SelectOptions::default().with_top_k(Some(DEPTH.max(top)));
     let mut asked = Vec::new();
@@ -83,17 +92,35 @@ struct Read {
 }
 
 fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
-    let mut found = scan(folder, &ScanOptions::unbounded());
+    let project = confined::project_of(folder);
+    let mut found = scan(folder, &ScanOptions::unbounded().with_within(project.clone()));
     if found.skills.is_empty() {
-        let nothing = || SourceErrorKind::NoSkill.at(folder);
-        return Err(found.problems.pop().unwrap_or_else(nothing).into());
+        let problem = found.problems.pop().unwrap_or_else(|| SourceErrorKind::NoSkill.at(folder));
+        return Err(match problem.kind {
+            SourceErrorKind::Missing => missing(folder, &problem).into(),
+            _ => problem.into(),
+        });
     }
     let mut read = Read { skills: Vec::new(), queries: Vec::new(), refused: Vec::new(), incomplete: false };
     for problem in &found.problems {
-        read.failed(&Failure::from(problem), ui);
+        let link = PathBuf::from(&*problem.at.text());
+        match (&problem.kind, &project) {
+            (SourceErrorKind::OutsideProject, Some(project)) if confined::is_for_skills(&link, project) => {
+                read.failed(&confined::failure(problem, project), ui);
+            }
+            (SourceErrorKind::OutsideProject, Some(project)) => {
+                ui.warning(&confined::failure(problem, project));
+            }
+            _ => read.failed(&Failure::from(problem), ui),
+        }
     }
     let mut skills: BTreeMap<String, (Skill, Vec<Trigger>)> = BTreeMap::new();
     for place in &found.skills {
+        if let Some(project) = project.as_ref().filter(|project| confined::leads_out(&place.path, project)) {
+            let problem = SourceErrorKind::OutsideProject.at(&place.path);
+            read.failed(&confined::failure(&problem, project), ui);
+            continue;
+        }
         let document = match read::read_skill(&place.path) {
             Ok(head) => head.document(),
             Err(error) => {
@@ -118,6 +145,31 @@ fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
         read.failed(&Failure::new(error, TriggerError::HINT), ui);
     }
     Ok(read)
+}
+
+/// The failure of a folder that does not exist, with what may be meant: a similar name, or a skill, which is not a folder
+/// with others to compare it with.
+fn missing(folder: &Path, problem: &SourceError) -> Failure {
+    let mut failure = Failure::from(problem);
+    if let Some(skill) = by_name::named(folder) {
+        let skills = skill.parent().and_then(Path::parent).unwrap_or(folder);
+        let eval = command_for("eval", &shown(skills), "");
+        failure.hints = vec![format!("this is the name of a skill; compare it with those beside it: {eval}")];
+        return failure;
+    }
+    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let beside = std::fs::read_dir(parent).into_iter().flatten().flatten().take(MAX_BESIDE);
+    let names: Vec<String> = beside
+        .filter(|entry| entry.path().is_dir())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let name = folder.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let near = similar(&name, names.iter().map(String::as_str));
+    if !near.is_empty() {
+        let near: Vec<String> = near.iter().map(|name| shown(&folder.with_file_name(name))).collect();
+        failure.error = format!("{}; did you mean {}?", failure.error, near.join(" or "));
+    }
+    failure
 }
 
 impl Read {

@@ -43,15 +43,15 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     } else {
         installer.prepare(scope, &spec, &mut available, &chosen, alias, &mut progress)
     };
-    drop(bar);
     let skills = skills.and_then(|skills| {
         if !all {
             return Ok(skills);
         }
-        let (skills, taken) = installer.fit(scope, skills, &options)?;
+        let (skills, taken) = installer.fit(scope, skills, &options, &mut progress)?;
         left_out.extend(taken);
         Ok(skills)
     });
+    drop(bar);
     choose::say_left_out(&left_out, ui);
     let skills = skills.map_err(|error| match error.kind() {
         InstallErrorKind::Refused if chosen.len() > 1 => {

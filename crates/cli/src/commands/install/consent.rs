@@ -101,7 +101,7 @@ pub(in crate::commands) fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
-/// What one skill could do, in lines. Nothing is cut, since a skill could hide something behind the cut.
+/// What one skill could do, in lines. Every cut in a long text is shown, since a skill could hide something behind it.
 pub(in crate::commands) fn shown(name: &str, preview: &Preview) -> String {
     let mut text = format!(
         "{STRONG}{}{STRONG:#}  {FAINT}{}, {} bytes{FAINT:#}\n",

@@ -34,8 +34,9 @@ pub(crate) fn remove(args: &Remove, json: bool, ui: &mut Ui) -> Result<Outcome, 
         // Plan first, so that the question names what would be lost.
         let mut looking = options.clone();
         looking.dry_run = true;
-        let planned =
-            installer.uninstall(scope, &args.names, &looking, &mut |what| report::progress(what, ui))?;
+        let planned = installer
+            .uninstall(scope, &args.names, &looking, &mut |what| report::progress(what, ui))
+            .map_err(|error| for_user_only(error, &installer, args))?;
         let lost = report::lost(&planned, |_| true);
         if options.dry_run {
             consent::would_ask(!lost.is_empty(), args.yes, ui);

@@ -227,7 +227,7 @@ fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<()
             Action::Installed => "+",
             Action::Updated => "~",
             Action::Removed => "-",
-            Action::NotInstalled => "!",
+            Action::NotInstalled | Action::StillInstalled => "!",
             _ => "=",
         };
         let kept = match change.action {
@@ -237,6 +237,12 @@ fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<()
             Action::Locked => " (locked, not installed)",
             Action::NotInstalled if common.user => " (not installed; install it with: prowess sync --user)",
             Action::NotInstalled => " (not installed; install it with: prowess sync)",
+            Action::StillInstalled if common.user => {
+                " (still installed, so it stays in the lock; remove it with: prowess sync --user)"
+            }
+            Action::StillInstalled => {
+                " (still installed, so it stays in the lock; remove it with: prowess sync)"
+            }
             _ => "",
         };
         let _ = writeln!(

@@ -30,7 +30,10 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     (options.locked, options.frozen) = (args.locked, args.frozen);
     (options.fetch_only, options.lock_only) = (args.fetch_only, args.lock_only);
     options.install = args.installing.options();
-    installer.check_request(args.installing.common.scope(), &options.install, None)?;
+    if args.installing.sets_clients() {
+        // Before anything is fetched. The plan checks the records itself.
+        installer.check_request(args.installing.common.scope(), &options.install, None)?;
+    }
     for left in (0..MAX_PLANS).rev() {
         if let Some((changes, previews)) = once(args, &installer, options.clone(), (left == 0, json), ui)? {
             report::added(&changes, (&previews, None), &args.installing.common, json, ui)?;
@@ -94,7 +97,9 @@ fn once(
             // Plan first, so that the question names what would be lost.
             let mut looking = options.clone();
             looking.install.dry_run = true;
-            let planned = installer.sync(scope, skills.clone(), &looking, &mut |_| {}).unwrap_or_default();
+            let planned = installer
+                .sync(scope, skills.clone(), &looking, &mut |what| report::progress(what, ui))
+                .unwrap_or_default();
             report::name_replaced(&mut new, &planned);
             // The preview of a new skill names what it replaces.
             lost = report::lost(&planned, |change| !new.iter().any(|(name, _)| *name == change.name));

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::mem::ManuallyDrop;
 
+use prowess::internal::{STATES, state_of};
 use prowess::library::views::Reach;
 use prowess::session::{Act, Actor, Filter, Hidden, Session};
 use prowess::{Candidate, HostTools, Standing};
@@ -15,17 +16,14 @@ use serde::Serialize;
 use super::copies::Copy;
 use super::cost::{Cost, Prompts};
 use super::provenance::{self, Provenance};
-use super::row::{Row, state};
+use super::row::Row;
 use super::unread::{Unread, ended, say_problems};
 use super::{clients_named, seen, side_by_side};
 use crate::Outcome;
 use crate::args::{List, Sort};
 use crate::error::CommandError;
 use crate::report::json::VERSION;
-use crate::ui::{Ui, clean};
-
-/// The states of a skill, those that are offered first.
-const STATES: [&str; 6] = ["active", "untrusted", "broken", "disabled", "shadowed", "unseen"];
+use crate::ui::{Ui, clean, wrap_lines};
 
 /// Runs the command.
 pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -81,12 +79,12 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let prompt_tokens = prompts.as_ref().map(|prompts| prompts.tokens(&listed));
     let mut left_out_states: BTreeMap<&'static str, usize> = BTreeMap::new();
     for (candidate, standing) in &left_out {
-        *left_out_states.entry(state(candidate, standing)).or_default() += 1;
+        *left_out_states.entry(state_of(candidate, standing)).or_default() += 1;
     }
     if json {
         let mut states = left_out_states;
         for candidate in &listed {
-            *states.entry(state(candidate, &Standing::Listed)).or_default() += 1;
+            *states.entry(state_of(candidate, &Standing::Listed)).or_default() += 1;
         }
         ui.json_of(&Report {
             version: VERSION,
@@ -99,7 +97,8 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
                     left_out_at_least: registry.passed_over(),
                     filtered,
                 },
-                prompt_tokens: prompt_tokens.map(|tokens| tokens.all),
+                prompt_tokens: prompt_tokens.as_ref().map(|tokens| tokens.all),
+                uncut_tokens: prompt_tokens.and_then(|tokens| Some(tokens.cut?.uncut)),
                 states,
             },
         })?;
@@ -112,10 +111,12 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     };
     let (left_out, said, origins) = (left_out_states, &said, &origins);
     let totals = page::Totals { listed, left_out, filtered, prompt_tokens, said, origins };
-    page.totals(&totals, &mut text);
+    let mut foot = String::new();
+    page.totals(&totals, &mut foot);
     if let Some(clients) = page.clients(ui) {
-        let _ = writeln!(text, "{}", clean(&clients));
+        let _ = writeln!(foot, "{}", clean(&clients));
     }
+    text.push_str(&columns.map_or_else(|| foot.clone(), |columns| wrap_lines(&foot, columns)));
     ui.print(&text)?;
     Ok(outcome)
 }
@@ -129,7 +130,8 @@ fn sort(rows: &mut [Row<'_>], by: Option<Sort>) {
             rows.sort_by(|one, other| (one.layer, one.source).cmp(&(other.layer, other.source)));
         }
         Some(Sort::Cost) => rows.sort_by_key(|row| {
-            Reverse(row.cost.map(|cost| (cost.catalog, cost.instructions, cost.resources)))
+            let first = |cost: &Cost| cost.uncut.unwrap_or(cost.catalog);
+            Reverse(row.cost.map(|cost| (first(&cost), cost.catalog, cost.instructions, cost.resources)))
         }),
         Some(Sort::State) => {
             rows.sort_by_key(|row| STATES.iter().position(|state| *state == row.state));
@@ -186,6 +188,9 @@ struct Summary {
     counts: Counts,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_tokens: Option<usize>,
+    /// The same before the budget of the prompt, if that cuts something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uncut_tokens: Option<usize>,
     /// How many skills are in each state, left out or not.
     states: BTreeMap<&'static str, usize>,
 }

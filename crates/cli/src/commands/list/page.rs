@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use prowess::env::Environment;
 use prowess::install::Origins;
+use prowess::internal::STATES;
 use prowess::library::clients::{self, Client};
 use prowess::library::config::SessionConfig;
 use prowess::text::collapse;
@@ -14,16 +15,12 @@ use prowess::{Candidate, Obstacle, Registry};
 
 use super::super::cost::{Cost, PromptTokens};
 use super::super::hints::{shell_word, trust_hint};
+use super::super::readers::few;
 use super::super::row::Row;
 use super::super::short_path::ShortPaths;
 use super::super::{advice, filter_place};
-use super::STATES;
 use crate::args::{List, Sort};
-use crate::ui::cells::fit;
-use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count};
-
-/// How many clients that read a folder are named.
-const NAMED: usize = 3;
+use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count, number, wrap_lines};
 
 /// The rows of a list.
 pub(super) struct Page<'p> {
@@ -48,10 +45,15 @@ impl Page<'_> {
     /// One line for each skill, for files and programs.
     pub(super) fn lines(&self) -> String {
         let mut text = String::new();
+        let is_cut = self.is_cut();
         if self.rows.iter().any(|row| row.cost.is_some()) {
-            let _ = writeln!(text, "{FAINT}prompt   used   files  tokens, about{FAINT:#}");
+            let uncut = if is_cut { " uncut " } else { "" };
+            let _ = writeln!(text, "{FAINT}{uncut}prompt   used   files  tokens, about{FAINT:#}");
         }
         for row in self.rows {
+            if let Some(uncut) = row.cost.and_then(|cost| cost.uncut) {
+                let _ = write!(text, "{uncut:>6} ");
+            }
             if let Some([catalog, instructions, resources]) = row.cost.map(tokens) {
                 let _ = write!(text, "{catalog:>6} {instructions:>6} {resources:>7}  ");
             }
@@ -69,6 +71,11 @@ impl Page<'_> {
         text
     }
 
+    /// Whether a budget cuts the prompts, so that skills have two costs.
+    fn is_cut(&self) -> bool {
+        self.rows.iter().any(|row| row.cost.is_some_and(|cost| cost.uncut.is_some()))
+    }
+
     /// A table for a terminal, grouped by folder unless another order is asked for.
     pub(super) fn screen(&self, columns: usize) -> String {
         let paths = ShortPaths::new();
@@ -76,9 +83,12 @@ impl Page<'_> {
         let grouped = self.args.sort.is_none_or(|sort| sort == Sort::Folder);
         let (mut table, mut text) = (Vec::new(), String::new());
         if with_cost {
+            table.extend(self.is_cut().then(|| Column::number("uncut")));
             table.extend(["prompt", "used", "files"].map(Column::number));
-            let note = "about how many tokens: in every prompt, when it is used, in its other files";
-            let _ = writeln!(text, "{FAINT}{}{FAINT:#}", fit(note, columns));
+            let uncut = if self.is_cut() { "in a prompt without a budget, " } else { "" };
+            let note =
+                format!("about how many tokens: {uncut}in every prompt, when it is used, in its other files");
+            let _ = writeln!(text, "{FAINT}{}{FAINT:#}", wrap_lines(&note, columns).trim_end());
         }
         table.push(Column::text(if with_cost { "skill" } else { "" }));
         if !grouped {
@@ -97,6 +107,8 @@ impl Page<'_> {
                 last = Some(row.source);
             }
             let mut cells: Vec<Cell> = Vec::new();
+            let uncut = row.cost.and_then(|cost| cost.uncut);
+            cells.extend(uncut.map(|tokens| Cell::new(&tokens.to_string())));
             cells.extend(row.cost.iter().flat_map(|cost| tokens(*cost)).map(|tokens| Cell::new(&tokens)));
             let name = other_name(row).map(|name| format!(" ({name})")).unwrap_or_default();
             cells.push(Cell::strong(row.key).and(FAINT, &name));
@@ -127,7 +139,7 @@ impl Page<'_> {
         } else {
             let _ = write!(text, "\n{}", count(listed.len(), "skill"));
             if let Some(tokens) = prompt_tokens {
-                text.push_str(&in_prompts(*tokens));
+                text.push_str(&in_prompts(tokens));
             }
             let (never, untrusted): (Vec<&Candidate>, Vec<&Candidate>) = listed
                 .iter()
@@ -206,15 +218,8 @@ impl Page<'_> {
 fn readers(group: &[&Row<'_>], here: &[&Client]) -> String {
     let Some(first) = group.first() else { return String::new() };
     let of_all = |id: &&&str| group.iter().all(|row| row.readers.contains(id));
-    let mut readers: Vec<&Client> =
-        first.readers.iter().filter(of_all).filter_map(|id| clients::client(id)).collect();
-    readers.sort_by_key(|client| !here.iter().any(|other| other.id == client.id));
-    let names: Vec<&str> = readers.iter().take(NAMED).map(|client| client.name).collect();
-    match (readers.len(), readers.len().saturating_sub(NAMED)) {
-        (0, _) => String::new(),
-        (_, 0) => format!(", read by {}", names.join(", ")),
-        (_, more) => format!(", read by {} and {more} more", names.join(", ")),
-    }
+    let readers = few(first.readers.iter().filter(of_all), here);
+    if readers.is_empty() { readers } else { format!(", read by {readers}") }
 }
 
 /// The name that a skill has for Prowess, where a client shows it under another.
@@ -226,8 +231,8 @@ fn other_name<'r>(row: &Row<'r>) -> Option<&'r str> {
 fn mark(row: &Row<'_>, paths: Option<&ShortPaths>) -> String {
     let mut mark = match (row.state, &row.why_not, paths) {
         (_, None, _) => String::new(),
-        // Its own description may be what is wrong with it.
-        ("broken", Some(why), _) => format!("broken: {}", why.reason),
+        // Its own description may be what is wrong with it, and would run into the reason.
+        ("broken" | "unseen", Some(why), _) => format!("{}: {}", why.state, why.reason),
         (_, Some(_), Some(paths)) => shortened(row, paths),
         (_, Some(why), None) => {
             let copy = row.copy.map(|copy| format!(", {}", copy.words())).unwrap_or_default();
@@ -267,18 +272,20 @@ fn shortened(row: &Row<'_>, paths: &ShortPaths) -> String {
 }
 
 fn description<'r>(row: &Row<'r>) -> Cow<'r, str> {
-    let is_readable = row.state != "broken" || row.shown_as.is_some();
+    let is_readable = !matches!(row.state, "broken" | "unseen") || row.shown_as.is_some();
     collapse(if is_readable { row.description } else { "" })
 }
 
 /// The tokens in a prompt, and how the column adds up to them.
-fn in_prompts(tokens: PromptTokens) -> String {
-    let PromptTokens { all, skills, untrusted } = tokens;
-    let around = (all as u64).saturating_sub(skills);
-    let mut parts = vec![format!("skills {skills}")];
-    parts.extend((around > 0).then(|| format!("around them {around}")));
-    parts.extend((untrusted > 0).then(|| format!("without {untrusted} not trusted")));
-    format!(", about {all} tokens in every prompt ({})", parts.join(", "))
+fn in_prompts(tokens: &PromptTokens) -> String {
+    let PromptTokens { all, skills, untrusted, cut } = tokens;
+    let around = (*all as u64).saturating_sub(*skills);
+    let mut parts = vec![format!("skills {}", number(*skills))];
+    parts.extend((around > 0).then(|| format!("around them {}", number(around))));
+    parts.extend((*untrusted > 0).then(|| format!("without {} not trusted", number(*untrusted))));
+    let cut =
+        cut.as_ref().map(|cut| format!(", cut from {}: {}", cut.sizes(), cut.effects())).unwrap_or_default();
+    format!(", about {} tokens in every prompt ({}){cut}", number(*all as u64), parts.join(", "))
 }
 
 /// The columns of a cost; a question mark for what is not known.

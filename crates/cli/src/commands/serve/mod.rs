@@ -21,7 +21,10 @@ use crate::error::{CommandError, Failure};
 use crate::ui::{Ui, log_line};
 
 /// Runs the command. It ends with its client, or by a signal.
-pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
+pub(crate) fn run(args: &Serve, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    if json {
+        return Err(no_json(args).into());
+    }
     if let Some(client) = args.print_config {
         return print_config(client, args, ui);
     }
@@ -48,6 +51,21 @@ pub(crate) fn run(args: &Serve, ui: &mut Ui) -> Result<Outcome, CommandError> {
     };
     served.map_err(|error| failed(&error))?;
     Ok(Outcome::Fine)
+}
+
+/// The refusal of `--json`, and what has JSON output in its place.
+fn no_json(args: &Serve) -> Failure {
+    let (error, hint) = match args.print_config {
+        Some(client) => (
+            "a printed configuration has the format of its client, and no JSON output",
+            format!("leave out --json, or write: prowess connect {} --json", client.name),
+        ),
+        None => (
+            "serve has no JSON output: its standard output is for MCP",
+            "leave out --json; for a log in JSON, write: --log json".to_owned(),
+        ),
+    };
+    Failure::new(error, hint)
 }
 
 /// The library that is served, not read yet, and the options that its configurations set.

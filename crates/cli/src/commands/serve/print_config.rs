@@ -66,7 +66,7 @@ pub(super) fn print_config(
         }
     };
     ui.print(&clean_lines(&client.text(&transport)))?;
-    ui.note(&format!("for {}, into {}", client.title, client.destination(&transport)));
+    ui.note(&format!("for {}, into {}", client.title(), client.destination(&transport)));
     Ok(Outcome::Fine)
 }
 

@@ -1,5 +1,6 @@
 //! `prowess trust`: which skills of a project or of an MCP server agents may use.
 
+mod folder;
 mod named;
 mod revoke;
 mod shown;

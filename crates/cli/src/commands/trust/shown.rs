@@ -2,72 +2,53 @@
 //! have an effect.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use prowess::env::Environment;
 use prowess::install::Preview;
-use prowess::internal::{InForce, preview_of_found};
-use prowess::library::library;
-use prowess::{Candidate, Catalog, Registry, Scope, SourceErrorKind};
+use prowess::internal::preview_of_found;
+use prowess::{Candidate, Catalog, Registry};
 use serde_json::{Value, json};
 
-use crate::args::Places;
+use super::folder::FolderLook;
+use crate::commands::config::toml;
 use crate::commands::install::preview_lines;
-use crate::commands::{Purpose, library_options, no_library};
-use crate::error::{CommandError, Failure};
+use crate::error::CommandError;
 use crate::report::json::VERSION;
 use crate::ui::{HINT, clean};
 
 /// The most bytes of skills that are read for one preview.
-const MAX_BYTES: u64 = 256 << 20;
+pub(super) const MAX_BYTES: u64 = 256 << 20;
 
 /// Skills with what they could do, and what else trust would change.
+#[derive(Default)]
 pub(super) struct Shown {
-    skills: Vec<(String, String, Preview)>,
-    /// The keys of the project's file that would have an effect.
-    settings: Vec<String>,
+    pub(super) skills: Vec<(String, String, Preview)>,
+    /// The settings that would have an effect.
+    pub(super) settings: Vec<Setting>,
     /// What would be read besides: sites, and places outside of the folder.
-    reads: Vec<String>,
-    is_folder: bool,
+    pub(super) reads: Vec<String>,
+    /// What is trusted too, and was not looked into.
+    pub(super) unseen: Vec<String>,
+    pub(super) is_folder: bool,
+}
+
+/// A setting in a file of the project.
+pub(super) struct Setting {
+    pub(super) key: String,
+    pub(super) value: Value,
+    pub(super) file: PathBuf,
 }
 
 impl Shown {
     /// One skill.
     pub(super) fn of_skill(skill: &Candidate, registry: &Registry, catalog: &Catalog) -> Self {
         let skills = vec![previewed(skill, registry, &names(catalog), &mut { MAX_BYTES })];
-        Self { skills, settings: Vec::new(), reads: Vec::new(), is_folder: false }
+        Self { skills, ..Self::default() }
     }
 
-    /// The skills in a folder, as a command in that folder finds them.
+    /// Everything in a folder that trust in it covers.
     pub(super) fn of_folder(folder: &Path) -> Result<Self, CommandError> {
-        let environment = Environment::current();
-        let options = library_options(&Places::default(), Purpose::Look).with_cache(false);
-        let registry = library(folder, &environment, &options).map_err(|error| no_library(&error))?;
-        registry.refresh_local().map_err(|error| {
-            Failure::new(error.to_string(), "check the folders that the configurations name")
-        })?;
-        let catalog = registry.catalog();
-        let mut left = MAX_BYTES;
-        let is_in = |skill: &Candidate| {
-            let file = skill.entry.origin.location.file();
-            skill.entry.origin.scope == Scope::Project
-                && file.is_some_and(|file| Path::new(file).starts_with(folder))
-        };
-        let (all, names) = (catalog.all().map(|(skill, _)| skill), names(&catalog));
-        let skills = all
-            .filter(|skill| is_in(skill))
-            .map(|skill| previewed(skill, &registry, &names, &mut left))
-            .collect();
-        let in_force = InForce::of(folder, &environment, &[]).map_err(|error| no_library(&error))?;
-        let is_here = in_force.project.as_ref().is_some_and(|project| project.path.starts_with(folder));
-        let settings = if is_here { in_force.untrusted() } else { Vec::new() };
-        let is_withheld = |kind: &SourceErrorKind| {
-            matches!(kind, SourceErrorKind::SiteOfProject | SourceErrorKind::OutsideProject)
-        };
-        let problems = registry.problems();
-        let withheld = problems.iter().filter(|problem| is_withheld(&problem.kind));
-        let reads = withheld.map(|problem| problem.at.text().into_owned()).collect();
-        Ok(Self { skills, settings, reads, is_folder: true })
+        FolderLook::at(folder)
     }
 
     /// In lines, as before an installation.
@@ -85,11 +66,14 @@ impl Shown {
         let mut line = |title: &str, what: &str| {
             let _ = writeln!(text, "{HINT}{title}{HINT:#}  {}", clean(what));
         };
-        if !self.settings.is_empty() {
-            line("settings that take effect", &self.settings.join(", "));
+        for Setting { key, value, file } in &self.settings {
+            line("takes effect", &format!("{key} = {} in {}", toml(value), file.display()));
         }
         for place in &self.reads {
             line("will also be read", place);
+        }
+        for unseen in &self.unseen {
+            line("not looked into", unseen);
         }
         text
     }
@@ -98,21 +82,24 @@ impl Shown {
     pub(super) fn json(&self, member: &str, said: &str) -> Value {
         let skill = |(key, location, preview): &(String, String, Preview)| json!({"name": key, "location": location, "preview": preview});
         let previews: Vec<Value> = self.skills.iter().map(skill).collect();
+        let mut settings: Vec<&str> = self.settings.iter().map(|setting| setting.key.as_str()).collect();
+        settings.dedup();
         json!({
             "version": VERSION,
             member: said,
             "previews": previews,
-            "settings": self.settings,
+            "settings": settings,
             "reads": self.reads,
+            "unseen": self.unseen,
         })
     }
 }
 
-fn names(catalog: &Catalog) -> Vec<&str> {
+pub(super) fn names(catalog: &Catalog) -> Vec<&str> {
     catalog.all().map(|(skill, _)| skill.entry.key.as_str()).collect()
 }
 
-fn previewed(
+pub(super) fn previewed(
     skill: &Candidate,
     registry: &Registry,
     names: &[&str],

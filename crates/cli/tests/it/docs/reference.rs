@@ -161,7 +161,7 @@ fn the_page_of_configurations_for_clients_is_current() {
         let _ = write!(
             text,
             "\n## {}\n\nIn {}.\n\n```{kind}\n{start}```\n\nA server that runs already:\n\n```{kind}\n{find}```\n",
-            client.title,
+            client.title(),
             client.destination(&prowess_mcp::ServerTransport::Stdio(vec!["serve".to_owned()]))
         );
     }

@@ -30,7 +30,7 @@ fn an_empty_home_says_what_to_do_next() {
     assert_snapshot!(place.transcript(&doctor(&place, &["--client", "codex"])), @"
     exit 0
     --- stdout
-    codex  0 skills, about 0 tokens, within its 4000 tokens, none of its folders is there
+    codex  0 skills, about 0 tokens, within its 4,000 tokens, none of its folders is there
     nothing is wrong
     no skills here
       install skills:  prowess add SOURCE --user
@@ -71,17 +71,17 @@ fn the_screen_is_fitted_and_commands_stay_whole() {
     assert_snapshot!(screen(&place, 80, &[]), @"
     exit 1
     --- stdout
-    client          skills  tokens
-    Claude Code          3      29  within its 2000 tokens
-    Codex                1      18  within its 4000 tokens
-    Cursor               2      26  folders only, not verified
+    client          skills  tokens  budget
+    Claude Code          3      31   2,000
+    Codex                1      18   4,000
+    Cursor               2      26          folders only, not verified
     GitHub Copilot       1      17
 
     error skill-broken: a skill cannot be loaded
       again  ~/.claude/skills/torn/SKILL.md
         the key appears twice: name
         see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md
-        edit its SKILL.md: check names every line
+        edit its SKILL.md; the check shows the lines
 
     error link-broken: a link in a folder of skills leads to nothing
       ~/.codex/skills/dangling-0
@@ -128,17 +128,17 @@ fn the_screen_is_fitted_and_commands_stay_whole() {
     assert_snapshot!(screen(&place, 120, &[]), @"
     exit 1
     --- stdout
-    client          skills  tokens
-    Claude Code          3      29  within its 2000 tokens
-    Codex                1      18  within its 4000 tokens
-    Cursor               2      26  folders only, not verified
+    client          skills  tokens  budget
+    Claude Code          3      31   2,000
+    Codex                1      18   4,000
+    Cursor               2      26          folders only, not verified
     GitHub Copilot       1      17
 
     error skill-broken: a skill cannot be loaded
       again  ~/.claude/skills/torn/SKILL.md
         the key appears twice: name
         see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md
-        edit its SKILL.md: check names every line
+        edit its SKILL.md; the check shows the lines
 
     error link-broken: a link in a folder of skills leads to nothing
       ~/.codex/skills/dangling-0
@@ -183,17 +183,17 @@ fn the_screen_is_fitted_and_commands_stay_whole() {
     assert_snapshot!(screen(&place, 200, &["--all"]), @"
     exit 1
     --- stdout
-    client          skills  tokens
-    Claude Code          3      29  within its 2000 tokens
-    Codex                1      18  within its 4000 tokens
-    Cursor               2      26  folders only, not verified
+    client          skills  tokens  budget
+    Claude Code          3      31   2,000
+    Codex                1      18   4,000
+    Cursor               2      26          folders only, not verified
     GitHub Copilot       1      17
 
     error skill-broken: a skill cannot be loaded
       again  ~/.claude/skills/torn/SKILL.md
         the key appears twice: name
         see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md
-        edit its SKILL.md: check names every line
+        edit its SKILL.md; the check shows the lines
 
     error link-broken: a link in a folder of skills leads to nothing
       ~/.codex/skills/dangling-0
@@ -243,11 +243,11 @@ fn the_screen_is_fitted_and_commands_stay_whole() {
     assert_snapshot!(place.transcript(&doctor(&place, &[])), @"
     exit 1
     --- stdout
-    claude-code  3 skills, about 29 tokens, within its 2000 tokens
-    codex  1 skill, about 18 tokens, within its 4000 tokens
+    claude-code  3 skills, about 31 tokens, within its 2,000 tokens
+    codex  1 skill, about 18 tokens, within its 4,000 tokens
     cursor  2 skills, about 26 tokens, folders only, not verified
     github-copilot  1 skill, about 17 tokens
-    error: skill-broken: again: [DIR]/home/.claude/skills/torn/SKILL.md: the key appears twice: name; see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md; hint: edit its SKILL.md: check names every line
+    error: skill-broken: again: [DIR]/home/.claude/skills/torn/SKILL.md: the key appears twice: name; see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md; hint: edit its SKILL.md; the check shows the lines
     error: link-broken: [DIR]/home/.codex/skills/dangling-0: it leads to ../gone, which is not there; hint: restore what it leads to, or remove the link; fix: rm [DIR]/home/.codex/skills/dangling-0
     error: link-broken: [DIR]/home/.codex/skills/dangling-1: it leads to ../gone, which is not there; hint: restore what it leads to, or remove the link; fix: rm [DIR]/home/.codex/skills/dangling-1
     error: link-broken: [DIR]/home/.codex/skills/dangling-2: it leads to ../gone, which is not there; hint: restore what it leads to, or remove the link; fix: rm [DIR]/home/.codex/skills/dangling-2
@@ -263,14 +263,14 @@ fn the_screen_is_fitted_and_commands_stay_whole() {
     assert_snapshot!(screen(&place, 80, &["--client", "claude-code"]), @"
     exit 1
     --- stdout
-    client       skills  tokens
-    Claude Code       3      29  within its 2000 tokens
+    client       skills  tokens  budget
+    Claude Code       3      31   2,000
 
     error skill-broken: a skill cannot be loaded
       again  ~/.claude/skills/torn/SKILL.md
         the key appears twice: name
         see: prowess check [DIR]/home/.claude/skills/torn/SKILL.md
-        edit its SKILL.md: check names every line
+        edit its SKILL.md; the check shows the lines
 
     warning skill-untrusted: skills of a project are not trusted
       [DIR]/work
@@ -281,4 +281,69 @@ fn the_screen_is_fitted_and_commands_stay_whole() {
 
     1 error, 1 warning
     ");
+}
+
+#[test]
+fn a_source_that_cannot_be_read_is_named_with_the_configuration_that_it_is_in() {
+    let place = place(
+        &[
+            ("config/prowess/prowess.toml", "[[skills.sources]]\ndir = '../../team'\n"),
+            ("work/prowess.toml", "[[skills.sources]]\njsonl = 'lines.jsonl'\n"),
+        ],
+        &[],
+    );
+    with_git(&place);
+    assert_snapshot!(place.transcript(&doctor(&place, &[])), @"
+    exit 1
+    --- stdout
+    error: source-unread: [DIR]/team: there is no such file or folder: [DIR]/team: a source in [DIR]/config/prowess/prowess.toml; hint: check the spelling, and that a link is not broken
+    error: source-unread: [DIR]/work/lines.jsonl: there is no such file or folder: [DIR]/work/lines.jsonl: a source in [DIR]/work/prowess.toml; hint: check the spelling, and that a link is not broken
+    2 errors
+    no agent was found here: none of the folders that agents make in your home is there
+      if you use one, name it:  prowess doctor --client claude-code
+      install skills:           prowess add SOURCE --user
+      write one:                prowess new NAME
+    ");
+}
+
+#[test]
+fn links_in_a_circle_are_broken_links() {
+    let place = place(&[], &[".claude"]);
+    with_git(&place);
+    let skills = place.path().join("home/.claude/skills");
+    symlink("b", skills.join("a")).unwrap();
+    symlink("a", skills.join("b")).unwrap();
+    let said = place.transcript(&doctor(&place, &[]));
+    for (link, target) in [("a", "b"), ("b", "a")] {
+        let line = format!("link-broken: [DIR]/home/.claude/skills/{link}: it leads to {target}: ");
+        assert!(said.contains(&line), "{said}");
+    }
+}
+
+#[test]
+fn a_name_in_several_folders_of_a_project_counts_once() {
+    let mut files = Vec::new();
+    for folder in [".claude", ".agents"] {
+        for number in 0..7 {
+            files.push((
+                format!("work/{folder}/skills/s{number}/SKILL.md"),
+                skill(&format!("s{number}"), "d when asked"),
+            ));
+        }
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+    let place = place(&files, &[".claude"]);
+    with_git(&place);
+    let said = place.transcript(&doctor(&place, &[]));
+    assert!(said.contains("7 skills: s0, s1, s2, s3, s4 and 2 more"), "{said}");
+}
+
+#[test]
+fn a_folder_of_skills_that_is_a_file_is_one_trouble() {
+    let place = place(&[("home/.agents/skills", "no folder")], &[".codex"]);
+    with_git(&place);
+    let report = examined(&place);
+    let troubles = report["troubles"].as_array().unwrap();
+    let about: Vec<&str> = troubles.iter().map(|trouble| text(trouble, "kind")).collect();
+    assert_eq!(about, ["source-unread"], "{report:#}");
 }

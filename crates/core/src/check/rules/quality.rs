@@ -86,11 +86,41 @@ pub(in crate::check) fn check_description(document: &Document, findings: &mut Fi
     );
 }
 
+/// How descriptions begin that only say what belongs there.
+const PLACEHOLDER_STARTS: [&str; 9] = [
+    "[todo",
+    "todo:",
+    "tbd:",
+    "fixme:",
+    "lorem ipsum",
+    "describe what the skill does",
+    "describe what this skill does",
+    "replace with description",
+    "replace with a description",
+];
+
+/// Whether a text begins as a reminder to its author does: `TODO describe`, but not `TODO comments are listed`.
+fn is_reminder(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default().trim_end_matches(['.', ':', '!', '-']);
+    let then = words.next().unwrap_or_default().trim_end_matches(['.', ',', ':']);
+    let acts = ["add", "complete", "describe", "explain", "fill", "replace", "say", "update", "write"];
+    ["TODO", "FIXME", "TBD"].contains(&first) && acts.contains(&then)
+}
+
+/// Whether a text is a slot to be filled in, as `<description>`.
+fn is_in_angle_brackets(text: &str) -> bool {
+    let inner = text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    inner.is_some_and(|inner| inner.contains(' ') && !inner.contains(['<', '>', '/', '=']))
+}
+
 fn is_placeholder(text: &str) -> bool {
     let lower = text.trim().to_lowercase();
     let is_word = ["todo", "tbd", "todo.", "tbd.", "..."].contains(&&*lower);
     is_word
-        || ["[todo", "todo:", "tbd:", "lorem ipsum"].iter().any(|start| lower.starts_with(start))
+        || PLACEHOLDER_STARTS.iter().any(|start| lower.starts_with(start))
+        || is_reminder(text.trim())
+        || is_in_angle_brackets(text.trim())
         || text.trim().ends_with(TEMPLATE_WHEN)
         || ["what this skill does and when to use it", "your description here"]
             .iter()
@@ -241,6 +271,27 @@ mod tests {
         }
         for line in ["TODO comments are listed", "Look for TODO", "The todo list", "Say here what"] {
             assert!(!is_placeholder_line(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn descriptions_that_only_say_what_belongs_there_are_placeholders() {
+        for text in [
+            "TODO describe",
+            "FIXME write this later, before it is published",
+            "Describe what the skill does and when to use it.",
+            "Replace with description of the skill and when Claude should use it.",
+            "<description of the skill, when to use>",
+        ] {
+            assert!(is_placeholder(text), "{text}");
+        }
+        for text in [
+            "TODO comments are listed and sorted. Use when code has many.",
+            "Describe what changed between two releases.",
+            "Say in a description what the skill does and when to use it. Use when writing skills.",
+            "<details> of HTML are folded </details>",
+        ] {
+            assert!(!is_placeholder(text), "{text}");
         }
     }
 

@@ -224,6 +224,9 @@ impl Lister<'_> {
     }
 }
 
+/// The reason for an entry that this user may not read.
+pub(crate) const DENIED: &str = "permission denied";
+
 /// Why an entry is not listed.
 struct Unlisted {
     reason: String,
@@ -245,7 +248,7 @@ impl From<&str> for Unlisted {
 impl From<io::Error> for Unlisted {
     fn from(error: io::Error) -> Self {
         let denied = error.kind() == io::ErrorKind::PermissionDenied;
-        let reason = if denied { "permission denied".to_owned() } else { error.to_string() };
+        let reason = if denied { DENIED.to_owned() } else { error.to_string() };
         Self { reason, unreadable: true }
     }
 }

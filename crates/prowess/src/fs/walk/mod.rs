@@ -319,11 +319,19 @@ impl Visitor for Collect {
     }
 }
 
-/// Whether a folder of this name is always skipped, unless it is the root.
+/// Whether no walk enters a folder of this name, unless it is the root: the history of a repository, and what is
+/// unfinished.
+pub(crate) fn is_never_entered(name: &std::ffi::OsStr) -> bool {
+    name.to_str().is_some_and(|name| (LEFT_OUT.contains(&name) && name != MODULES) || is_temporary(name))
+}
+
+/// Whether a walk with these options skips folders of this name, unless it is the root.
 fn is_left_out(name: &std::ffi::OsStr, options: &ScanOptions) -> bool {
+    if is_never_entered(name) {
+        return true;
+    }
     let Some(name) = name.to_str() else { return false };
-    (LEFT_OUT.contains(&name) && (options.skip_modules || name != MODULES))
-        || is_temporary(name)
+    (options.skip_modules && name == MODULES)
         || (options.skip_hidden && name.starts_with('.') && DOT_FOLDERS.binary_search(&name).is_err())
         || options.skip_prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()))
 }

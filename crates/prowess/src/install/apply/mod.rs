@@ -268,10 +268,15 @@ fn install(
     Ok(Change { newly_trusted, replaced, ..changed(place, new.locked.clone(), action) })
 }
 
-/// Whether a tree at a path is what was installed there last: what the user accepted there. Without an approval, every
-/// tree that the store knows counts.
+/// Whether a tree at a path is what was installed there last: files that came from a source, and the ones that the user
+/// accepted there if there is an approval. An approval alone is not enough, since a user may also trust edited files.
 fn was_installed(accepted: Option<&str>, there: &str, how: &Orders<'_>) -> bool {
-    accepted.map_or_else(|| (how.listing)(there).is_some(), |accepted| accepted == there)
+    accepted.is_none_or(|accepted| accepted == there) && is_from_source(there, how)
+}
+
+/// Whether a tree was fetched from a source: the user's log knows it, or the store.
+fn is_from_source(digest: &str, how: &Orders<'_>) -> bool {
+    how.fetch_log.has_tree(digest) || (how.listing)(digest).is_some()
 }
 
 fn remove(
@@ -285,8 +290,11 @@ fn remove(
     let accepted = accepted.digest_in(&place.skill(name));
     let old = match (records.lock.get(name), records.wanted.get(name)) {
         (Some(old), _) => old.clone(),
-        // It was never installed, or the lock was lost: then the approval says what was installed.
-        (None, Some(wanted)) => not_locked(name, wanted, accepted),
+        // It was never installed, or the lock was lost: then the approval says what was installed, unless the user gave
+        // it to edited files.
+        (None, Some(wanted)) => {
+            not_locked(name, wanted, accepted.filter(|digest| is_from_source(digest, how)))
+        }
         (None, None) => return Err(unknown(place, name, &records.lock)),
     };
     let there = dir.map(|dir| state(dir, name)).transpose()?.flatten();

@@ -46,12 +46,14 @@ impl Names {
 
     /// Takes a name; an error when another one is the same on some system.
     pub(super) fn take(&mut self, name: &str) -> Result<(), InstallError> {
+        let hint = "give one of them another name: with --as NAME, or by its key in skills.toml; or remove one first";
         match self.0.insert(folder_key(name), name.to_owned()) {
             Some(other) if other != name => Err(InstallError::new(
                 InstallErrorKind::Request,
                 format!("two skills would be one folder on some systems: {name}: {other}"),
-                "give one of them another name: with --as NAME, or by its key in skills.toml",
-            )),
+                hint,
+            )
+            .in_entry(name)),
             _ => Ok(()),
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use prowess_core::internal::did_you_mean;
 use prowess_core::text::similar;
 use prowess_core::{Origin, RelPath, parse};
 
@@ -259,12 +260,7 @@ impl Found {
             (None, [at]) => Ok(*at),
             (None, []) => {
                 let near = similar(name, self.skills.iter().map(|skill| skill.name.as_str()));
-                let hint = if near.is_empty() {
-                    String::new()
-                } else {
-                    format!("did you mean {}?", near.join(" or "))
-                };
-                let hint = if hint.is_empty() { "choose one of these".to_owned() } else { hint };
+                let hint = did_you_mean(&near).unwrap_or_else(|| "choose one of these".to_owned());
                 let message = format!("there is no skill of this name: {name}");
                 Err(self.listing(InstallErrorKind::NotFound, &message, &hint, &self.all()))
             }

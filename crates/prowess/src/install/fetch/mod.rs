@@ -20,7 +20,7 @@ pub(crate) use self::contents::FindLimits;
 use self::contents::{Contents, SkillFolder, file_at, files_of, skills_below};
 use self::folder::FolderContents;
 pub(crate) use self::found::{Found, FoundSkill};
-use self::git::{Git, GitCommand, GitLimits, Wanted};
+use self::git::{Git, GitCommand, GitLimits, GitVersion};
 use self::repository::GitContents;
 use super::error::{InstallError, InstallErrorKind};
 use super::records::relative;
@@ -52,10 +52,8 @@ pub(crate) struct FetchOptions {
 /// A skill that was fetched and checked.
 #[derive(Clone, Debug)]
 pub(crate) struct FetchedSkill {
-    /// Its name in the frontmatter if a folder can have that name, else the name of its folder.
-    pub(crate) name: String,
-    /// Its folder within the source; none when it is the whole source.
-    pub(crate) path: Option<RelPath>,
+    /// The skill as it was found in its source.
+    pub(crate) found: FoundSkill,
     /// Its files.
     pub(crate) tree: SkillTree,
     /// `git+` and a URL, or `path+` and a path relative to the base.
@@ -66,10 +64,6 @@ pub(crate) struct FetchedSkill {
     pub(crate) commit: Option<String>,
     /// The id of its folder's tree in git.
     pub(crate) git_tree: Option<String>,
-    /// The name in its frontmatter.
-    pub(crate) declared_name: Option<String>,
-    /// The version in its frontmatter.
-    pub(crate) declared_version: Option<String>,
 }
 
 /// An open source.
@@ -96,7 +90,7 @@ struct Located<'s> {
     /// The folder or repository that it refers to.
     spec: InstallSpec,
     /// The version of the repository.
-    wanted: Wanted,
+    wanted: GitVersion,
     /// The folder in it to search; none for all of it.
     start: Option<RelPath>,
 }
@@ -179,7 +173,7 @@ impl Fetcher {
         let spec = self.resolve(asked)?;
         let (wanted, start) = match &spec.place {
             InstallPlace::Git(url) => self.wanted(url, &spec)?,
-            _ => (Wanted::Default, spec.path.clone()),
+            _ => (GitVersion::Default, spec.path.clone()),
         };
         Ok(Located { asked, spec, wanted, start })
     }

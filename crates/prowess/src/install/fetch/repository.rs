@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::contents::{Contents, Item, Kind, Planned, joined};
-use super::git::{FetchedRef, Git, Object, TreeEntry, Wanted, is_id, no_commit};
+use super::git::{FetchedRef, Git, GitEntry, GitObject, GitVersion, is_id, no_commit};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::spec::is_on_this_machine;
 use crate::install::tree::{InstallLimits, TreeFile, refused};
@@ -32,12 +32,12 @@ impl GitContents {
     pub(super) fn open(
         git: Arc<dyn Git>,
         url: &str,
-        wanted: &Wanted,
+        wanted: &GitVersion,
         offline: bool,
     ) -> Result<Self, InstallError> {
         let offline = offline && !is_on_this_machine(url);
         let here = match wanted {
-            Wanted::Commit(id) => git.tree(url, id)?.map(|tree| (id.clone(), tree)),
+            GitVersion::Commit(id) => git.tree(url, id)?.map(|tree| (id.clone(), tree)),
             _ => None,
         };
         let (fetched, tree) = match here {
@@ -46,14 +46,14 @@ impl GitContents {
             None => {
                 let mut fetched = git.fetch(url, wanted)?;
                 let mut tree = git.tree(url, &fetched.id)?;
-                if tree.is_none() && !matches!(wanted, Wanted::Commit(_)) {
+                if tree.is_none() && !matches!(wanted, GitVersion::Commit(_)) {
                     // Another process may have created the repository again in between.
                     fetched = git.fetch(url, wanted)?;
                     tree = git.tree(url, &fetched.id)?;
                 }
                 match (tree, wanted) {
                     (Some(tree), _) => (fetched, tree),
-                    (None, Wanted::Commit(id)) => return Err(no_commit(url, id)),
+                    (None, GitVersion::Commit(id)) => return Err(no_commit(url, id)),
                     (None, _) => return Err(not_there(url, &fetched.id)),
                 }
             }
@@ -61,7 +61,7 @@ impl GitContents {
         // The ref may be a tag.
         let commits = git.objects(url, &[format!("{}^{{commit}}", fetched.id)], 1 << 20)?;
         let commit = commits.into_iter().next().flatten().ok_or_else(|| not_there(url, &fetched.id))?;
-        if matches!(wanted, Wanted::Commit(id) if *id != commit.id) {
+        if matches!(wanted, GitVersion::Commit(id) if *id != commit.id) {
             return Err(no_commit(url, &fetched.id));
         }
         let root_tree = tree_of(&commit).ok_or_else(|| not_there(url, &commit.id))?;
@@ -81,7 +81,7 @@ impl GitContents {
     }
 
     /// Sorts the entries of the whole tree into their folders.
-    fn arrange(&mut self, tree: Vec<TreeEntry>) {
+    fn arrange(&mut self, tree: Vec<GitEntry>) {
         let mut folders: BTreeMap<String, Vec<Item>> = BTreeMap::from([(String::new(), Vec::new())]);
         // Entries inside a refused folder are refused with it.
         let mut refused: BTreeSet<String> = BTreeSet::new();
@@ -229,7 +229,7 @@ impl Contents for GitContents {
 }
 
 /// The root tree of a commit.
-fn tree_of(commit: &Object) -> Option<String> {
+fn tree_of(commit: &GitObject) -> Option<String> {
     let line = commit.bytes.split(|byte| *byte == b'\n').next()?;
     let id = std::str::from_utf8(line).ok()?.strip_prefix("tree ")?;
     is_id(id).then(|| id.to_owned())

@@ -7,7 +7,7 @@ use prowess_core::RelPath;
 
 use super::contents::{Contents, Planned, files_of};
 use super::folder::FolderContents;
-use super::git::{self, Wanted};
+use super::git::{self, GitVersion};
 use super::repository::GitContents;
 use super::{FetchedSkill, Fetcher, Found, FoundSkill, Place};
 use crate::env;
@@ -72,10 +72,7 @@ impl Fetcher {
                     Place::Folder(_) => None,
                     Place::Git(repository) => repository.tree_id(&skill.folder),
                 },
-                declared_name: skill.declared_name,
-                declared_version: skill.declared_version,
-                name: skill.name,
-                path: skill.path,
+                found: skill,
                 tree: tree?,
                 source: source.to_owned(),
                 requested: requested.clone(),
@@ -137,7 +134,7 @@ impl Fetcher {
         let spec: InstallSpec = text.parse()?;
         match (spec.place, commit.filter(|commit| git::is_id(commit))) {
             (InstallPlace::Git(url), Some(commit)) => {
-                let wanted = Wanted::of(commit);
+                let wanted = GitVersion::of(commit);
                 let opened = GitContents::open(Arc::clone(&self.git), &url, &wanted, self.options.offline);
                 opened.map(|repository| Place::Git(Box::new(repository)))
             }

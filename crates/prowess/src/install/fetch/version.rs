@@ -2,7 +2,7 @@
 
 use prowess_core::RelPath;
 
-use super::git::{self, Wanted};
+use super::git::{self, GitVersion};
 use super::{Fetcher, repository};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::spec::{InstallPlace, InstallSpec, SkillRef, checked_reference};
@@ -62,15 +62,15 @@ impl Fetcher {
         &self,
         url: &str,
         spec: &InstallSpec,
-    ) -> Result<(Wanted, Option<RelPath>), InstallError> {
+    ) -> Result<(GitVersion, Option<RelPath>), InstallError> {
         let Some(tree) = &spec.tree else {
             // A program may have set it without parsing.
             let reference = spec.reference.as_deref().map(checked_reference).transpose()?;
-            return Ok((reference.map_or(Wanted::Default, Wanted::of), spec.path.clone()));
+            return Ok((reference.map_or(GitVersion::Default, GitVersion::of), spec.path.clone()));
         };
         let first = tree.split('/').next().unwrap_or_default();
         let (wanted, rest) = if git::is_id(first) {
-            (Wanted::of(first), tree.strip_prefix(first))
+            (GitVersion::of(first), tree.strip_prefix(first))
         } else {
             if self.options.offline {
                 return Err(repository::needs_network(url));
@@ -91,7 +91,7 @@ impl Fetcher {
             });
             let Some(name) = name else { return Err(git::unknown_ref(url, tree, &refs)) };
             let short = name.strip_prefix("refs/heads/").or(name.strip_prefix("refs/tags/")).unwrap_or(name);
-            (Wanted::Ref(name.clone()), tree.strip_prefix(short))
+            (GitVersion::Ref(name.clone()), tree.strip_prefix(short))
         };
         let path = rest.map(|rest| rest.trim_start_matches('/')).filter(|rest| !rest.is_empty());
         let path = path.map(RelPath::parse).transpose().map_err(|error| {

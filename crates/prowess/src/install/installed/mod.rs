@@ -20,6 +20,7 @@ use super::records::{InstallScope, LockedSkill, SKILLS_FOLDER, org_of};
 use super::spec::{InstallPlace, InstallSpec, SkillRef};
 use super::target::{State, manifest_of, state_of};
 use super::tree::{FileChange, changes};
+use crate::env;
 
 /// A skill that the records name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,9 +122,8 @@ impl Installer {
 
     /// The scopes whose skills are listed. The user's own folder is not a project.
     pub fn listed_scopes(&self) -> impl Iterator<Item = InstallScope> + use<> {
-        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let user = self.folders().user.as_deref();
-        let own = user.is_some_and(|user| real(user) == real(&self.folders().project));
+        let own = user.is_some_and(|user| env::real(user) == env::real(&self.folders().project));
         self.scopes().filter(move |scope| !own || *scope == InstallScope::User)
     }
 
@@ -154,8 +154,9 @@ impl Installer {
 
     /// Removes an installed skill by its reference. The project takes precedence over the user.
     pub fn remove(&self, skill: &SkillRef) -> Result<(), InstallError> {
-        let (place, locked) = self.locate(skill)?;
-        self.uninstall(place.scope, &[locked.name], &InstallOptions::default(), &mut |_| {}).map(drop)
+        let (place, _) = self.locate(skill)?;
+        // By the reference: another process may give the folder to another skill before its lock is taken.
+        self.uninstall(place.scope, &[skill.to_string()], &InstallOptions::default(), &mut |_| {}).map(drop)
     }
 
     fn install_spec(
@@ -191,6 +192,6 @@ impl Installer {
             let message = format!("there is no skill there: {spec}");
             return Err(InstallError::new(InstallErrorKind::NotFound, message, "name another source"));
         };
-        copy(&self.folders().state, folder, &skill.name, &skill.tree)
+        copy(&self.folders().state, folder, &skill.found.name, &skill.tree)
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use prowess_core::{Candidate, Location};
 
 use crate::Registry;
-use crate::env::Environment;
+use crate::env::{self, Environment};
 use crate::error::{SourceError, SourceErrorKind, shown};
 use crate::fs::location::is_in;
 use crate::install::apply::unknown;
@@ -19,11 +19,10 @@ impl InstallFolders {
     /// of that repository. Outside of a repository it is the folder itself, because agents look no further there. The
     /// user's folder, its `.agents` and the folders above it are never projects.
     pub fn project_of(from: &Path, environment: &Environment) -> PathBuf {
-        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let home = environment.home().map(|home| real(&home));
+        let home = environment.home().map(|home| env::real(&home));
         let own = home.as_ref().map(|home| home.join(".agents"));
         let is_own = |folder: &Path| {
-            let folder = Some(real(folder));
+            let folder = Some(env::real(folder));
             folder == home || folder == own
         };
         let above: Vec<&Path> = from.ancestors().take_while(|folder| !is_own(folder)).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::env::Environment;
+use crate::env::{self, Environment};
 use crate::install::apply::{Made, open, state};
 use crate::install::error::InstallError;
 use crate::install::records::{LockedSkill, Place, Records, SKILLS_FOLDER};
@@ -55,7 +55,7 @@ impl ClientFolder {
     /// The target of a link from here to an installed skill: relative, so that a project can be moved, unless this
     /// folder is really elsewhere.
     pub(super) fn target(&self, place: &Place, name: &str) -> String {
-        let base = std::fs::canonicalize(&place.base).unwrap_or_else(|_| place.base.clone());
+        let base = env::real(&place.base);
         let real = self.open.as_ref().map(|(real, _)| real);
         match self.folder.strip_prefix(&place.base) {
             Ok(below) if real.is_none_or(|real| base.join(below) == *real) => {

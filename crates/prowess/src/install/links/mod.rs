@@ -3,6 +3,7 @@
 mod differences;
 mod folders;
 mod given;
+mod refresh;
 mod take_back;
 mod trusted;
 
@@ -12,6 +13,7 @@ pub(super) use self::differences::differences;
 pub use self::differences::{ClientDifference, ClientState};
 use self::folders::client_folders;
 use self::given::{Given, Installed};
+use self::refresh::refresh_elsewhere;
 use self::take_back::{Placed, take_back, take_back_elsewhere};
 use self::trusted::Trusted;
 pub(super) use self::trusted::{AcceptedSkills, end_trust};
@@ -74,7 +76,11 @@ pub(super) fn links(
                 Edits::Stop => {
                     // A copy from before that differs now was edited.
                     let copied = before.1 && old.is_some() && !matches!(there, Some(State::Link(_)));
-                    return Err(if copied { edited_copy(&path, locked, how) } else { taken(&path) });
+                    return Err(if copied {
+                        edited_copy(&path, locked, how)
+                    } else {
+                        taken(&path).in_entry(&locked.name)
+                    });
                 }
                 Edits::Keep => {
                     let client = folder.client.clone();
@@ -103,6 +109,7 @@ pub(super) fn links(
             take_back(place, &folder, removed, (how, &placed), transaction)?;
         }
     }
+    refresh_elsewhere(&available, (records, before.0), &trusted, done, transaction)?;
     let removed = done.iter_mut().filter(|change| change.action == Action::Removed);
     take_back_elsewhere(place, records, removed, (how, &placed), transaction)
 }

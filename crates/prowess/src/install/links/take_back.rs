@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::folders::ClientFolder;
 use super::trusted::{AcceptedSkills, end_trust};
+use crate::env::Environment;
 use crate::install::apply::{Loss, Orders};
 use crate::install::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
 use crate::install::error::InstallError;
@@ -27,6 +28,27 @@ impl Placed<'_> {
     }
 }
 
+/// The folders of clients that `skills.toml` does not name, each once, and none that a client has which it names.
+pub(super) fn folders_elsewhere(
+    place: &Place,
+    records: &Records,
+    environment: &Environment,
+) -> Result<Vec<ClientFolder>, InstallError> {
+    let wanted = records.wanted.clients();
+    let others =
+        CLIENTS.iter().map(|client| client.id).filter(|id| !wanted.iter().any(|wanted| wanted == id));
+    let mut seen: BTreeSet<PathBuf> = wanted
+        .iter()
+        .filter_map(|id| ClientFolder::lenient(place, id, environment))
+        .filter_map(|folder| folder.open.map(|(real, _)| real))
+        .chain(place.skills_folder(false)?)
+        .collect();
+    let mut folders: Vec<ClientFolder> =
+        others.filter_map(|id| ClientFolder::lenient(place, id, environment)).collect();
+    folders.retain(|folder| folder.open.as_ref().is_some_and(|(real, _)| seen.insert(real.clone())));
+    Ok(folders)
+}
+
 /// Removes the links and unedited copies of removed skills that clients have which `skills.toml` no longer names. What
 /// else they have of a removed skill may be the user's own, and stays.
 pub(super) fn take_back_elsewhere<'c>(
@@ -40,23 +62,8 @@ pub(super) fn take_back_elsewhere<'c>(
     if removed.is_empty() {
         return Ok(());
     }
-    let others = CLIENTS
-        .iter()
-        .map(|client| client.id)
-        .filter(|id| !records.wanted.clients().iter().any(|wanted| wanted == id));
-    let others = others.filter_map(|id| ClientFolder::lenient(place, id, how.environment));
-    let mut seen: BTreeSet<PathBuf> = records
-        .wanted
-        .clients()
-        .iter()
-        .filter_map(|id| ClientFolder::lenient(place, id, how.environment))
-        .filter_map(|folder| folder.open.map(|(real, _)| real))
-        .chain(place.skills_folder(false)?)
-        .collect();
-    for folder in others {
-        let Some((real, _)) = folder.open.as_ref().filter(|(real, _)| seen.insert(real.clone())) else {
-            continue;
-        };
+    for folder in folders_elsewhere(place, records, how.environment)? {
+        let Some((real, _)) = &folder.open else { continue };
         for change in &mut removed {
             let there = folder.state(&change.name)?;
             let Some(there) = there else { continue };

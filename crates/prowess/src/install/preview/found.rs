@@ -1,8 +1,11 @@
 //! The preview of a skill that was found, before the user trusts it.
 
+use std::path::Path;
+
 use prowess_core::Candidate;
 
 use super::{OtherNames, Preview, files};
+use crate::fs::listing;
 use crate::install::tree::InstallLimits;
 use crate::registry::Registry;
 use crate::source::Slice;
@@ -51,6 +54,7 @@ pub fn preview_of_found(
                 }
             }
             preview.unseen.extend(manifest.left_out.iter().map(|left| left.path.clone()));
+            preview.unseen.extend(kept_apart(registry, skill));
             if is_remote {
                 preview.unseen.push("its files, which are on another machine".to_owned());
             }
@@ -60,6 +64,15 @@ pub fn preview_of_found(
     let others = others.iter().copied().filter(|other| *other != name && *other != declared);
     preview.looks_like = OtherNames::new(others).like([name, &declared]);
     preview
+}
+
+/// The entries in the folder of a skill that are not its files, such as `node_modules`: its scripts can use them.
+fn kept_apart(registry: &Registry, skill: &Candidate) -> Vec<String> {
+    // The file of a skill in an archive is the archive.
+    let file = registry.file_of(skill).filter(|_| skill.entry.origin.location.path().is_some());
+    let listing = file.as_deref().and_then(Path::parent).map(listing::list);
+    let apart = listing.and_then(Result::ok).map(|listing| listing.apart).unwrap_or_default();
+    apart.iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
 /// What the source says about a skill, without its files.

@@ -58,7 +58,7 @@ pub struct Preview {
     pub more_comments: usize,
     /// Files that other programs load by themselves.
     pub loaded_by_others: Vec<String>,
-    /// Pointers of git LFS: the files that they stand for are not installed.
+    /// git LFS pointers. The files that they refer to are not installed.
     pub lfs_pointers: Vec<String>,
     /// Skills inside of it, which agents find too.
     pub nested: Vec<NestedSkill>,

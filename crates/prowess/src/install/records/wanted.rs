@@ -11,7 +11,7 @@ use crate::env;
 use crate::install::apply::NewSkill;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::fetch::FetchedSkill;
-use crate::install::fetch::git::Wanted;
+use crate::install::fetch::git::GitVersion;
 use crate::install::spec::{InstallPlace, InstallSpec, SkillRef, checked_reference};
 use crate::install::tree::SkillTree;
 
@@ -22,7 +22,7 @@ pub(crate) fn recorded(
     skill: FetchedSkill,
     (alias, choice): (Option<&str>, Option<String>),
 ) -> NewSkill {
-    let name = alias.unwrap_or(&skill.name).to_owned();
+    let name = alias.unwrap_or(&skill.found.name).to_owned();
     let wanted = match &spec.place {
         InstallPlace::Reference(reference) => {
             let version = reference.version.clone().or_else(|| spec.reference.clone());
@@ -34,7 +34,7 @@ pub(crate) fn recorded(
             let version = || skill.requested.as_deref().map(|requested| version_of(requested).to_owned());
             WantedSkill {
                 git: skill.source.strip_prefix("git+").map(str::to_owned),
-                path: skill.path.as_ref().map(RelPath::to_string),
+                path: skill.found.path.as_ref().map(RelPath::to_string),
                 reference: spec.reference.clone().or_else(version),
                 ..WantedSkill::default()
             }
@@ -42,7 +42,7 @@ pub(crate) fn recorded(
         InstallPlace::Folder(_) => {
             let from = skill.source.strip_prefix("path+").unwrap_or_default();
             // Between the source and its skills there are no links.
-            let path = match &skill.path {
+            let path = match &skill.found.path {
                 Some(own) if from == "." => own.to_string(),
                 Some(own) => format!("{from}/{own}"),
                 None => from.to_owned(),
@@ -53,13 +53,13 @@ pub(crate) fn recorded(
     let (source, path) = match &wanted.path {
         // A folder is its own source.
         Some(path) if matches!(spec.place, InstallPlace::Folder(_)) => (format!("path+{path}"), None),
-        _ => (skill.source, skill.path),
+        _ => (skill.source, skill.found.path),
     };
     let reference = match &spec.place {
         InstallPlace::Reference(reference) => Some(reference.full_name()),
         _ => None,
     };
-    let declared_name = skill.declared_name.unwrap_or_else(|| name.clone());
+    let declared_name = skill.found.declared_name.unwrap_or_else(|| name.clone());
     // A lock contains no control characters.
     let recordable = |text: &String| !text.chars().any(char::is_control);
     let locked = LockedSkill {
@@ -73,7 +73,7 @@ pub(crate) fn recorded(
         git_tree: skill.git_tree,
         digest: skill.tree.digest().to_owned(),
         reference,
-        declared_version: skill.declared_version.filter(recordable),
+        declared_version: skill.found.declared_version.filter(recordable),
     };
     NewSkill { tree: skill.tree, locked, wanted: Some(wanted), declared_name }
 }
@@ -137,8 +137,11 @@ pub(crate) fn spec_of(place: &Place, name: &str, wanted: &WantedSkill) -> Result
 pub(crate) fn fits(place: &Place, spec: &InstallSpec, locked: &LockedSkill) -> bool {
     match &spec.place {
         InstallPlace::Folder(folder) => {
-            let path = relative(&place.relative_to(), &env::place(folder));
-            locked.source == format!("path+{path}")
+            let base = place.relative_to();
+            let recorded = locked.source.strip_prefix("path+");
+            // Written as it was recorded, which is usual and needs no look at the disk. A lock has no absolute paths.
+            recorded.is_some_and(|path| Path::new(path).is_relative() && *folder == base.join(path))
+                || recorded == Some(&relative(&base, &env::place(folder)))
         }
         InstallPlace::Git(url) => {
             let requested = locked.requested.as_deref();
@@ -173,9 +176,9 @@ pub(crate) fn fits(place: &Place, spec: &InstallSpec, locked: &LockedSkill) -> b
 /// Whether `requested` of a lock entry is the version that a user wrote: `main`, `refs/heads/main` or a commit in capital
 /// letters.
 fn is_version(written: Option<&str>, requested: Option<&str>) -> bool {
-    match (written.map(Wanted::of), requested) {
+    match (written.map(GitVersion::of), requested) {
         (None, None) => true,
-        (Some(Wanted::Named(name)), Some(requested)) => name == version_of(requested),
+        (Some(GitVersion::Named(name)), Some(requested)) => name == version_of(requested),
         (Some(whole), Some(requested)) => whole.requested().as_deref() == Some(requested),
         _ => false,
     }
@@ -202,9 +205,8 @@ pub(crate) fn is_meant(locked: &LockedSkill, skill: &SkillRef) -> bool {
     let named = locked.reference.as_ref() == Some(&skill.full_name())
         || locked.name == skill.name && org_of(locked).as_deref() == Some(&*skill.org);
     // Without a version, every version is meant.
-    let requested = locked.requested.as_deref();
-    let requested = requested.map(|requested| requested.split_once(':').map_or(requested, |(_, name)| name));
-    named && skill.version.as_deref().is_none_or(|version| requested == Some(version))
+    let version = skill.version.as_deref();
+    named && version.is_none_or(|version| is_version(Some(version), locked.requested.as_deref()))
 }
 
 /// A path relative to a folder, with `/` between its parts.

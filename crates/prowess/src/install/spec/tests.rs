@@ -16,7 +16,7 @@ fn round_trip(text: &str) {
 fn cases() -> ProptestConfig {
     let cases = crate::env::Environment::current();
     let cases = cases.get("PROWESS_PROPERTY_CASES").and_then(|text| text.to_str()?.parse().ok());
-    ProptestConfig { cases: cases.unwrap_or(2_000), failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { cases: cases.unwrap_or(1_000), failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {

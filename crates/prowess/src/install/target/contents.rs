@@ -65,9 +65,7 @@ pub(super) fn known_state_of(dir: &Dir, name: &str) -> io::Result<Option<State>>
         Some(Kind::Link) => Some(State::Link(dir.link_target(name)?.to_string_lossy().into_owned())),
         Some(Kind::Folder) => Some(match manifest_of(&dir.readable(name)) {
             Ok(files) => match files.left_out.iter().find(|left| left.unreadable) {
-                Some(LeftOut { path, reason, .. }) => {
-                    return Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{path}: {reason}")));
-                }
+                Some(left) => return Err(unread(left)),
                 None if files.left_out.is_empty() => {
                     digests::of_tree(&files).map_or(State::Other, State::Tree)
                 }
@@ -78,6 +76,14 @@ pub(super) fn known_state_of(dir: &Dir, name: &str) -> io::Result<Option<State>>
         }),
         Some(_) => Some(State::Other),
     })
+}
+
+/// The error for a part of a skill that could not be read. A disk that fails says nothing about what is there, so it must
+/// not count as something that this user may not read.
+fn unread(LeftOut { path, reason, .. }: &LeftOut) -> io::Error {
+    let denied = reason == listing::DENIED;
+    let kind = if denied { io::ErrorKind::PermissionDenied } else { io::ErrorKind::Other };
+    io::Error::new(kind, format!("{path}: {reason}"))
 }
 
 /// The files in an installed skill's folder, each with the digest of its current bytes. Files that no digest covers are
@@ -114,4 +120,16 @@ pub(crate) fn read_tree(path: &Path) -> Result<SkillTree, SourceError> {
     let files = files.collect::<Result<Vec<TreeFile>, SourceError>>()?;
     SkillTree::new(files, &InstallLimits::NONE)
         .map_err(|error| SourceErrorKind::Damaged { reason: error.with_cause() }.at(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_read_because_the_disk_fails_is_not_taken_for_the_users_own() {
+        let kind = |reason: &str| unread(&LeftOut::new("scripts", reason)).kind();
+        assert_eq!(kind(listing::DENIED), io::ErrorKind::PermissionDenied);
+        assert_eq!(kind("Input/output error (os error 5)"), io::ErrorKind::Other);
+    }
 }

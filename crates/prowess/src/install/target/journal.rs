@@ -9,6 +9,7 @@ use prowess_core::Location;
 use serde::{Deserialize, Serialize};
 
 use super::dir::Dir;
+use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
 use crate::fs::read;
@@ -99,7 +100,7 @@ pub(crate) struct Base {
 impl Base {
     /// The base at a path.
     pub(crate) fn at(named: &Path) -> Self {
-        let real = fs::canonicalize(named).unwrap_or_else(|_| named.to_owned());
+        let real = env::real(named);
         let number = Dir::open(&real).and_then(|dir| dir.number(".")).ok().flatten();
         Self { named: named.to_owned(), real, number }
     }

@@ -49,11 +49,7 @@ impl Work<'_> {
                 }
             })?;
         }
-        self.sync()?;
-        for file in &self.journal.files {
-            write(file, file.before.as_deref(), Some(&file.after), false)?;
-        }
-        Ok(())
+        self.write_records(false)
     }
 
     /// Performs every step that a killed process did not perform.
@@ -85,9 +81,14 @@ impl Work<'_> {
                 Reached::NotYet => swap(step, dir, stage),
             })?;
         }
+        self.write_records(true)
+    }
+
+    /// Ends an installation: the folders are on the disk before the records name them. `looking` as for [`write`].
+    fn write_records(&self, looking: bool) -> Result<(), InstallError> {
         self.sync()?;
         for file in &self.journal.files {
-            write(file, file.before.as_deref(), Some(&file.after), true)?;
+            write(file, file.before.as_deref(), Some(&file.after), looking)?;
         }
         Ok(())
     }
@@ -199,21 +200,21 @@ fn reached(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<Reached> {
 
 /// Performs a step.
 pub(super) fn swap(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<()> {
-    match (&step.before, &step.after) {
-        (None, Some(_)) => stage.move_new(&step.staged, dir, &step.name),
-        (Some(_), None) => dir.move_new(&step.name, stage, &step.staged),
-        (Some(_), Some(_)) => exchange(step, dir, stage),
-        (None, None) => Ok(()),
-    }
+    transfer(step, dir, stage, (step.before.is_some(), step.after.is_some()))
 }
 
 /// Undoes a step.
 fn unswap(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<()> {
-    match (&step.before, &step.after) {
-        (None, Some(_)) => dir.move_new(&step.name, stage, &step.staged),
-        (Some(_), None) => stage.move_new(&step.staged, dir, &step.name),
-        (Some(_), Some(_)) => exchange(step, dir, stage),
-        (None, None) => Ok(()),
+    transfer(step, dir, stage, (step.after.is_some(), step.before.is_some()))
+}
+
+/// Moves the entries of a step, by whether the folder has one now and whether it has one afterwards.
+fn transfer(step: &Step, dir: &Dir, stage: &Dir, (now, afterwards): (bool, bool)) -> io::Result<()> {
+    match (now, afterwards) {
+        (false, true) => stage.move_new(&step.staged, dir, &step.name),
+        (true, false) => dir.move_new(&step.name, stage, &step.staged),
+        (true, true) => exchange(step, dir, stage),
+        (false, false) => Ok(()),
     }
 }
 

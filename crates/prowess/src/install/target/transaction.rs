@@ -118,10 +118,12 @@ impl<'b> Transaction<'b> {
         self.prepare(holds_modes)?;
         let file = &self.books.journal;
         for (dir, stage) in self.folders.values() {
-            let synced = stage
-                .sync()
-                .and_then(|()| dir.sync())
-                .and_then(|()| if self.sync_each { Ok(()) } else { dir.sync_file_system().map(drop) });
+            // A sync of the file system includes both folders.
+            let synced = if self.sync_each {
+                stage.sync().and_then(|()| dir.sync())
+            } else {
+                dir.sync_file_system().map(drop)
+            };
             synced.map_err(|error| InstallError::io("write to the disk", dir.path(), error))?;
         }
         let saved = self.journal.save(file);

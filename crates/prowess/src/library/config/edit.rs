@@ -1,18 +1,18 @@
 //! Sets and unsets a key of a `prowess.toml`, atomically. Everything else in the file stays, byte for byte.
 //!
-//! A value that exists is replaced, or removed with its line, as text. Only a new key is inserted by a TOML editor, and
-//! the lines around it are those of the file. The result is read as a configuration before it is written.
+//! The result is read as a configuration before it is written.
+
+mod comments;
+mod text;
+mod value;
 
 use std::fs;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
-use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
 use super::key_path::KeyPath;
-use super::keys::ConfigKind;
 use super::{Config, ConfigError, MAX_CONFIG_BYTES};
 use crate::env::Environment;
 use crate::error::{SourceError, SourceErrorKind};
@@ -152,14 +152,14 @@ impl ConfigEditor {
     fn edited(&self, text: &str, key: &KeyPath, value: Option<&str>) -> Result<String, ConfigSetError> {
         let old = Config::parse(text, &self.file);
         // Only a file that is no TOML at all cannot be mended by setting a key.
-        if toml_of(text).is_none() {
+        if DeTable::parse(text.strip_prefix('\u{feff}').unwrap_or(text)).is_err() {
             return Err(match old {
                 Err(error) => ConfigSetError::Broken(error),
                 Ok(_) => self.form(key),
             });
         }
-        let value = value.map(|value| value_of(key, value));
-        let after = edit(text, &key.parts(), value).ok_or_else(|| self.form(key))?;
+        let value = value.map(|value| value::written(key, value)).transpose()?;
+        let after = text::edit(text, &key.parts(), value.as_deref()).ok_or_else(|| self.form(key))?;
         match Config::parse(&after, &self.file) {
             Ok(_) if after.len() > MAX_CONFIG_BYTES => {
                 let kind =
@@ -213,7 +213,9 @@ impl ConfigEditor {
     fn write(&self, set: &ConfigSet) -> Result<(), WriteError> {
         match &set.before {
             Some(before) => {
-                atomic::replace_where(&self.file, before.as_bytes(), set.after.as_bytes(), |_| true)
+                // Asked again at the write, since a link may have been exchanged.
+                let may = |target: &Path| clients::holds(self.within.as_deref(), target);
+                atomic::replace_where(&self.file, before.as_bytes(), set.after.as_bytes(), may)
             }
             None => {
                 let folder = self.file.parent().unwrap_or(Path::new("."));
@@ -246,143 +248,6 @@ fn what(error: &ConfigError) -> String {
         ConfigError::Content { message, .. } => message.clone(),
         other => other.to_string(),
     }
-}
-
-/// The value that a user wrote: for a text verbatim, otherwise as TOML. A list may also be names with commas.
-fn value_of(key: &KeyPath, written: &str) -> Value {
-    let kind = if key.entry.is_some() { ConfigKind::Text } else { key.key.kind };
-    if kind == ConfigKind::Text {
-        return Value::from(written);
-    }
-    let toml = || format!("value = {}", written.trim()).parse::<DocumentMut>().ok()?.remove("value");
-    let value = toml().and_then(|item| item.into_value().ok());
-    match (kind, value) {
-        (ConfigKind::Texts, Some(value)) if value.is_array() => value,
-        (ConfigKind::Texts, Some(Value::String(text))) => {
-            Value::Array([text.value().as_str()].into_iter().collect())
-        }
-        (ConfigKind::Texts, _) if !written.trim_start().starts_with('[') => {
-            let names = written.split(',').map(str::trim).filter(|name| !name.is_empty());
-            Value::Array(names.collect())
-        }
-        (_, Some(mut value)) => {
-            value.decor_mut().clear();
-            value
-        }
-        (_, None) => Value::from(written),
-    }
-}
-
-/// A text as TOML.
-fn toml_of(text: &str) -> Option<toml::Spanned<DeTable<'_>>> {
-    DeTable::parse(text).ok()
-}
-
-/// The text with a key set or unset; none if the file has something else in the place of a table.
-fn edit(text: &str, parts: &[&str], value: Option<Value>) -> Option<String> {
-    let (mark, body) =
-        if let Some(body) = text.strip_prefix('\u{feff}') { ("\u{feff}", body) } else { ("", text) };
-    let place = place_of(body, parts);
-    let after = match (place, value) {
-        (Some(place), Some(mut value)) if place.is_value => {
-            value.decor_mut().clear();
-            replaced(body, place.value, value.to_string().trim())
-        }
-        (Some(place), None) if place.lines.is_some() => replaced(body, place.lines?, ""),
-        (None, None) => body.to_owned(),
-        (_, value) => merged(body, &rewritten(body, parts, value)?),
-    };
-    Some(format!("{mark}{after}"))
-}
-
-/// Where a key is in a text.
-struct KeyPlace {
-    /// Its value.
-    value: Range<usize>,
-    /// Whether the value is written as one, and not as tables with headers.
-    is_value: bool,
-    /// The lines that have only this key.
-    lines: Option<Range<usize>>,
-}
-
-fn place_of(text: &str, parts: &[&str]) -> Option<KeyPlace> {
-    let whole = toml_of(text)?;
-    let (last, above) = parts.split_last()?;
-    let mut table = whole.get_ref();
-    for name in above {
-        table = table.get(*name)?.get_ref().as_table()?;
-    }
-    let (key, value) = table.iter().find(|(key, _)| key.get_ref().as_ref() == *last)?;
-    let (key, value) = (key.span(), value.span());
-    let start = text.get(..key.start)?.rfind('\n').map_or(0, |at| at + 1);
-    let end = text.get(value.end..)?.find('\n').map_or(text.len(), |at| value.end + at + 1);
-    let between = text.get(key.end..value.start).unwrap_or_default();
-    // Tables with headers begin before their key, or have no equals sign after it.
-    let is_value = key.end <= value.start && between.trim() == "=";
-    let before = text.get(start..key.start)?;
-    let after = text.get(value.end..end)?.trim();
-    let is_dotted =
-        before.trim().is_empty() || before.trim_end().ends_with('.') && !before.contains(['{', '=', ',']);
-    let is_alone = is_value && is_dotted && (after.is_empty() || after.starts_with('#'));
-    Some(KeyPlace { value, is_value, lines: is_alone.then_some(start..end) })
-}
-
-fn replaced(text: &str, range: Range<usize>, new: &str) -> String {
-    let (before, after) =
-        (text.get(..range.start).unwrap_or_default(), text.get(range.end..).unwrap_or_default());
-    format!("{before}{new}{after}")
-}
-
-/// The text as an editor of TOML writes it.
-fn rewritten(text: &str, parts: &[&str], value: Option<Value>) -> Option<String> {
-    let mut document: DocumentMut = text.replace("\r\n", "\n").parse().ok()?;
-    let (last, above) = parts.split_last()?;
-    let mut item: &mut Item = document.as_item_mut();
-    for (depth, name) in above.iter().enumerate() {
-        let is_inline = item.is_inline_table();
-        let table = item.as_table_like_mut()?;
-        if !table.contains_key(name) {
-            let mut new = Table::new();
-            new.set_implicit(depth + 1 < above.len());
-            // A table inside of one that is written in one line is written there too.
-            let inline = || Item::Value(Value::InlineTable(InlineTable::new()));
-            table.insert(name, if is_inline { inline() } else { Item::Table(new) });
-        }
-        item = table.get_mut(name)?;
-    }
-    let is_inline = item.is_inline_table();
-    let table = item.as_table_like_mut()?;
-    let old = table.remove(last);
-    match value {
-        Some(value) => drop(table.insert(last, Item::Value(value))),
-        None => drop(old?),
-    }
-    if is_inline {
-        table.fmt();
-    }
-    Some(document.to_string())
-}
-
-/// The rewritten text with the lines of the old one before and after the change.
-fn merged(old: &str, new: &str) -> String {
-    let [before, after]: [Vec<&str>; 2] = [old, new].map(|text| text.split_inclusive('\n').collect());
-    let plain = |line: &str| line.trim_end_matches(['\r', '\n']).to_owned();
-    let same = |(one, other): &(&&str, &&str)| plain(one) == plain(other);
-    let start = before.iter().zip(&after).take_while(same).count();
-    let most = before.len().min(after.len()) - start;
-    let end = before.iter().rev().zip(after.iter().rev()).take(most).take_while(same).count();
-    let line_end = if old.contains("\r\n") { "\r\n" } else { "\n" };
-    let mut text: String = before.iter().take(start).copied().collect();
-    let added = after.get(start..after.len() - end).unwrap_or_default();
-    if !added.is_empty() && !text.is_empty() && !text.ends_with('\n') {
-        text.push_str(line_end);
-    }
-    for line in added {
-        text.push_str(&plain(line));
-        text.push_str(if line.ends_with('\n') { line_end } else { "" });
-    }
-    text.extend(before.iter().skip(before.len() - end).copied());
-    text
 }
 
 #[cfg(test)]

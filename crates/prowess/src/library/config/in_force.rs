@@ -16,6 +16,7 @@ use super::{Config, ConfigError, ConfigLimits, confined};
 use crate::env::{self, Environment};
 use crate::fs::walk::ScanOptions;
 use crate::library::config_edit::of_toml;
+use crate::library::found_config::waits_for_trust;
 use crate::library::{LibraryError, approvals};
 use crate::registry::trust::Approvals;
 use crate::source::spec::Place;
@@ -141,7 +142,7 @@ impl InForce {
         };
         let mut user = Written::default();
         if let Some(path) = Config::place_of_user(environment) {
-            let exists = path.exists();
+            let exists = Config::file_of_user(environment).is_some();
             if exists {
                 user = Written::read(&path, None)?;
             }
@@ -162,7 +163,7 @@ impl InForce {
             };
             gathered.project = Some(ConfigFile { path, exists: true, trusted, error });
         }
-        project.take_refused_sources(&mut gathered);
+        project.take_refused_sources(&mut gathered, environment);
         gathered.disabled = project.config.as_ref().map(|config| config.disabled.clone()).unwrap_or_default();
         for (table, key) in config_keys() {
             let path = KeyPath::of(table, key);
@@ -347,8 +348,9 @@ impl Written {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// Takes the sources out that do not count in the file of a project: sites before it is trusted, servers always.
-    fn take_refused_sources(&mut self, gathered: &mut InForce) {
+    /// Takes the sources out that do not count in the file of a project: sites and places outside before it is trusted,
+    /// servers always.
+    fn take_refused_sources(&mut self, gathered: &mut InForce, environment: &Environment) {
         let trusted = gathered.project.as_ref().is_some_and(|project| project.trusted);
         let (Some(config), Ok(key)) = (&self.config, KeyPath::parse("skills.sources")) else { return };
         let name = key.to_string();
@@ -360,7 +362,7 @@ impl Written {
         for (item, spec) in items.drain(..).zip(&config.sources) {
             let why = match &spec.place {
                 Place::Mcp(_) => WhyUnused::Server,
-                Place::Url { .. } if !trusted => WhyUnused::Untrusted,
+                _ if !trusted && waits_for_trust(spec, &config.file, environment) => WhyUnused::Untrusted,
                 _ => {
                     kept.push(item);
                     continue;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use prowess_core::internal::did_you_mean;
 use prowess_core::text::similar;
 
 use super::keys::{CONFIG_TABLES, ConfigKey, ConfigKind, ConfigTable};
@@ -88,8 +89,7 @@ impl KeyPath {
         } else {
             near.into_iter().map(str::to_owned).collect::<Vec<String>>()
         };
-        let suggestion =
-            if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
+        let suggestion = did_you_mean(&near).map(|meant| format!("{meant} ")).unwrap_or_default();
         let hint = format!("{suggestion}list the keys with: prowess config");
         UnknownKey { message: format!("no such key: {text}"), hint }
     }

@@ -189,8 +189,8 @@ impl Config {
         found
     }
 
-    /// The user's own configuration, if there is one. A link that leads to nothing is one, which cannot be read: what it
-    /// says must not be forgotten in silence.
+    /// The path of the user's own configuration, if there is one. A dangling link counts as one, so that reading it fails
+    /// and the user's settings are not silently ignored.
     pub fn file_of_user(environment: &env::Environment) -> Option<PathBuf> {
         Self::place_of_user(environment).filter(|file| file.symlink_metadata().is_ok())
     }

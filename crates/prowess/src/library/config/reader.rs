@@ -8,8 +8,12 @@ use toml::de::{DeString, DeTable, DeValue};
 
 use super::{Config, ConfigError, ConfigLimits, PathConfig, keys, refuse_level};
 use crate::source::spec::{FLAG_KEYS, Pairs, SourceSpec, Wrong};
+use prowess_core::internal::did_you_mean;
 use prowess_core::path::Glob;
 use prowess_core::text::similar;
+
+/// A value of a TOML file, with its place.
+pub(super) type Toml<'i> = Spanned<DeValue<'i>>;
 
 /// Reads TOML with spans, so that every error has a line.
 pub(super) struct Reader<'a> {
@@ -110,16 +114,14 @@ impl<'a> Reader<'a> {
     fn tables<'t, 'i>(
         &self,
         key: &str,
-        value: &'t Spanned<DeValue<'i>>,
+        value: &'t Toml<'i>,
         most: usize,
-    ) -> Result<impl Iterator<Item = &'t Spanned<DeValue<'i>>>, ConfigError>
+    ) -> Result<impl Iterator<Item = &'t Toml<'i>>, ConfigError>
     where
         'i: 't,
     {
-        let Some(items) = value.get_ref().as_array() else {
-            let hint = format!("write each as [[{key}]]");
-            return self.fail(value.span(), format!("{key}: a list of tables is wanted"), &hint);
-        };
+        let hint = format!("write each as [[{key}]]");
+        let items = self.wanted(value.get_ref().as_array(), "a list of tables", &hint, key, value)?;
         self.at_most(items.len(), most, key, value)?;
         Ok(items.iter())
     }
@@ -129,7 +131,7 @@ impl<'a> Reader<'a> {
         number: usize,
         most: usize,
         key: &str,
-        value: &Spanned<DeValue<'_>>,
+        value: &Toml<'_>,
     ) -> Result<(), ConfigError> {
         if number <= most {
             return Ok(());
@@ -138,7 +140,7 @@ impl<'a> Reader<'a> {
         self.fail(value.span(), format!("{key}: there are {number}, at most {most}"), hint)
     }
 
-    fn source(&self, entry: &str, item: &Spanned<DeValue<'_>>) -> Result<SourceSpec, ConfigError> {
+    fn source(&self, entry: &str, item: &Toml<'_>) -> Result<SourceSpec, ConfigError> {
         let mut pairs = Pairs::default();
         for (key, value) in self.table(entry, item)? {
             let name = key.get_ref().as_ref();
@@ -155,7 +157,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn path(&self, item: &Spanned<DeValue<'_>>) -> Result<PathConfig, ConfigError> {
+    fn path(&self, item: &Toml<'_>) -> Result<PathConfig, ConfigError> {
         let (mut glob, mut ignore, mut levels) = (None, None, Vec::new());
         for (key, value) in self.table("check.paths", item)? {
             match self.known("check.paths", key)? {
@@ -181,7 +183,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn levels(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<(String, Level)>, ConfigError> {
+    fn levels(&self, key: &str, value: &Toml<'_>) -> Result<Vec<(String, Level)>, ConfigError> {
         let mut levels = Vec::new();
         for (code, value) in self.table(key, value)? {
             let (name, at) = (code.get_ref().as_ref(), code.span());
@@ -201,26 +203,31 @@ impl<'a> Reader<'a> {
         Ok(levels)
     }
 
-    pub(super) fn table<'t, 'i>(
+    /// What a value was read as; none is an error that says what is wanted.
+    pub(super) fn wanted<T>(
         &self,
+        read: Option<T>,
+        what: &str,
+        hint: &str,
         key: &str,
-        value: &'t Spanned<DeValue<'i>>,
-    ) -> Result<&'t DeTable<'i>, ConfigError> {
-        match value.get_ref().as_table() {
-            Some(table) => Ok(table),
-            None => self.fail(value.span(), format!("{key}: a table is wanted"), "write it as a TOML table"),
+        value: &Toml<'_>,
+    ) -> Result<T, ConfigError> {
+        match read {
+            Some(read) => Ok(read),
+            None => self.fail(value.span(), format!("{key}: {what} is wanted"), hint),
         }
     }
 
-    pub(super) fn text<'t>(
+    pub(super) fn table<'t, 'i>(
         &self,
         key: &str,
-        value: &'t Spanned<DeValue<'_>>,
-    ) -> Result<&'t str, ConfigError> {
-        match value.get_ref().as_str() {
-            Some(text) => Ok(text),
-            None => self.fail(value.span(), format!("{key}: a text is wanted"), "put the value in quotes"),
-        }
+        value: &'t Toml<'i>,
+    ) -> Result<&'t DeTable<'i>, ConfigError> {
+        self.wanted(value.get_ref().as_table(), "a table", "write it as a TOML table", key, value)
+    }
+
+    pub(super) fn text<'t>(&self, key: &str, value: &'t Toml<'_>) -> Result<&'t str, ConfigError> {
+        self.wanted(value.get_ref().as_str(), "a text", "put the value in quotes", key, value)
     }
 
     /// The name of a key, if the table of keys has it. A key that is in the table and in no `match` would have no
@@ -240,8 +247,7 @@ impl<'a> Reader<'a> {
 
     fn unknown<T>(&self, full: &str, key: &Spanned<DeString<'_>>, known: &[&str]) -> Result<T, ConfigError> {
         let near = similar(key.get_ref(), known.iter().copied());
-        let suggestion =
-            if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
+        let suggestion = did_you_mean(&near).map(|meant| format!("{meant} ")).unwrap_or_default();
         let hint = format!("{suggestion}the keys here are: {}", known.join(", "));
         self.fail(key.span(), format!("no such key: {full}"), &hint)
     }

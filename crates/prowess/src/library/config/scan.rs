@@ -2,10 +2,11 @@
 
 use prowess_core::Duplicates;
 use prowess_core::finding::Preset;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
+use super::reader::Toml;
 use super::{Config, ConfigError, Reader};
+use crate::library::config_edit::number;
 use prowess_core::path::Glob;
 
 impl Reader<'_> {
@@ -31,7 +32,7 @@ impl Reader<'_> {
     }
 
     /// Which of two skills with the same key is offered.
-    pub(super) fn duplicates(&self, value: &Spanned<DeValue<'_>>) -> Result<Duplicates, ConfigError> {
+    pub(super) fn duplicates(&self, value: &Toml<'_>) -> Result<Duplicates, ConfigError> {
         match self.text("skills.duplicates", value)? {
             "first" => Ok(Duplicates::First),
             "last" => Ok(Duplicates::Last),
@@ -41,7 +42,7 @@ impl Reader<'_> {
     }
 
     /// The name of a profile.
-    pub(super) fn preset(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Preset, ConfigError> {
+    pub(super) fn preset(&self, key: &str, value: &Toml<'_>) -> Result<Preset, ConfigError> {
         self.text(key, value)?.parse::<Preset>().or_else(|error| {
             let hint = "take one of the profiles that come with Prowess";
             self.fail(value.span(), format!("{key}: {error}"), hint)
@@ -49,7 +50,7 @@ impl Reader<'_> {
     }
 
     /// A list of names of skills.
-    pub(super) fn globs(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<Glob>, ConfigError> {
+    pub(super) fn globs(&self, key: &str, value: &Toml<'_>) -> Result<Vec<Glob>, ConfigError> {
         let word = key.rsplit('.').next().unwrap_or(key);
         let hint = format!("write {word} = [\"name\"]; `*` matches any text");
         let mut globs = Vec::new();
@@ -63,44 +64,29 @@ impl Reader<'_> {
     }
 
     /// A boolean.
-    pub(super) fn flag(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<bool, ConfigError> {
+    pub(super) fn flag(&self, key: &str, value: &Toml<'_>) -> Result<bool, ConfigError> {
         let word = key.rsplit('.').next().unwrap_or(key);
-        match value.get_ref().as_bool() {
-            Some(flag) => Ok(flag),
-            None => self.fail(
-                value.span(),
-                format!("{key}: true or false is wanted"),
-                &format!("write {word} = true"),
-            ),
-        }
+        let hint = format!("write {word} = true");
+        self.wanted(value.get_ref().as_bool(), "true or false", &hint, key, value)
     }
 
-    fn number(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<usize, ConfigError> {
-        let number = value.get_ref().as_integer();
-        let number = number.and_then(|number| usize::from_str_radix(number.as_str(), number.radix()).ok());
-        match number {
-            Some(number) => Ok(number),
-            None => {
-                self.fail(value.span(), format!("{key}: a number is wanted"), "write it as digits, such as 6")
-            }
-        }
+    fn number(&self, key: &str, value: &Toml<'_>) -> Result<usize, ConfigError> {
+        let number = value.get_ref().as_integer().and_then(number);
+        let number = number.and_then(|number| usize::try_from(number).ok());
+        self.wanted(number, "a number", "write it as digits, such as 6", key, value)
     }
 
     fn list<'t, 'i>(
         &self,
         key: &str,
-        value: &'t Spanned<DeValue<'i>>,
+        value: &'t Toml<'i>,
         hint: &str,
-    ) -> Result<impl Iterator<Item = &'t Spanned<DeValue<'i>>>, ConfigError>
+    ) -> Result<impl Iterator<Item = &'t Toml<'i>>, ConfigError>
     where
         'i: 't,
     {
-        match value.get_ref().as_array() {
-            Some(items) => {
-                self.at_most(items.len(), self.limits.disabled, key, value)?;
-                Ok(items.iter())
-            }
-            None => self.fail(value.span(), format!("{key}: a list of names is wanted"), hint),
-        }
+        let items = self.wanted(value.get_ref().as_array(), "a list of names", hint, key, value)?;
+        self.at_most(items.len(), self.limits.disabled, key, value)?;
+        Ok(items.iter())
     }
 }

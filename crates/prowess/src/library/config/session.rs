@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use prowess_core::session::{Filter, Options, Policy};
 use prowess_core::skill::HostTools;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
+use super::reader::Toml;
 use super::{ConfigError, Reader};
 use crate::env;
+use crate::library::config_edit::number;
 
 /// The contents of the table `[session]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,26 +88,19 @@ impl Reader<'_> {
         Ok(session)
     }
 
-    fn tools(&self, value: &Spanned<DeValue<'_>>) -> Result<HostTools, ConfigError> {
-        let Some(items) = value.get_ref().as_array() else {
-            let hint = "write tools = [\"Read\", \"Bash\"], or tools = [] for a host without any";
-            return self.fail(value.span(), "session.tools: a list of names is wanted", hint);
-        };
-        let names: Result<Vec<&str>, ConfigError> =
-            items.iter().map(|item| self.text("session.tools", item)).collect();
+    fn tools(&self, value: &Toml<'_>) -> Result<HostTools, ConfigError> {
+        let key = "session.tools";
+        let hint = "write tools = [\"Read\", \"Bash\"], or tools = [] for a host without any";
+        let items = self.wanted(value.get_ref().as_array(), "a list of names", hint, key, value)?;
+        let names: Result<Vec<&str>, ConfigError> = items.iter().map(|item| self.text(key, item)).collect();
         Ok(HostTools::only(names?))
     }
 
-    fn bytes(&self, value: &Spanned<DeValue<'_>>) -> Result<usize, ConfigError> {
-        let number = value.get_ref().as_integer().and_then(|number| number.to_string().parse().ok());
-        match number {
-            Some(number) => Ok(number),
-            None => self.fail(
-                value.span(),
-                "session.max_activation_bytes: a number of bytes is wanted",
-                "write max_activation_bytes = 1000000",
-            ),
-        }
+    fn bytes(&self, value: &Toml<'_>) -> Result<usize, ConfigError> {
+        let number = value.get_ref().as_integer().and_then(number);
+        let number = number.and_then(|number| usize::try_from(number).ok());
+        let (key, hint) = ("session.max_activation_bytes", "write max_activation_bytes = 1000000");
+        self.wanted(number, "a number of bytes", hint, key, value)
     }
 }
 

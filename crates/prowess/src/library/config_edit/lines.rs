@@ -4,7 +4,7 @@
 const BOM: &str = "\u{feff}";
 
 /// Where the text begins, after a byte order mark.
-pub(super) fn start(text: &str) -> usize {
+pub(crate) fn start(text: &str) -> usize {
     if text.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
@@ -19,7 +19,7 @@ pub(super) fn of_key(text: &str, key: &str) -> usize {
 }
 
 /// How the lines of a text end.
-pub(super) fn end(text: &str) -> &'static str {
+pub(crate) fn end(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text.get(..at).is_some_and(|before| before.ends_with('\r')) => "\r\n",
         _ => "\n",
@@ -27,13 +27,13 @@ pub(super) fn end(text: &str) -> &'static str {
 }
 
 /// Where the line of a place begins.
-pub(super) fn line_start(text: &str, at: usize) -> usize {
+pub(crate) fn line_start(text: &str, at: usize) -> usize {
     let begin = start(text).min(at);
     text.get(..at).and_then(|before| before.rfind('\n')).map_or(begin, |newline| newline + 1)
 }
 
 /// The spaces and tabs at the beginning of the line of a place.
-pub(super) fn indentation(text: &str, at: usize) -> &str {
+pub(crate) fn indentation(text: &str, at: usize) -> &str {
     let line = text.get(line_start(text, at)..).unwrap_or_default();
     let width = line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     line.get(..width).unwrap_or_default()
@@ -51,7 +51,7 @@ pub(super) fn previous_end(text: &str, at: usize) -> Option<usize> {
 }
 
 /// A text that is appended as lines of its own. The last line ends as the last line of the text does.
-pub(super) fn appended(text: &str, block: &str, blank_line: bool) -> String {
+pub(crate) fn appended(text: &str, block: &str, blank_line: bool) -> String {
     let end = end(text);
     let block = block.replace('\n', end);
     let body = text.get(start(text)..).unwrap_or_default();

@@ -5,14 +5,16 @@
 
 mod json;
 mod json_edit;
-mod lines;
+pub(crate) mod lines;
 mod toml;
 mod yaml;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::toml::of_value as of_toml;
+#[cfg(feature = "install")]
+pub(crate) use self::toml::{header as toml_header, written_key};
+pub(crate) use self::toml::{number, of_value as of_toml};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeInteger, DeTable, DeValue};
 
 use super::{ConfigChange, ConfigEditError, EntryPath, lines};
 
@@ -32,14 +32,20 @@ pub(crate) fn of_value(value: &DeValue<'_>) -> Value {
         DeValue::Boolean(flag) => Value::from(*flag),
         DeValue::Array(items) => items.iter().map(|item| of_value(item.get_ref())).collect(),
         DeValue::Table(table) => of_table(table),
+        DeValue::Integer(written) => {
+            let negative = || i64::from_str_radix(written.as_str(), written.radix()).ok();
+            let value = number(written).map(Value::from).or_else(|| negative().map(Value::from));
+            value.unwrap_or_else(|| Value::from(format!("integer {written}")))
+        }
         // What these say does not matter here, only whether it changes.
-        DeValue::Integer(number) => number
-            .to_string()
-            .parse::<i64>()
-            .map_or_else(|_| Value::from(format!("integer {number}")), Value::from),
         DeValue::Float(number) => Value::from(format!("float {number}")),
         DeValue::Datetime(moment) => Value::from(format!("moment {moment}")),
     }
+}
+
+/// A number that is not negative, in any notation of TOML.
+pub(crate) fn number(written: &DeInteger<'_>) -> Option<u64> {
+    u64::from_str_radix(written.as_str(), written.radix()).ok()
 }
 
 /// The change that appends the table of an entry, or replaces it.
@@ -133,7 +139,7 @@ fn has_other(between: &str) -> bool {
 }
 
 /// The keys in the header of a table, such as `[a.b]`.
-fn header(line: &str) -> Option<Vec<String>> {
+pub(crate) fn header(line: &str) -> Option<Vec<String>> {
     let line = line.trim();
     let inner = line.strip_prefix('[')?;
     let inner = inner.strip_prefix('[').unwrap_or(inner);
@@ -150,7 +156,8 @@ fn table(path: EntryPath<'_>, entry: &Value) -> String {
     format!("[{}]\n{lines}", name.join("."))
 }
 
-fn written_key(key: &str) -> String {
+/// A key, in quotes if it needs them.
+pub(crate) fn written_key(key: &str) -> String {
     let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     if !key.is_empty() && key.bytes().all(is_bare) { key.to_owned() } else { Value::from(key).to_string() }
 }

@@ -149,6 +149,10 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
+    fn parsed(text: &str) -> Server {
+        Server::parse(text, None, None).unwrap()
+    }
+
     fn started(text: &str) -> Vec<String> {
         match Server::parse(text, None, None) {
             Ok(Server::Started { argv, folder: None }) => argv,
@@ -175,7 +179,6 @@ mod tests {
 
     #[test]
     fn a_label_is_a_plain_word() {
-        let label = |text: &str| Server::parse(text, None, None).unwrap().label();
         for (text, wanted) in [
             ("https://skills.example.com:8443/mcp?x=/a", "skills.example.com"),
             ("http://u:p@127.0.0.1:80", "127.0.0.1"),
@@ -186,13 +189,12 @@ mod tests {
             ("./..", "mcp"),
             ("é", "mcp"),
         ] {
-            assert_eq!(label(text), wanted, "{text}");
+            assert_eq!(parsed(text).label(), wanted, "{text}");
         }
     }
 
     #[test]
     fn what_may_be_a_secret_is_not_shown() {
-        let shown = |text: &str| Server::parse(text, None, None).unwrap().shown();
         for (text, wanted) in [
             ("https://u:s3cret@x.test:8443/mcp", "https://x.test:8443/mcp"),
             ("https://x.test/@team/mcp?key=s3cret", "https://x.test/@team/mcp"),
@@ -201,7 +203,7 @@ mod tests {
             ("/usr/bin/env KEY=s3cret srv --token s3cret", "/usr/bin/env"),
             ("'./my server' s3cret", "./my server"),
         ] {
-            assert_eq!(shown(text), wanted, "{text}");
+            assert_eq!(parsed(text).shown(), wanted, "{text}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{FetchedRef, Wanted, is_id};
+use super::{FetchedRef, GitVersion, is_id};
 use crate::env::Environment;
 use crate::fs::atomic::unused_name;
 use crate::fs::read::read_small;
@@ -48,6 +48,33 @@ impl Bare {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    /// The file that is there while git fetches. If git or this process is killed, it stays.
+    fn fetching_file(&self) -> PathBuf {
+        self.folder.join("fetching")
+    }
+
+    /// Records that a fetch begins. A repository that another process has removed has nothing to record.
+    pub(super) fn begin_fetch(&self) -> io::Result<()> {
+        match fs::write(self.fetching_file(), "") {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Records that a fetch has ended.
+    pub(super) fn end_fetch(&self) -> io::Result<()> {
+        match fs::remove_file(self.fetching_file()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it is there and no fetch was interrupted: git takes a commit for complete that lacks files. The caller
+    /// holds the lock, so no other process fetches.
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_there() && !self.fetching_file().exists()
+    }
+
     /// Whether it has only the newest commits, without their history.
     pub(super) fn is_shallow(&self) -> bool {
         self.folder.join("shallow").exists()
@@ -60,7 +87,7 @@ impl Bare {
 
     /// Creates it unless it exists and its small files are complete; returns whether it existed.
     pub(super) fn open_or_make(&self, long_ids: bool) -> io::Result<bool> {
-        if self.is_there() && !self.was_left() {
+        if self.is_complete() && !self.was_left() {
             return Ok(true);
         }
         self.remove()?;
@@ -113,16 +140,16 @@ impl Bare {
     }
 
     /// The result of the last fetch.
-    pub(super) fn fetched(&self, wanted: &Wanted) -> Option<FetchedRef> {
+    pub(super) fn fetched(&self, wanted: &GitVersion) -> Option<FetchedRef> {
         let text = self.text("FETCH_HEAD")?;
         let mut parts = text.lines().next()?.split('\t');
         let id = parts.next().filter(|id| is_id(id))?.to_owned();
         let said = parts.nth(1).unwrap_or_default();
         let requested = match wanted {
-            Wanted::Named(name) if said.starts_with(&format!("branch '{name}' of")) => {
+            GitVersion::Named(name) if said.starts_with(&format!("branch '{name}' of")) => {
                 Some(format!("branch:{name}"))
             }
-            Wanted::Named(name) if said.starts_with(&format!("tag '{name}' of")) => {
+            GitVersion::Named(name) if said.starts_with(&format!("tag '{name}' of")) => {
                 Some(format!("tag:{name}"))
             }
             other => other.requested(),

@@ -7,7 +7,7 @@ use super::clone::{Bare, REMOTE};
 use super::errors::{self, Fault, Problem};
 use super::output::{Header, next_bytes, next_header, tree_entry};
 use super::run::GitRunner;
-use super::{FetchedRef, Git, GitLimits, Object, TreeEntry, Wanted, is_id};
+use super::{FetchedRef, Git, GitEntry, GitLimits, GitObject, GitVersion, is_id};
 use crate::env::Environment;
 use crate::install::error::InstallError;
 use crate::install::spec::is_on_this_machine;
@@ -46,7 +46,11 @@ impl GitCommand {
         arguments.extend(options);
         arguments.extend(["--", REMOTE]);
         arguments.extend(refspecs);
+        bare.begin_fetch().map_err(|error| Problem::folder(bare, error))?;
         let fetched = self.runner.ask_server(bare, Some(lock), &arguments, input).map(drop);
+        if !matches!(&fetched, Err(problem) if problem.may_be_partial()) {
+            bare.end_fetch().map_err(|error| Problem::folder(bare, error))?;
+        }
         if matches!(&fetched, Err(problem) if matches!(problem.fault, Fault::TooLarge(_))) {
             // A repository that is too large does not stay on the disk, and the next fetch starts over.
             bare.remove().map_err(|error| Problem::folder(bare, error))?;
@@ -73,8 +77,8 @@ impl GitCommand {
     }
 
     /// The error for an unknown ref, with similar names.
-    fn unknown_ref(&self, bare: &Bare, wanted: &Wanted) -> InstallError {
-        if let Wanted::Commit(id) = wanted {
+    fn unknown_ref(&self, bare: &Bare, wanted: &GitVersion) -> InstallError {
+        if let GitVersion::Commit(id) = wanted {
             return errors::no_commit(&bare.url, id);
         }
         let names = self.refs_in(bare).unwrap_or_default();
@@ -120,7 +124,7 @@ impl Git for GitCommand {
         })
     }
 
-    fn fetch(&self, url: &str, wanted: &Wanted) -> Result<FetchedRef, InstallError> {
+    fn fetch(&self, url: &str, wanted: &GitVersion) -> Result<FetchedRef, InstallError> {
         self.runner.locked(url, |bare, lock| {
             let fetched = Self::fetch_made(bare, |bare| {
                 self.fetch_into((bare, lock), &[wanted.refspec()], Self::filter(url), b"")
@@ -145,7 +149,7 @@ impl Git for GitCommand {
         })
     }
 
-    fn tree(&self, url: &str, commit: &str) -> Result<Option<Vec<TreeEntry>>, InstallError> {
+    fn tree(&self, url: &str, commit: &str) -> Result<Option<Vec<GitEntry>>, InstallError> {
         if !is_id(commit) {
             return Ok(None);
         }
@@ -155,7 +159,7 @@ impl Git for GitCommand {
             match listed {
                 Ok(listed) => {
                     let entries = listed.stdout.split(|byte| *byte == 0).filter(|line| !line.is_empty());
-                    let entries: Option<Vec<TreeEntry>> = entries.map(tree_entry).collect();
+                    let entries: Option<Vec<GitEntry>> = entries.map(tree_entry).collect();
                     entries.map(Some).ok_or_else(|| errors::not_understood(url, "its list of files"))
                 }
                 Err(problem) => match problem.fault {
@@ -174,7 +178,7 @@ impl Git for GitCommand {
         url: &str,
         names: &[String],
         limit: usize,
-    ) -> Result<Vec<Option<Object>>, InstallError> {
+    ) -> Result<Vec<Option<GitObject>>, InstallError> {
         if names.is_empty() {
             return Ok(Vec::new());
         }
@@ -187,7 +191,7 @@ impl Git for GitCommand {
             let object = match next_header(&mut rest) {
                 Some(Header::Missing) => Some(None),
                 Some(Header::Object { id, size }) => {
-                    next_bytes(&mut rest, size).map(|bytes| Some(Object { id, bytes }))
+                    next_bytes(&mut rest, size).map(|bytes| Some(GitObject { id, bytes }))
                 }
                 None => None,
             };
@@ -235,6 +239,6 @@ impl Git for GitCommand {
     fn refetch(&self, url: &str, commit: &str) -> Result<(), InstallError> {
         self.runner
             .locked(url, |bare, _| bare.remove().map_err(|error| Problem::folder(bare, error).error(url)))?;
-        self.fetch(url, &Wanted::Commit(commit.to_owned())).map(drop)
+        self.fetch(url, &GitVersion::Commit(commit.to_owned())).map(drop)
     }
 }

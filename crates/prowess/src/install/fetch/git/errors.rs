@@ -155,6 +155,11 @@ impl Problem {
         matches!(self.fault, Fault::Other | Fault::TooLarge(_))
     }
 
+    /// Whether git may have left a part of a commit: it was killed, or ended in a way that is not known.
+    pub(super) fn may_be_partial(&self) -> bool {
+        matches!(self.fault, Fault::Other | Fault::TooLarge(_) | Fault::Slow | Fault::Process(_))
+    }
+
     /// The most informative line of git.
     fn line(&self) -> String {
         let lines: Vec<&str> = self.said.lines().collect();

@@ -44,7 +44,8 @@ impl Default for GitLimits {
 
 /// A branch, tag or commit of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+#[non_exhaustive]
+pub enum GitVersion {
     /// The default branch.
     Default,
     /// A branch or a tag, whichever has this name.
@@ -55,7 +56,7 @@ pub(crate) enum Wanted {
     Commit(String),
 }
 
-impl Wanted {
+impl GitVersion {
     /// The meaning of the text after `#`.
     pub(crate) fn of(text: &str) -> Self {
         if is_id(text) {
@@ -74,8 +75,8 @@ impl Wanted {
         }
     }
 
-    /// Its form in a lock, when nothing more is known.
-    pub(crate) fn requested(&self) -> Option<String> {
+    /// Its form in a lock, when nothing more is known than its text.
+    pub fn requested(&self) -> Option<String> {
         match self {
             Self::Default => None,
             Self::Commit(id) => Some(format!("commit:{id}")),
@@ -93,43 +94,55 @@ impl Wanted {
 
 /// The result of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FetchedRef {
+pub struct FetchedRef {
     /// The id of a commit, or of a tag that leads to one.
-    pub(crate) id: String,
+    pub id: String,
     /// The requested version, in the form of the lock: `branch:main`, `tag:v1`, `commit:…`; none for the default.
-    pub(crate) requested: Option<String>,
+    pub requested: Option<String>,
 }
 
 /// An entry of a tree, at any depth.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TreeEntry {
-    pub(crate) mode: u32,
-    pub(crate) id: String,
+pub struct GitEntry {
+    /// Its mode, such as `0o100644`: git's own, with the kind of the entry.
+    pub mode: u32,
+    /// The id of its object.
+    pub id: String,
     /// Its path as bytes: git allows any.
-    pub(crate) path: Vec<u8>,
+    pub path: Vec<u8>,
 }
 
 /// An object of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Object {
-    pub(crate) id: String,
-    pub(crate) bytes: Vec<u8>,
+pub struct GitObject {
+    /// Its id.
+    pub id: String,
+    /// Its bytes, without git's header.
+    pub bytes: Vec<u8>,
 }
 
-/// The requests to git. Ids are complete, as checked by [`is_id`].
-pub(crate) trait Git: Debug + Send + Sync {
+/// The requests to git, by the address of a repository. A host can replace them:
+/// [`Installer::with_git`](crate::install::Installer::with_git). All that they return is checked like the repository of a
+/// stranger. Ids are complete: 40 or 64 hexadecimal digits.
+pub trait Git: Debug + Send + Sync {
     /// The names of the branches and tags of a repository, such as `refs/heads/main`.
     fn refs(&self, url: &str) -> Result<Vec<String>, InstallError>;
 
     /// Fetches a commit and its trees; the files come with it only if the server cannot omit them.
-    fn fetch(&self, url: &str, wanted: &Wanted) -> Result<FetchedRef, InstallError>;
+    fn fetch(&self, url: &str, version: &GitVersion) -> Result<FetchedRef, InstallError>;
 
-    /// All entries in the tree of a commit that was fetched; none when it was not.
-    fn tree(&self, url: &str, commit: &str) -> Result<Option<Vec<TreeEntry>>, InstallError>;
+    /// All entries in the tree of a commit that was fetched, each folder before its entries; none when it was not
+    /// fetched.
+    fn tree(&self, url: &str, commit: &str) -> Result<Option<Vec<GitEntry>>, InstallError>;
 
-    /// Objects that were fetched, by name, in order; none for each that was not. At most `limit` bytes in total.
-    fn objects(&self, url: &str, names: &[String], limit: usize)
-    -> Result<Vec<Option<Object>>, InstallError>;
+    /// Objects that were fetched, by name, in order; none for each that was not. A name is an id, or an id and
+    /// `^{commit}` for the commit that a tag leads to. At most `limit` bytes in total.
+    fn objects(
+        &self,
+        url: &str,
+        names: &[String],
+        limit: usize,
+    ) -> Result<Vec<Option<GitObject>>, InstallError>;
 
     /// The sizes of objects that were fetched, in order.
     fn sizes(&self, url: &str, names: &[String]) -> Result<Vec<Option<u64>>, InstallError>;

@@ -1,15 +1,15 @@
 //! Parses the output of git: lists of files, and objects with a header line each.
 
-use super::{TreeEntry, is_id};
+use super::{GitEntry, is_id};
 
 /// Reads `mode type id\tpath`.
-pub(super) fn tree_entry(line: &[u8]) -> Option<TreeEntry> {
+pub(super) fn tree_entry(line: &[u8]) -> Option<GitEntry> {
     let tab = line.iter().position(|byte| *byte == b'\t')?;
     let (front, path) = line.split_at_checked(tab)?;
     let mut words = std::str::from_utf8(front).ok()?.split(' ');
     let mode = u32::from_str_radix(words.next()?, 8).ok()?;
     let id = words.nth(1).filter(|id| is_id(id))?.to_owned();
-    Some(TreeEntry { mode, id, path: path.get(1..)?.to_vec() })
+    Some(GitEntry { mode, id, path: path.get(1..)?.to_vec() })
 }
 
 /// The header of an object.

@@ -95,7 +95,7 @@ impl GitRunner {
         done
     }
 
-    /// Reads the repository of an address while no other process removes it; none when it does not exist.
+    /// Reads the repository of an address while no other process removes it; none when it does not exist or is incomplete.
     pub(super) fn reading<T>(
         &self,
         url: &str,
@@ -109,7 +109,7 @@ impl GitRunner {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(busy(url, error)),
             lock => lock.ok().flatten(),
         };
-        if bare.is_there() { read(&bare).map(Some) } else { Ok(None) }
+        if bare.is_complete() { read(&bare).map(Some) } else { Ok(None) }
     }
 
     /// Runs git in a repository that it only reads. If it fails, the error has its messages and the kind of failure.

@@ -303,3 +303,21 @@ fn a_limit_names_the_skill_that_reaches_it_and_what_to_raise() {
         }
     }
 }
+
+#[test]
+fn a_ref_is_checked_also_when_a_program_wrote_it() {
+    let Some(world) = World::new() else { return };
+    world.two_skills();
+    let organisations = BTreeMap::from([("o".to_owned(), world.url("repo"))]);
+    let fetcher = world.fetcher_with(FetchOptions { organisations, ..FetchOptions::default() });
+    for text in ["+main:refs/heads/x", "refs/heads/*", "^main", "--upload-pack=x", "main main", ""] {
+        let mut spec = InstallSpec::of(InstallPlace::Git(world.url("repo")));
+        spec.reference = Some(text.to_owned());
+        assert_eq!(fetcher.find(&spec).unwrap_err().kind(), InstallErrorKind::Request, "{text}");
+        let mut skill: crate::install::SkillRef = "@o/a".parse().unwrap();
+        skill.version = Some(text.to_owned());
+        let spec = InstallSpec::of(InstallPlace::Reference(skill));
+        assert_eq!(fetcher.find(&spec).unwrap_err().kind(), InstallErrorKind::Request, "{text}");
+    }
+    assert!(!is_there(&world.path("store/git")));
+}

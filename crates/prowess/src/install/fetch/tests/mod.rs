@@ -14,7 +14,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::git::Wanted;
+use super::git::GitVersion;
 use super::*;
 use crate::install::records::LockedSkill;
 
@@ -144,9 +144,9 @@ fn names(found: &Found) -> Vec<&str> {
 
 fn locked(skill: &FetchedSkill) -> LockedSkill {
     let mut locked = LockedSkill::default();
-    locked.name.clone_from(&skill.name);
+    locked.name.clone_from(&skill.found.name);
     locked.source.clone_from(&skill.source);
-    locked.path.clone_from(&skill.path);
+    locked.path.clone_from(&skill.found.path);
     locked.commit.clone_from(&skill.commit);
     locked.digest = skill.tree.digest().to_owned();
     locked

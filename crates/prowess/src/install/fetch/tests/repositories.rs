@@ -11,8 +11,8 @@ fn a_repository_gives_the_same_trees_as_a_folder_with_its_commit_and_its_git_tre
     let plain = take(&fetcher, &format!("{}/skills", world.path("repo").display())).unwrap();
     assert_eq!(fetched.len(), 2);
     for (skill, plain) in fetched.iter().zip(&plain) {
-        let path = format!("skills/{}", skill.name);
-        assert_eq!(skill.path.as_ref().unwrap().as_str(), path);
+        let path = format!("skills/{}", skill.found.name);
+        assert_eq!(skill.found.path.as_ref().unwrap().as_str(), path);
         assert_eq!(skill.tree, plain.tree);
         assert_eq!(skill.source, format!("git+{}", world.url("repo")));
         assert_eq!((skill.commit.as_deref(), skill.requested.as_deref()), (Some(commit.as_str()), None));
@@ -20,7 +20,7 @@ fn a_repository_gives_the_same_trees_as_a_folder_with_its_commit_and_its_git_tre
             skill.git_tree.as_deref(),
             Some(&*world.git("repo", &["rev-parse", &format!("HEAD:{path}")]))
         );
-        assert_eq!(skill.declared_version.as_deref(), Some("1.2.0"));
+        assert_eq!(skill.found.declared_version.as_deref(), Some("1.2.0"));
         assert_eq!(fetcher.store().get(skill.tree.digest()).as_ref(), Some(&skill.tree));
     }
     assert_eq!(fetcher.warning(), None);
@@ -151,7 +151,7 @@ fn a_skill_in_the_root_is_the_whole_repository_and_has_its_name() {
     let commit = world.commit("whole.git");
     let fetcher = world.fetcher();
     let fetched = take(&fetcher, &world.url("whole.git")).unwrap();
-    assert_eq!((fetched[0].name.as_str(), fetched[0].path.as_ref()), ("whole", None));
+    assert_eq!((fetched[0].found.name.as_str(), fetched[0].found.path.as_ref()), ("whole", None));
     assert_eq!(fetched[0].git_tree.as_deref(), Some(&*world.git("whole.git", &["rev-parse", "HEAD^{tree}"])));
     assert_eq!(fetched[0].tree.manifest().files.len(), 2);
     // So is a repository that a reference leads to.
@@ -246,6 +246,37 @@ fn a_repository_that_a_killed_git_left_without_a_file_is_fetched_again() {
 }
 
 #[test]
+fn a_fetch_that_did_not_end_is_noticed_when_the_repository_is_opened() {
+    let Some(world) = World::new() else { return };
+    let commit = world.two_skills();
+    let text = format!("{}#{commit}", world.url("repo"));
+    let file = world.git("repo", &["rev-parse", "HEAD:skills/a/scripts/run.sh"]);
+    let (first, rest) = file.split_at(2);
+    // A git that is killed before it has written the last file.
+    let killed = format!(
+        "#!/bin/sh\n'{}' \"$@\" || exit\ncase \"$*\" in *fetch*) rm \"$GIT_DIR/objects/{first}/{rest}\"; kill -9 $$;; esac\n",
+        world.program
+    );
+    world.write("git-killed", &killed);
+    let made = Command::new("chmod").arg("+x").arg(world.path("git-killed")).status().unwrap();
+    assert!(made.success());
+    let git = GitCommand::new(world.path("store/git"), Environment::of([]), FetchOptions::default().git)
+        .with_program(world.path("git-killed").to_str().unwrap());
+    let dying = Fetcher::with_git(Store::at(world.path("store")), Arc::new(git), FetchOptions::default());
+    take(&dying, &text).unwrap_err();
+    let object = world.bare().join("objects").join(first).join(rest);
+    assert!(world.bare().join("fetching").exists() && !is_there(&object));
+    // Nothing is taken yet: the list of skills is enough.
+    assert_eq!(names(&world.fetcher().find(&text.parse().unwrap()).unwrap()), ["a", "b"]);
+    assert!(is_there(&object) && !world.bare().join("fetching").exists());
+    // A fetch that failed in an ordinary way leaves the repository as it was.
+    fs::rename(world.path("repo"), world.path("away")).unwrap();
+    take(&world.fetcher(), &world.url("repo")).unwrap_err();
+    empty_store(&world);
+    assert_eq!(take(&world.fetcher(), &text).unwrap().len(), 2);
+}
+
+#[test]
 fn a_repository_with_long_ids_is_fetched() {
     let Some(world) = World::new() else { return };
     fs::create_dir_all(world.path("repo")).unwrap();
@@ -331,24 +362,6 @@ fn a_locked_commit_that_is_gone_says_to_add_the_skill_again() {
 }
 
 #[test]
-fn a_ref_is_checked_also_when_a_program_wrote_it() {
-    let Some(world) = World::new() else { return };
-    world.two_skills();
-    let organisations = BTreeMap::from([("o".to_owned(), world.url("repo"))]);
-    let fetcher = world.fetcher_with(FetchOptions { organisations, ..FetchOptions::default() });
-    for text in ["+main:refs/heads/x", "refs/heads/*", "^main", "--upload-pack=x", "main main", ""] {
-        let mut spec = InstallSpec::of(InstallPlace::Git(world.url("repo")));
-        spec.reference = Some(text.to_owned());
-        assert_eq!(fetcher.find(&spec).unwrap_err().kind(), InstallErrorKind::Request, "{text}");
-        let mut skill: crate::install::SkillRef = "@o/a".parse().unwrap();
-        skill.version = Some(text.to_owned());
-        let spec = InstallSpec::of(InstallPlace::Reference(skill));
-        assert_eq!(fetcher.find(&spec).unwrap_err().kind(), InstallErrorKind::Request, "{text}");
-    }
-    assert!(!is_there(&world.path("store/git")));
-}
-
-#[test]
 fn a_repository_is_not_changed_while_another_process_reads_it() {
     let Some(world) = World::new() else { return };
     let commit = world.two_skills();
@@ -362,7 +375,7 @@ fn a_repository_is_not_changed_while_another_process_reads_it() {
     let git = GitCommand::new(world.path("store/git"), Environment::of([]), limits);
     let git = git.with_program(&world.program);
     assert!(git.tree(&world.url("repo"), &commit).unwrap().is_some());
-    let busy = git.fetch(&world.url("repo"), &Wanted::Default).unwrap_err();
+    let busy = git.fetch(&world.url("repo"), &GitVersion::Default).unwrap_err();
     assert_eq!(busy.kind(), InstallErrorKind::Busy);
     drop(reader);
     let writer = crate::fs::atomic::lock_within(&lock, patience).unwrap();

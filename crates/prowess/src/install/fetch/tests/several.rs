@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::super::git::{FetchedRef, Object, TreeEntry};
+use super::super::git::{FetchedRef, GitEntry, GitObject};
 use super::*;
 
 /// A git that records what is fetched.
@@ -17,12 +17,12 @@ impl Git for Counting {
         self.git.refs(url)
     }
 
-    fn fetch(&self, url: &str, wanted: &Wanted) -> Result<FetchedRef, InstallError> {
+    fn fetch(&self, url: &str, wanted: &GitVersion) -> Result<FetchedRef, InstallError> {
         self.fetches.lock().unwrap().push(format!("{wanted:?}"));
         self.git.fetch(url, wanted)
     }
 
-    fn tree(&self, url: &str, commit: &str) -> Result<Option<Vec<TreeEntry>>, InstallError> {
+    fn tree(&self, url: &str, commit: &str) -> Result<Option<Vec<GitEntry>>, InstallError> {
         self.git.tree(url, commit)
     }
 
@@ -31,7 +31,7 @@ impl Git for Counting {
         url: &str,
         names: &[String],
         limit: usize,
-    ) -> Result<Vec<Option<Object>>, InstallError> {
+    ) -> Result<Vec<Option<GitObject>>, InstallError> {
         self.git.objects(url, names, limit)
     }
 
@@ -69,7 +69,7 @@ fn several_sources_of_one_version_are_fetched_once() {
     let mut opened = Vec::new();
     let taken =
         fetcher.take_each(&specs.each_ref().map(|spec| ("name", spec)), &mut |at| opened.push(at)).unwrap();
-    let names: Vec<&str> = taken.iter().map(|skills| skills[0].name.as_str()).collect();
+    let names: Vec<&str> = taken.iter().map(|skills| skills[0].found.name.as_str()).collect();
     assert_eq!((names, opened), (vec!["b", "a", "c", "a", "b"], vec![0, 3, 1, 4, 2]));
     assert_eq!(*git.fetches.lock().unwrap(), ["Default", "Named(\"v1\")"]);
     assert!(taken.iter().all(|skills| skills.len() == 1));

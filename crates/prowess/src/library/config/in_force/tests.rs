@@ -3,7 +3,8 @@
 use std::fs;
 
 use super::*;
-use crate::library::session_config;
+use crate::error::SourceErrorKind;
+use crate::library::{LibraryOptions, library, session_config};
 
 /// A home and a project with these files.
 fn place(user: &str, project: &str, trusted: bool) -> (tempfile::TempDir, Environment) {
@@ -71,7 +72,8 @@ fn the_user_comes_before_the_project_and_lists_of_both_count() {
 #[test]
 fn a_project_that_is_not_trusted_only_narrows() {
     let project = "[scan]\ndepth = 20\nnested = false\n[skills]\ndisable = ['b']\nduplicates = 'error'\n\
-                   sources = [{ url = 'https://x.test' }, { mcp = 'https://y.test' }, { dir = 'v' }]\n\
+                   sources = [{ url = 'https://x.test' }, { mcp = 'https://y.test' }, { dir = 'v' },\n\
+                   { dir = '/etc/other' }, { archive = '../x.zip' }, { jsonl = '~/x.jsonl' }, { plugin = '..' }]\n\
                    [session]\nfilter = 'none'\nmax_activation_bytes = 9\n";
     let (folder, environment) = place("", project, false);
     let in_force = InForce::of(&folder.path().join("p"), &environment, &[]).unwrap();
@@ -89,6 +91,37 @@ fn a_project_that_is_not_trusted_only_narrows() {
     );
     assert!(unused(&in_force).contains(&"skills.sources server-of-project".to_owned()));
     assert_eq!(in_force.settings.iter().find(|one| one.key.key.name == "disable").unwrap().line, Some(5));
+    // What waits for trust is what a library reports.
+    let waits = in_force
+        .unused
+        .iter()
+        .filter(|(one, why)| one.key.to_string() == "skills.sources" && *why == WhyUnused::Untrusted);
+    let library = library(&folder.path().join("p"), &environment, &LibraryOptions::default()).unwrap();
+    let _ = library.refresh_local();
+    let problems = library.problems();
+    let withheld = problems.iter().filter(|problem| {
+        matches!(problem.kind, SourceErrorKind::SiteOfProject | SourceErrorKind::OutsideProject)
+    });
+    assert_eq!((waits.count(), withheld.count()), (5, 5));
+}
+
+#[test]
+fn a_number_means_the_same_in_every_notation() {
+    for written in ["2", "0x2", "0b10", "0o2", "+2"] {
+        let text = format!("[scan]\ndepth = {written}\n[session]\nmax_activation_bytes = {written}\n");
+        let (folder, environment) = place("", &text, true);
+        let in_force = InForce::of(&folder.path().join("p"), &environment, &[]).unwrap();
+        assert_eq!(said(&in_force, "scan.depth"), ["Project 2"], "{written}");
+        assert_eq!(said(&in_force, "session.max_activation_bytes"), ["Project 2"], "{written}");
+    }
+    // A value that is not lower has no effect, however large it is.
+    let large = "[session]\nmax_activation_bytes = 18446744073709551615\n";
+    let (folder, environment) = place("", large, true);
+    let in_force = InForce::of(&folder.path().join("p"), &environment, &[]).unwrap();
+    assert_eq!(unused(&in_force), ["session.max_activation_bytes not-lower"]);
+    let (folder, environment) = place(large, "[session]\nmax_activation_bytes = 9\n", true);
+    let in_force = InForce::of(&folder.path().join("p"), &environment, &[]).unwrap();
+    assert_eq!(said(&in_force, "session.max_activation_bytes"), ["Project 9"]);
 }
 
 /// What is said about sessions is what sessions get, for every combination of values.

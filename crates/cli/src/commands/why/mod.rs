@@ -1,30 +1,32 @@
 //! `prowess why`: why the skills with a name are offered or not.
 
-use std::fmt::Write as _;
-use std::path::Path;
+mod page;
 
-use prowess::client::{Fact, Reads};
+use std::cell::LazyCell;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use prowess::env;
+use prowess::fs::walk::FILE_NAMES;
 use prowess::install::Origins;
-use prowess::library::clients::Client;
-use prowess::library::views::{Reach, same_name_fix};
-use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
+use prowess::library::views::Reach;
 use prowess::session::{Hidden, Placement};
-use prowess::{Candidate, LookupError, Obstacle, Problem, Registry, Standing, internal};
+use prowess::{Candidate, Catalog, Registry, Standing, internal};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::advice::Advice;
 use super::client_prompt::{ClientPrompt, is_not_read};
-use super::client_verdict::{said_of_client, seen_as};
 use super::copies::Copy;
 use super::elsewhere::Elsewhere;
-use super::hints::{self, check_command, command_for};
-use super::in_prompt::InPrompt;
+use super::in_prompt::{self, InPrompt};
 use super::install::scope_option;
 use super::near_miss::{NearMiss, built_in, near_built_in};
-use super::provenance::{self, Provenance, is_own_copy};
+use super::needed::Needed;
+use super::provenance::{self, Provenance};
 use super::ranked::Ranked;
 use super::row::{Row, not_for_model};
+use super::short_path::ShortPaths;
 use super::unread::{Unread, ended, say_problems};
 use super::{clients_named, search, search_index, seen, session_defaults};
 use crate::Outcome;
@@ -54,7 +56,7 @@ pub(crate) fn run(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     if clients_named::are_several(&args.places) {
         return for_each_client(args, json, ui);
     }
-    let (outcome, report) = one(args, json, ui)?;
+    let (outcome, report) = one(args, json, false, ui)?;
     if let Some(report) = report {
         ui.json(&report)?;
     }
@@ -70,7 +72,7 @@ fn for_each_client(args: &Why, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         if !json {
             ui.print(&format!("{STRONG}{}{STRONG:#}\n", client.name))?;
         }
-        let (outcome, report) = one(&Why { places, ..args.clone() }, json, ui)?;
+        let (outcome, report) = one(&Why { places, ..args.clone() }, json, true, ui)?;
         outcomes.push(outcome);
         match (&mut merged, report) {
             (Some(merged), Some(report)) => merge(merged, report),
@@ -105,13 +107,18 @@ fn merge(merged: &mut Value, other: Value) {
     }
 }
 
-/// Explains a skill; gives the report if it is to be JSON.
-fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), CommandError> {
+/// Explains a skill; gives the report if it is to be JSON. Among several clients, what one does not see is part of the
+/// answer.
+fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), CommandError> {
     let (registry, said) = seen(&args.places, Reach::Everywhere)?;
     say_problems(&registry, ui);
     let origins = provenance::origins(ui);
     let catalog = registry.catalog();
-    let found = catalog.why(&args.name);
+    let mut found = catalog.why(&args.name);
+    let file = file_at(Path::new(&args.name)).filter(|_| found.is_empty());
+    if let Some(file) = &file {
+        found = at(file, &catalog);
+    }
     let said = session_defaults(said, args.filter.as_ref(), None);
     let selector = search_index(&args.places, &registry);
     let mut ranked: Vec<(&str, Ranked<'_>)> = Vec::new();
@@ -164,8 +171,12 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
         [] => NearMiss::of(&args.name, &args.places, &registry),
         _ => None,
     };
+    // A path names the skill in its folder.
+    let folder = file.as_deref().and_then(Path::parent).map(env::absolute);
+    let folder = folder.as_deref().and_then(Path::file_name);
+    let name = folder.map_or(args.name.as_str().into(), |folder| folder.to_string_lossy());
     let elsewhere = match (found.as_slice(), &near_miss) {
-        ([], None) => Elsewhere::of(&args.name, &args.places, &origins)?,
+        ([], None) => Elsewhere::of(&name, &args.places, &origins)?,
         _ => Elsewhere::default(),
     };
     if json {
@@ -202,24 +213,23 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
     }
     if found.is_empty() {
         if let Some(failure) = missing(&args.name, &origins) {
-            ui.failure(&failure);
+            say(&failure, among, ui)?;
             return Ok((outcome, None));
         }
         let near_miss = near_miss.map(|near_miss| near_miss.failure(&args.name, &args.places));
-        if let Some(failure) = near_miss.or_else(|| elsewhere.failure(&args.name)) {
-            ui.failure(&failure);
+        if let Some(failure) = near_miss.or_else(|| elsewhere.failure(&name)) {
+            say(&failure, among, ui)?;
             return Ok((outcome, None));
         }
         let mut similar = catalog.similar(&args.name);
         similar.extend(near_built_in(&args.name, &args.places));
         let similar = similar.join(", ");
-        let here = Path::new(&args.name);
-        let is_here = args.places.options().is_empty() && super::skill_file(here).is_some();
-        if let Some(failure) = built_in(&args.name, &args.places).filter(|_| !is_here) {
-            ui.failure(&failure);
+        let here = file.as_deref().and_then(Path::parent).filter(|_| args.places.options().is_empty());
+        if let Some(failure) = built_in(&args.name, &args.places).filter(|_| here.is_none()) {
+            say(&failure, among, ui)?;
             return Ok((outcome, None));
         }
-        let hint = if is_here {
+        let hint = if let Some(here) = here {
             let add = super::new::add_command(here);
             format!("a folder of this name is here, where no agent looks; install it for them with: {add}")
         } else if similar.is_empty() {
@@ -227,19 +237,27 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
         } else {
             format!("there is {similar}")
         };
-        ui.failure(&Failure::new(format!("no skill of this name was found: {}", clean(&args.name)), hint));
+        let failure = Failure::new(format!("no skill of this name was found: {}", clean(&args.name)), hint);
+        say(&failure, among, ui)?;
         return Ok((outcome, None));
     }
+    let around = page::Around {
+        places: &args.places,
+        origins: &origins,
+        needed: LazyCell::new(Box::new(|| Needed::of(registry.client()))),
+        screen: ui.columns().map(|columns| (columns, ShortPaths::new())),
+    };
+    let report = || in_prompt::report(args, &said, &registry, &selector);
     let mut text = String::new();
     for (candidate, standing) in found {
         let place = place_of(&candidate.entry.key).filter(|_| *standing == Standing::Listed);
         let copy = copy_of(candidate, standing);
         let in_its = in_client(candidate, standing).map(|(place, _)| InPrompt(place));
-        page(&mut text, candidate, standing, &registry, place.or(in_its), copy, (&args.places, &origins));
+        page::page(&mut text, candidate, standing, &registry, place.or(in_its), copy, &around);
         for line in rank_of(candidate, standing).iter().flat_map(|ranked| ranked.lines()) {
             let _ = writeln!(text, "  {}", clean(&line));
         }
-        if let Some(words) = place.and_then(|place| place.sentence(&said)) {
+        if let Some(words) = place.and_then(|place| place.sentence(&said, &args.size, report)) {
             let _ = writeln!(text, "  {words}");
         }
         match in_client(candidate, standing) {
@@ -258,12 +276,40 @@ fn one(args: &Why, json: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), 
         for line in origin.iter().flat_map(Provenance::lines) {
             let _ = writeln!(text, "  {}", clean(&line));
         }
-        for sentence in about_files(&registry, candidate) {
+        for sentence in page::about_files(&registry, candidate) {
             let _ = writeln!(text, "  {sentence}");
         }
     }
-    ui.print(&text)?;
+    ui.print(&around.fitted(&text))?;
     Ok((outcome, None))
+}
+
+/// Says why a skill was not found: as an error, or below the name of one of several clients.
+fn say(failure: &Failure, among: bool, ui: &mut Ui) -> Result<(), CommandError> {
+    if !among {
+        ui.failure(failure);
+        return Ok(());
+    }
+    let mut text = format!("  {}\n", clean(&failure.error));
+    for (word, lines) in [("cause", &failure.causes), ("hint", &failure.hints)] {
+        for line in lines {
+            let _ = writeln!(text, "  {word}: {}", clean(line));
+        }
+    }
+    ui.print(&text)
+}
+
+/// The SKILL.md that a path leads to, or the folder at the path.
+fn file_at(path: &Path) -> Option<PathBuf> {
+    let is_file = FILE_NAMES.iter().any(|name| path.ends_with(name)) && path.is_file();
+    if is_file { Some(Path::new(".").join(path)) } else { super::skill_file(path) }
+}
+
+/// The skills whose file this is, by any path.
+fn at<'c>(file: &Path, catalog: &'c Catalog) -> Vec<(&'c Candidate, &'c Standing)> {
+    let Ok(real) = fs::canonicalize(file) else { return Vec::new() };
+    let is_it = |path: &str| fs::canonicalize(path).is_ok_and(|path| path == real);
+    catalog.all().filter(|(skill, _)| skill.entry.origin.location.path().is_some_and(is_it)).collect()
 }
 
 /// The error for a skill that the lock names and whose folder is gone.
@@ -288,157 +334,4 @@ fn withheld(registry: &Registry, candidate: &Candidate, standing: &Standing) -> 
         None => registry.head_of(candidate).ok()?.document(),
     };
     internal::withheld(&document, &candidate.entry.name).map(|reason| reason.to_string())
-}
-
-/// The files of a skill that agents do not get, and limits that it exceeds.
-fn about_files(registry: &Registry, candidate: &Candidate) -> Vec<String> {
-    let Ok(files) = registry.files_of(candidate) else { return Vec::new() };
-    let mut said: Vec<String> = files
-        .left_out
-        .iter()
-        .take(5)
-        .map(|left| format!("left out: {}: {}", clean(&left.path), clean(&left.reason)))
-        .collect();
-    if files.left_out.len() > 5 {
-        said.push(format!("left out: {} more; prowess show names them", files.left_out.len() - 5));
-    }
-    let (count, size) = (files.files.len(), files.total_size());
-    if count > MAX_SKILL_FILES || size > MAX_SKILL_BYTES {
-        said.push(format!(
-            "too large for some MCP hosts: {count} files and {size} bytes, where they need not take more than \
-             {MAX_SKILL_FILES} files and {MAX_SKILL_BYTES} bytes"
-        ));
-    }
-    said
-}
-
-fn page(
-    text: &mut String,
-    candidate: &Candidate,
-    standing: &Standing,
-    registry: &Registry,
-    place: Option<InPrompt>,
-    copy: Option<Copy>,
-    (places, origins): (&Places, &Origins),
-) {
-    let entry = &candidate.entry;
-    let row = Row::new(candidate, standing, registry);
-    let of_client = registry.client().map(|client| {
-        let said = said_of_client(client, candidate, standing, registry);
-        let cut = place.is_some_and(|InPrompt(place)| place == Placement::OverBudget);
-        if cut { format!("{said}, but has no room for it in its prompt") } else { said }
-    });
-    let verdict = match row.state {
-        _ if of_client.is_some() => of_client.as_deref().unwrap_or_default(),
-        "active" => place.map_or("offered", InPrompt::verdict),
-        "untrusted" if row.changed_since_trusted => "listed, not trusted: it changed since it was trusted",
-        "untrusted" => "listed, not trusted",
-        "disabled" => "turned off",
-        other => other,
-    };
-    let _ = writeln!(text, "{STRONG}{}{STRONG:#}: {verdict}", clean(&entry.key));
-    let known = *standing == Standing::Listed && !is_not_read(candidate);
-    if let Some(client) = registry.client().filter(|_| known) {
-        let _ = writeln!(text, "  seen as: {}", clean(&seen_as(client, candidate)));
-    }
-    let _ = writeln!(text, "  found: {}", clean(&entry.origin.location.text()));
-    for place in &candidate.also_at {
-        let _ = writeln!(text, "  also at: {}", clean(&place.text()));
-    }
-    let _ = writeln!(text, "  path for filters: {}", clean(&candidate.virtual_path));
-    // A client that looks there need not list it.
-    if !candidate.readers.is_empty() && registry.client().is_none() {
-        let _ = writeln!(text, "  clients that look there: {}", candidate.readers.join(", "));
-    }
-    // What a client lists may be broken here.
-    let standing = &match (standing, &candidate.obstacle) {
-        (Standing::Listed, Some(obstacle)) if *obstacle != Obstacle::Untrusted && !is_not_read(candidate) => {
-            let _ = writeln!(text, "  prowess: {}, so it does not serve it", obstacle.why_not().state);
-            Standing::Blocked { obstacle: obstacle.clone() }
-        }
-        (standing, _) => standing.clone(),
-    };
-    let broken: &[Problem] = match standing {
-        Standing::Blocked { obstacle: Obstacle::Broken { problems, .. } } => problems,
-        _ => &[],
-    };
-    // The problems that break it come below, with their own severity.
-    let breaks = |problem: &&Problem| broken.iter().any(|other| other.code == problem.code);
-    let others = candidate.problems.iter().flat_map(|problems| problems.iter());
-    for problem in others.filter(|problem| !breaks(problem)) {
-        let _ =
-            writeln!(text, "  {}[{}]: {}", problem.severity.name(), problem.code, clean(&problem.message));
-    }
-    if entry.repaired {
-        text.push_str("  parsed: after a repair of its YAML; prowess check says what is wrong\n");
-    }
-    match standing {
-        Standing::Shadowed { by } => {
-            let _ = writeln!(text, "  shadowed by: {}", clean(&by.text()));
-            if let Some(copy) = copy {
-                let _ = writeln!(text, "  compared with it: {}", copy.words());
-            }
-            let hint = match copy {
-                _ if is_own_copy(candidate, by, origins) => {
-                    "nothing is wrong: prowess made this copy for clients"
-                }
-                Some(copy) if copy.identical => "remove one of the two",
-                _ => same_name_fix(&registry.client().map_or(Reads::UNKNOWN, Client::reads)),
-            };
-            let _ = writeln!(text, "  hint: {hint}");
-        }
-        Standing::Blocked { obstacle: Obstacle::Disabled { by } } => {
-            let _ = writeln!(text, "  turned off by: {}", clean(&by.to_string()));
-            let error = LookupError::not_offered(&entry.key, candidate, standing.clone());
-            let _ = writeln!(text, "  hint: {}", hints::of_lookup(&error, ""));
-        }
-        Standing::Blocked { obstacle: Obstacle::Broken { problems, profile } } => {
-            if let Some(profile) = profile {
-                let _ = writeln!(text, "  judged by the profile: {}", profile.name());
-            }
-            for problem in problems {
-                let _ = writeln!(
-                    text,
-                    "  {}[{}]: {}",
-                    problem.severity.name(),
-                    problem.code,
-                    clean(&problem.message)
-                );
-            }
-            // A skill in an archive or on a server is not a file that can be checked.
-            if let Some(path) = entry.origin.location.path().filter(|path| Path::new(path).is_file()) {
-                let check = check_command(path, *profile);
-                let _ = writeln!(text, "  hint: see how to correct it with: {}", clean(&check));
-            }
-        }
-        Standing::Unseen { fix, .. } if !fix.is_empty() => {
-            let _ = writeln!(text, "  hint: {}", clean(fix));
-        }
-        Standing::Listed => {
-            let of_client = is_not_read(candidate).then_some(Fact::NotRead);
-            if let Some(fact) = of_client.or_else(|| not_for_model(candidate, registry)) {
-                let _ = writeln!(text, "  hint: {}", fact.fix());
-            }
-        }
-        Standing::Unseen { .. } | Standing::Blocked { obstacle: Obstacle::Untrusted } => {}
-    }
-    let trust = |name: &str| command_for("trust", name, &places.options());
-    let _ = match Advice::on(candidate, registry, &registry.catalog()) {
-        // What the client does not list is not served with it, trusted or not.
-        Some(Advice::Trust(_)) if matches!(standing, Standing::Unseen { .. }) => Ok(()),
-        Some(Advice::Trust(name)) if registry.client().is_some() => {
-            writeln!(text, "  prowess: not trusted, so it does not serve it before: {}", clean(&trust(&name)))
-        }
-        Some(Advice::Trust(name)) if *standing == Standing::Listed => {
-            writeln!(text, "  hint: agents may use it after: {}", clean(&trust(&name)))
-        }
-        Some(Advice::Trust(name)) => {
-            writeln!(text, "  hint: it is not trusted; {}", clean(&trust(&name)))
-        }
-        Some(Advice::Behind) => {
-            writeln!(text, "  not trusted, and trust would not help: the other one keeps the key")
-        }
-        Some(Advice::Never(reason)) => writeln!(text, "  it cannot be trusted: {}", clean(&reason)),
-        None => Ok(()),
-    };
 }

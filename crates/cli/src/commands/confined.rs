@@ -1,0 +1,63 @@
+//! What `check` and `eval` do not follow below a folder: links that lead out of a project that is not trusted.
+
+use std::path::{Path, PathBuf};
+
+use prowess::env::{self, Environment};
+use prowess::fs::walk::FILE_NAMES;
+use prowess::library::clients::{self, CLIENTS, DOT_FOLDERS, Root};
+use prowess::registry::trust::Approvals;
+use prowess::{Scope, SourceError};
+
+use super::hints::trust_command;
+use crate::error::Failure;
+
+/// What the user trusts; nothing if the approvals cannot be read, which the commands about trust report.
+pub(super) fn approvals() -> Approvals {
+    let file = Approvals::file(&Environment::current());
+    file.and_then(|file| Approvals::load(&file).ok()).unwrap_or_default()
+}
+
+/// The project that links below a given folder must not lead out of. The folder itself may be a link: the user named it.
+///
+/// `None` in a trusted project, in the user's own folders of skills, and for the home or a folder above it.
+pub(super) fn project_of(folder: &Path) -> Option<PathBuf> {
+    let (environment, approvals) = (Environment::current(), approvals());
+    let real = std::fs::canonicalize(folder).ok()?;
+    let project = clients::project(&real);
+    let is_trusted = approvals.folder_of(&real).or(approvals.folder_of(&env::absolute(folder))).is_some();
+    let real_of = |path: PathBuf| std::fs::canonicalize(path).ok();
+    let is_above_home = || environment.home().and_then(real_of).is_some_and(|home| home.starts_with(project));
+    let is_own = || {
+        let own = CLIENTS.iter().flat_map(|client| client.user.iter().chain(client.admin));
+        let mut own = own.filter_map(|path| real_of(environment.expand(path)?));
+        own.any(|own| real.starts_with(own))
+    };
+    (!is_trusted && !is_above_home() && !is_own()).then(|| project.to_owned())
+}
+
+/// The project that links in a folder of a client must not lead out of.
+pub(super) fn project_of_root(root: &Root, from: &Path, approvals: &Approvals) -> Option<PathBuf> {
+    let untrusted = root.scope == Scope::Project && approvals.folder_of(&root.path).is_none();
+    let own = root.project.clone().filter(|_| !root.path.starts_with(clients::project(from)));
+    untrusted.then(|| own.unwrap_or_else(|| clients::project(from).to_owned()))
+}
+
+/// Whether a SKILL.md in a project is a link that leads out of it. The walk opens the folders, not these files.
+pub(super) fn leads_out(file: &Path, project: &Path) -> bool {
+    file.is_symlink() && std::fs::canonicalize(file).is_ok_and(|target| !target.starts_with(project))
+}
+
+/// What to say about a link that leads out of a project.
+pub(super) fn failure(problem: &SourceError, project: &Path) -> Failure {
+    let trust = format!("trust the project's folder with: {}", trust_command(project));
+    Failure { hints: vec![trust], ..Failure::from(problem) }
+}
+
+/// Whether a link is where a project keeps skills, so that it is one or contains some. Other links, such as those to the
+/// output of a build, may lead anywhere.
+pub(super) fn is_for_skills(link: &Path, project: &Path) -> bool {
+    let link = env::absolute(link);
+    let kept = |name: &str| name == "skills" || FILE_NAMES.contains(&name) || DOT_FOLDERS.contains(&name);
+    let names = link.strip_prefix(project).unwrap_or(&link);
+    names.iter().filter_map(|name| name.to_str()).any(kept)
+}

@@ -1,0 +1,145 @@
+//! `prowess trust FOLDER`: what is trusted is what was shown, and what was not looked into is named.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::shelf::{command, json_of, run};
+use crate::{Place, code};
+
+const EVIL: &str = "---\nname: evil\ndescription: Does it.\nallowed-tools: Bash\n---\n";
+
+/// What is shown before the folder is trusted.
+fn shown(place: &Place) -> String {
+    let shown = run(place, &["trust", "--dry-run"]);
+    assert!(shown.starts_with("exit 0"), "{shown}");
+    shown
+}
+
+/// Whether a skill can be used from a folder, after the whole place was trusted.
+fn is_used_from(place: &Place, folder: &str, name: &str) -> bool {
+    assert!(run(place, &["trust", "--yes"]).starts_with("exit 0"));
+    let mut activate = command(place);
+    activate.args(["activate", name]).current_dir(place.path().join(folder));
+    code(&activate.output().unwrap()) == 0
+}
+
+#[test]
+fn skills_of_folders_below_are_shown_before_they_are_trusted() {
+    for folder in ["packages/a", "node_modules/a", ".hidden/a", "a/b/c/d/e/f/g/h/i"] {
+        let place = Place::with(&[(&*format!("{folder}/.claude/skills/evil/SKILL.md"), EVIL)]);
+        let shown = shown(&place);
+        assert!(shown.contains(&format!("at  [DIR]/{folder}/.claude/skills/evil/SKILL.md")), "{shown}");
+        assert!(shown.contains("asks for tools  Bash"), "{shown}");
+        assert!(is_used_from(&place, folder, "evil"), "{folder}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_never_looked_into_is_not_covered_by_trust() {
+    for folder in [".git/a", "a/.git/b"] {
+        let place = Place::with(&[
+            (&*format!("{folder}/.claude/skills/evil/SKILL.md"), EVIL),
+            (&*format!("{folder}/prowess.toml"), "[session]\ntools = ['Read']\n"),
+        ]);
+        let shown = shown(&place);
+        assert!(!shown.contains("evil") && shown.contains("no skills are found there now"), "{shown}");
+        assert!(!is_used_from(&place, folder, "evil"), "{folder}");
+        let mut config = command(&place);
+        config.args(["config", "--json"]).current_dir(place.path().join(folder));
+        let config: serde_json::Value = serde_json::from_slice(&config.output().unwrap().stdout).unwrap();
+        assert_eq!(config["project"]["trusted"], false, "{config}");
+    }
+}
+
+#[test]
+fn settings_of_folders_below_are_shown_before_they_are_trusted() {
+    let place = Place::with(&[
+        (
+            "packages/a/prowess.toml",
+            "[session]\ntools = ['Read']\n[[skills.sources]]\njsonl = 'list.jsonl'\n",
+        ),
+        ("packages/a/list.jsonl", "{\"name\":\"evil\",\"description\":\"Does it.\",\"content\":\"Do.\"}\n"),
+    ]);
+    let shown = shown(&place);
+    let line = "takes effect  session.tools = [\"Read\"] in [DIR]/packages/a/prowess.toml";
+    assert!(shown.contains(line) && shown.contains("at  [DIR]/packages/a/list.jsonl"), "{shown}");
+}
+
+#[test]
+fn folders_of_a_skill_that_are_not_listed_are_named() {
+    let place = Place::with(&[
+        (".claude/skills/evil/SKILL.md", EVIL),
+        (".claude/skills/evil/node_modules/x.js", "1"),
+        (".claude/skills/evil/sub/.git/hooks/x", "1"),
+    ]);
+    let shown = shown(&place);
+    assert!(shown.contains("not looked into  node_modules\n"), "{shown}");
+    assert!(shown.contains("not looked into  sub/.git\n"), "{shown}");
+}
+
+#[test]
+fn the_limits_of_an_untrusted_project_hide_nothing_from_the_question() {
+    let place = Place::with(&[("zzz/.claude/skills/evil/SKILL.md", EVIL)]);
+    // The folder of a client that is not trusted may have 2,000 folders.
+    for number in 0..2_100 {
+        let folder = place.path().join(format!(".claude/skills/a{number}"));
+        fs::create_dir_all(folder).unwrap();
+    }
+    place.write(".claude/skills/last/SKILL.md", EVIL.replace("evil", "last").as_bytes());
+    place.write(".claude/skills/a/b/c/d/e/f/g/h/SKILL.md", EVIL.replace("evil", "deep").as_bytes());
+    let shown = shown(&place);
+    for name in ["last", "evil", "deep"] {
+        assert!(shown.contains(&format!("\n{name}  1 file")), "{name}: {shown}");
+    }
+    assert!(!shown.contains("not looked into"), "{shown}");
+}
+
+#[test]
+fn what_the_project_leaves_out_of_its_walk_is_shown() {
+    let place = Place::with(&[
+        (".claude/skills/evil/SKILL.md", EVIL),
+        (".claude/skills/good/SKILL.md", &EVIL.replace("evil", "good")),
+        (".claude/skills/good/in/SKILL.md", &EVIL.replace("evil", "inner")),
+        ("prowess.toml", "[scan]\nskip = ['evil']\nnested = false\ndepth = 1\n"),
+    ]);
+    let shown = shown(&place);
+    for name in ["good", "evil", "inner"] {
+        assert!(shown.contains(&format!("\n{name}  ")), "{name}: {shown}");
+    }
+}
+
+#[test]
+fn a_skill_behind_a_link_out_of_the_project_is_shown_with_what_it_asks_for() {
+    let outside = Place::with(&[("evil/SKILL.md", EVIL)]);
+    let place = Place::with(&[(".claude/skills/x/y", "")]);
+    symlink(outside.path().join("evil"), place.path().join(".claude/skills/evil")).unwrap();
+    let shown = shown(&place);
+    assert!(shown.contains("at  [DIR]/.claude/skills/evil/SKILL.md"), "{shown}");
+    assert!(shown.contains("asks for tools  Bash") && shown.contains("will also be read  "), "{shown}");
+    assert!(is_used_from(&place, ".", "evil"));
+}
+
+#[test]
+fn what_cannot_be_read_is_named_before_it_is_trusted() {
+    let place = Place::with(&[
+        ("prowess.toml", "[[skills.sources]]\narchive = 'pack.zip'\n[[skills.sources]]\ndir = 'nowhere'\n"),
+        ("pack.zip", "no archive"),
+        ("below/prowess.toml", "[scan\n"),
+    ]);
+    let shown = json_of(&place, &["trust", "--dry-run", "--json"]);
+    crate::schemas::assert_fits("trust", &shown);
+    let unseen: Vec<&str> =
+        shown["unseen"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
+    for part in ["pack.zip", "nowhere", "below/prowess.toml"] {
+        assert!(unseen.iter().any(|line| line.contains(part)), "{part}: {unseen:?}");
+    }
+}
+
+#[test]
+fn a_link_to_a_configuration_outside_of_the_folder_is_named() {
+    let outside = Place::with(&[("other.toml", "[session]\nfilter = 'none'\n")]);
+    let place = Place::with(&[("x", "")]);
+    symlink(outside.path().join("other.toml"), place.path().join("prowess.toml")).unwrap();
+    let shown = shown(&place);
+    assert!(shown.contains("will also be read  ") && shown.contains("/other.toml\n"), "{shown}");
+}

@@ -1,0 +1,59 @@
+//! Copies that clients have which `skills.toml` no longer names: they get the new files with their skill, as a link does.
+
+use super::change_of;
+use super::given::{Given, Installed};
+use super::take_back::folders_elsewhere;
+use super::trusted::Trusted;
+use crate::install::change::{Change, ClientAction, ClientChange, LeftAlone};
+use crate::install::error::InstallError;
+use crate::install::records::{Records, SkillsLock};
+use crate::install::target::{State, Transaction};
+
+/// Replaces unedited copies of skills that have other files now. An edited one stays, which is reported.
+pub(super) fn refresh_elsewhere(
+    available: &Installed<'_>,
+    (records, before): (&Records, &SkillsLock),
+    trusted: &Trusted<'_>,
+    done: &mut Vec<Change>,
+    transaction: &mut Transaction<'_>,
+) -> Result<(), InstallError> {
+    let Installed { place, how, .. } = available;
+    let updated = records.lock.skills().iter().filter_map(|locked| {
+        let old = before.get(&locked.name).filter(|old| old.digest != locked.digest)?;
+        Some((locked, &*old.digest))
+    });
+    let updated: Vec<_> = updated.collect();
+    if updated.is_empty() {
+        return Ok(());
+    }
+    for folder in folders_elsewhere(place, records, how.environment)? {
+        let Some((real, _)) = &folder.open else { continue };
+        for (locked, old) in &updated {
+            let path = folder.folder.join(&locked.name);
+            // Only what Prowess copied there was accepted with the digest of the installed skill.
+            let there = match folder.state(&locked.name)? {
+                Some(there @ (State::Tree(_) | State::Other)) if trusted.skills().has(&path, old) => there,
+                _ => continue,
+            };
+            if matches!(&there, State::Tree(digest) if *digest == locked.digest) {
+                continue;
+            }
+            let is_edited = !matches!(&there, State::Tree(digest) if *digest == **old);
+            let Given::Copy(tree) = available.give(locked, true)? else { continue };
+            let client = folder.client.clone();
+            let change = change_of(place, locked, done);
+            if is_edited {
+                change.left.push(LeftAlone { client, path });
+                continue;
+            }
+            change.clients.push(ClientChange { client, action: ClientAction::Copied, path });
+            if how.files {
+                for accepted in trusted.accepted(&folder.folder, locked) {
+                    transaction.accept(accepted);
+                }
+                transaction.put(real, &locked.name, &tree, Some(there))?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! [`Below`]: everything in a folder that trust in the folder covers.
+//!
+//! Trust in a folder does not depend on where a command is started, which client looks, and what a configuration leaves
+//! out. So the walk asks none of them: it visits every folder, except those that such trust never covers.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use prowess_core::Scope;
+
+use crate::fs::walk::{FileName, OnError, ScanOptions, is_never_entered};
+use crate::library::config::FILE_NAME;
+use crate::registry::{Registry, RegistryError};
+use crate::source::DirSource;
+
+/// The most entries of folders that are looked at. A repository with its packages has fewer.
+const MAX_ENTRIES: usize = 1_000_000;
+
+/// The most folders with a configuration.
+const MAX_CONFIGURED: usize = 100;
+
+/// What is in a folder and below it.
+#[derive(Debug)]
+pub struct Below {
+    /// Every skill, and what was not looked into.
+    pub registry: Registry,
+    /// The folders with a `prowess.toml`.
+    pub configured: Vec<PathBuf>,
+    /// The folders in which no `prowess.toml` was looked for, and those with one too many.
+    pub unseen: Vec<PathBuf>,
+}
+
+impl Below {
+    /// Looks into a folder. Nothing is cached, and nothing on another machine is requested.
+    pub fn of(folder: &Path) -> Result<Self, RegistryError> {
+        let scan = ScanOptions {
+            max_entries: MAX_ENTRIES,
+            skip_hidden: false,
+            skip_modules: false,
+            file_name: FileName::AnyCase("SKILL.md".to_owned()),
+            ..ScanOptions::unbounded()
+        };
+        let mut registry = Registry::new();
+        registry.set_on_error(OnError::Report);
+        registry.add(DirSource::new(folder, scan).in_scope(Scope::Project));
+        registry.refresh_local()?;
+        let mut below = Self { registry, configured: Vec::new(), unseen: Vec::new() };
+        below.look_for_configurations(folder);
+        Ok(below)
+    }
+
+    /// Finds every `prowess.toml`. Links to folders are not followed: a command that is started there is somewhere else.
+    fn look_for_configurations(&mut self, folder: &Path) {
+        let mut left = MAX_ENTRIES;
+        let mut folders = VecDeque::from([folder.to_owned()]);
+        while let Some(folder) = folders.pop_front() {
+            let Ok(entries) = fs::read_dir(&folder) else {
+                self.unseen.push(folder);
+                continue;
+            };
+            for entry in entries.flatten() {
+                let name = entry.file_name();
+                if left == 0 {
+                    self.unseen.push(folder);
+                    return;
+                }
+                left -= 1;
+                if name == FILE_NAME {
+                    let kept = if self.configured.len() < MAX_CONFIGURED {
+                        &mut self.configured
+                    } else {
+                        &mut self.unseen
+                    };
+                    kept.push(folder.clone());
+                } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_never_entered(&name) {
+                    folders.push_back(entry.path());
+                }
+            }
+        }
+        self.configured.sort();
+    }
+}
