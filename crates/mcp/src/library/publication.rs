@@ -217,6 +217,11 @@ impl LibraryView {
         locked(&self.publication.state).current.as_ref().and_then(|current| self.of(current))
     }
 
+    /// The number of the newest snapshot; 0 before the first.
+    pub(crate) fn newest(&self) -> u64 {
+        *self.publication.changed.borrow()
+    }
+
     /// Receives the numbers of new snapshots.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.publication.changed.subscribe()

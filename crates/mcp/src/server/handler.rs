@@ -197,13 +197,10 @@ impl ServerHandler for Server {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         // One task per connection, which ends with this handler.
         if self.shared.live.watching() {
-            // In this order, so that no change is missed between the two.
-            let changed = self.shared.live.changes();
-            let first = self.shared.live.known();
             tokio::spawn(subscriptions::notify(
                 Arc::clone(&self.shared),
                 Arc::clone(&self.connection),
-                (changed, first),
+                self.since,
                 context.peer,
                 self.notifier.clone(),
             ));

@@ -105,6 +105,8 @@ impl Shared {
 pub(crate) struct Server {
     shared: Arc<Shared>,
     connection: Arc<Connection>,
+    /// The number of the snapshot when this was created. Its client has seen no older one.
+    since: u64,
     /// Ends the notification task of this connection when rmcp drops the handler.
     notifier: CancellationToken,
     _end: DropGuard,
@@ -113,7 +115,8 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let notifier = shared.stop.child_token();
-        Self { shared, connection: Arc::default(), _end: notifier.clone().drop_guard(), notifier }
+        let since = shared.live.newest();
+        Self { shared, connection: Arc::default(), since, _end: notifier.clone().drop_guard(), notifier }
     }
 
     /// Whether a method is within the declared capabilities.

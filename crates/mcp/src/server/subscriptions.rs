@@ -81,22 +81,23 @@ async fn next(changed: &mut watch::Receiver<u64>, polling: bool) -> Option<()> {
     }
 }
 
-/// Notifies a connection with a handshake, until it ends. `first` is the snapshot that its client may have seen, and
-/// `changed` has reported every change since then.
+/// Notifies a connection with a handshake, until it ends.
+///
+/// `since` is the number of the snapshot when the connection began. Requests are answered while the handshake ends, so the
+/// client may have seen any snapshot since then; if there is a newer one, it is told that every list changed.
 pub(crate) async fn notify(
     shared: Arc<Shared>,
     connection: Arc<Connection>,
-    (mut changed, first): (watch::Receiver<u64>, Option<Arc<Snapshot>>),
+    since: u64,
     peer: Peer<RoleServer>,
     end: CancellationToken,
 ) {
     let notifying = async {
-        let (mut notified, missed) = inspect(&shared, move |now| {
-            // A client that was connected before the first snapshot may have seen any of them since.
-            let missed = first.is_none() && now.state().0 > FIRST_SNAPSHOT;
-            (NotifiedState::of(first.as_deref().unwrap_or(now)), missed)
-        })
-        .await?;
+        // Subscribed before the state is read, so that no change is missed between the two.
+        let mut changed = shared.live.changes();
+        let (mut notified, missed) =
+            inspect(&shared, move |now| (NotifiedState::of(now), now.state().0 > since.max(FIRST_SNAPSHOT)))
+                .await?;
         if missed {
             let all = ChangedLists { tools: true, prompts: true, resources: true };
             notify_peer(&peer, &all, shared.tools, Vec::new()).await.ok()?;
