@@ -30,7 +30,7 @@ pub(crate) fn list(shared: &Shared, connection: &Connection, era: Era) -> ListTo
 fn described(tool: &ToolDef) -> McpTool {
     let schema = tool.input_schema.as_object().cloned().unwrap_or_default();
     let annotations = ToolAnnotations::from_raw(
-        Some(title(tool.tool).to_owned()),
+        title(tool.tool).map(str::to_owned),
         Some(tool.read_only),
         Some(false),
         Some(tool.idempotent),
@@ -39,16 +39,17 @@ fn described(tool: &ToolDef) -> McpTool {
     McpTool::new(tool.name.clone(), tool.description.clone(), Arc::new(schema)).with_annotations(annotations)
 }
 
-/// The display name of a tool.
-fn title(tool: Tool) -> &'static str {
-    match tool {
+/// The display name of a tool; a client shows the name of a tool without one.
+fn title(tool: Tool) -> Option<&'static str> {
+    Some(match tool {
         Tool::List => "List skills",
         Tool::Search => "Search skills",
         Tool::Load => "Load a skill",
-        Tool::Unload => "Put a skill away",
+        Tool::Unload => "Unload a skill",
         Tool::Read => "Read a file of a skill",
-        _ => "Run a script of a skill",
-    }
+        Tool::Run => "Run a script of a skill",
+        _ => return None,
+    })
 }
 
 /// The key of the skill that a call is about.

@@ -119,7 +119,7 @@ impl Session {
                     .to_owned()
             }
             Tool::Unload => {
-                "Put a loaded skill away when its task is done. Its tools go, unless another loaded skill \
+                "Unload a skill when its task is done. Its tools are removed, unless another loaded skill \
                  needs them."
                     .to_owned()
             }
@@ -169,8 +169,8 @@ impl Session {
                 }
                 Parameter::Limit if tool == Tool::Search => number(1, "The most skills."),
                 Parameter::Limit => number(1, "The most bytes, or the most files."),
-                Parameter::Offset if tool == Tool::List => number(0, "How many skills to pass over."),
-                Parameter::Offset => number(0, "The first byte, or how many files to pass over."),
+                Parameter::Offset if tool == Tool::List => number(0, "How many skills to skip."),
+                Parameter::Offset => number(0, "The first byte, or how many files to skip."),
                 Parameter::Args => {
                     json!({"type": "array", "items": {"type": "string"}, "description": "The script's arguments."})
                 }
