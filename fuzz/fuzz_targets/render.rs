@@ -22,14 +22,12 @@ fuzz_target!(|input: (&str, &str, &str, &str, &[u8], u8)| {
     entry.compatibility = Some(compatibility.to_owned());
     entry.origin.location = body.into();
     for shape in Shape::ALL {
-        let style = CatalogStyle {
-            location: options & 2 != 0,
-            compatibility: options & 4 != 0,
-            one_line: options & 8 != 0,
-            indent: options & 16 != 0,
-            max_description: (options & 32 != 0).then_some(usize::from(options)),
-            ..CatalogStyle::new(shape)
-        };
+        let style = CatalogStyle::new(shape)
+            .with_location(options & 2 != 0)
+            .with_compatibility(options & 4 != 0)
+            .with_one_line(options & 8 != 0)
+            .with_indent(options & 16 != 0)
+            .with_max_description((options & 32 != 0).then_some(usize::from(options)));
         let text = render_catalog(&[&entry, &entry], &style);
         match shape {
             Shape::Xml | Shape::SkillsRefXml => {
@@ -44,12 +42,13 @@ fuzz_target!(|input: (&str, &str, &str, &str, &[u8], u8)| {
             Shape::Json => {
                 assert!(text.starts_with("[{\"name\":") && !text.contains('\n'));
             }
+            _ => {}
         }
         assert!(shape == Shape::Json || !text.contains(['\u{1b}', '\u{202e}', '\u{e0041}']));
     }
     let path = RelPath::parse("scripts/a.py").unwrap();
     let files = Manifest::new(vec![FileEntry::new(path.clone(), 1)]);
-    let style = ActivationStyle { compatibility: options & 4 != 0, ..ActivationStyle::default() };
+    let style = ActivationStyle::default().with_compatibility(options & 4 != 0);
     let inlined = [Inlined { path, bytes: file }];
     let text = Activation::new(&entry, body, Some(compatibility), &files, &inlined, &style).text();
     for tag in ["<skill_content", "</skill_content", "<skill_resources", "</skill_resources"] {
