@@ -26,9 +26,11 @@ impl Places {
     /// elsewhere.
     pub(super) fn options(&self) -> String {
         let sources = self.sources.iter().map(|source| match source.place {
+            Place::Dir(_) | Place::Plugin(_) | Place::Archive(_) | Place::Jsonl(_) | Place::Inline { .. } => {
+                ("--in", source.to_string())
+            }
             // An address or the arguments of a program may hold secrets, which messages do not repeat.
-            Place::Url { .. } | Place::Mcp(_) => ("--in", "SPEC".to_owned()),
-            _ => ("--in", source.to_string()),
+            _ => ("--in", "SPEC".to_owned()),
         });
         let client = self.clients.iter().map(|client| ("--client", client.clone()));
         let globs = |option, globs: &[Glob]| {

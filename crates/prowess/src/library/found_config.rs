@@ -96,10 +96,13 @@ fn withheld(
     environment: &Environment,
 ) -> Result<Option<SourceError>, SourceError> {
     let outside = opening.place(spec, environment)?.filter(|place| !place.starts_with(folder));
-    Ok(match (&spec.place, outside) {
-        (Place::Url { url, .. }, _) => Some(SourceErrorKind::SiteOfProject.at_url(url)),
-        (_, Some(path)) => Some(SourceErrorKind::OutsideProject.at(path)),
-        _ => None,
+    let outside = outside.map(|path| SourceErrorKind::OutsideProject.at(path));
+    // Every kind of place is named here, so that a new one is judged.
+    Ok(match &spec.place {
+        Place::Url { url, .. } => Some(SourceErrorKind::SiteOfProject.at_url(url)),
+        Place::Dir(_) | Place::Plugin(_) | Place::Archive(_) | Place::Jsonl(_) => outside,
+        // A project never names a server, trusted or not: `server_allowed` says so.
+        Place::Mcp(_) | Place::Inline { .. } => None,
     })
 }
 
@@ -163,7 +166,13 @@ impl FoundConfig {
             Place::Mcp(server) if !self.own => {
                 Err(SourceErrorKind::ServerOfProject.at_location(Location::Text(server.shown().into())))
             }
-            _ => Ok(()),
+            Place::Mcp(_)
+            | Place::Dir(_)
+            | Place::Plugin(_)
+            | Place::Archive(_)
+            | Place::Jsonl(_)
+            | Place::Url { .. }
+            | Place::Inline { .. } => Ok(()),
         }
     }
 }
