@@ -6,7 +6,9 @@ use std::io;
 use std::path::Path;
 
 use prowess::env::RelativePath;
-use prowess::internal::{ConfigSetError, ConnectionError, UnknownKey, WriteError, plain_cause};
+use prowess::internal::{
+    ConfigSetError, ConnectionError, EditedFileError, UnknownKey, WriteError, plain_cause,
+};
 use prowess::{ConfigError, LookupError, SourceError};
 use serde_json::{Value, json};
 
@@ -109,7 +111,7 @@ impl From<&WriteError> for Failure {
 impl From<&ConnectionError> for Failure {
     fn from(error: &ConnectionError) -> Self {
         let path = match error {
-            ConnectionError::Read(error) => error.at.path().unwrap_or_default(),
+            ConnectionError::File(EditedFileError::Read(error)) => error.at.path().unwrap_or_default(),
             _ => "",
         };
         Self::of(error, path.to_owned(), &error.hint())

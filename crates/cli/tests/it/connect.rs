@@ -187,6 +187,21 @@ fn another_server_with_our_name_needs_overwrite() {
 }
 
 #[test]
+fn what_a_user_added_to_our_entry_is_not_lost_without_overwrite() {
+    let text = "{\"mcpServers\": {\"prowess\": {\"command\": \"prowess\", \"args\": [\"serve\"], \
+                \"env\": {\"RUST_LOG\": \"debug\"}}}}";
+    let place = cursor(text);
+    assert_eq!(
+        run(&place, &["connect", "cursor", "--write"]),
+        "exit 2\n--- stderr\nerror: this entry was changed by hand, and its env would be lost: prowess: \
+         [DIR]/home/.cursor/mcp.json\n  hint: look at the entry; --overwrite takes its place\n"
+    );
+    assert_eq!(read(&place, CURSOR).unwrap(), text);
+    run(&place, &["connect", "cursor", "--write", "--overwrite"]);
+    assert!(read(&place, CURSOR).unwrap().contains("--not-read-by"));
+}
+
+#[test]
 fn a_link_stays_a_link_and_one_of_a_project_does_not_lead_out_of_it() {
     let place = Place::with(&[("home/dotfiles/cursor.json", "{}\n"), ("project/.git/x", "")]);
     fs::create_dir(place.path().join("home/.cursor")).unwrap();

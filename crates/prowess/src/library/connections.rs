@@ -18,15 +18,12 @@ use serde_json::Value;
 pub use self::error::ConnectionError;
 use self::records::{Record, Records, missing_folders};
 
-use super::clients;
-use super::config_edit::{ConfigChange, ConfigFormat, EntryPath, MAX_EDITED_BYTES};
+use super::config_edit::{
+    ConfigChange, ConfigFormat, EditedFile, EntryPath, MAX_EDITED_BYTES, TRIES, changed_meanwhile,
+};
 use crate::env::Environment;
-use crate::error::SourceError;
 use crate::fs::atomic::{self, WriteError};
 use crate::fs::read;
-
-/// How often a change is tried when the client changes its file at the same time.
-const TRIES: usize = 3;
 
 /// An entry in the configuration of a client.
 #[derive(Clone, Debug)]
@@ -108,7 +105,7 @@ impl Connection<'_> {
             Records::read(&file).map_err(|source| ConnectionError::Records { file: file.clone(), source })?;
         let mut tries = 0;
         loop {
-            let place = self.real_file()?;
+            let place = self.edited().real()?;
             let record = known.of(&place, self.path.name);
             let plan = self.plan(act, overwrite, record, &place)?;
             if !write || !plan.is_change() {
@@ -125,9 +122,7 @@ impl Connection<'_> {
                     let left = |source| ConnectionError::RecordLeft { file: file.clone(), source };
                     return next.write(&file).map(|()| plan).map_err(left);
                 }
-                Err(WriteError::Changed { .. } | WriteError::Exists { .. }) if tries + 1 < TRIES => {
-                    tries += 1;
-                }
+                Err(error) if changed_meanwhile(&error) && tries + 1 < TRIES => tries += 1,
                 Err(error) => {
                     // Why nothing was written matters more than a record that is left.
                     let _ = known.write(&file);
@@ -146,7 +141,7 @@ impl Connection<'_> {
         place: &Path,
     ) -> Result<PlannedConnection, ConnectionError> {
         let edit = |source| ConnectionError::Edit { file: self.file.to_owned(), source };
-        let before = self.read()?;
+        let before = self.edited().read()?;
         let text = before.as_deref().unwrap_or_default();
         let present = self.format.entry(text, self.path).map_err(edit)?;
         let recorded = record.filter(|record| Some(&record.entry) == present.as_ref());
@@ -154,11 +149,16 @@ impl Connection<'_> {
             let after = before.clone();
             Ok(PlannedConnection { before, after, record: None })
         };
-        if let Some(present) = present.as_ref().filter(|_| !overwrite && recorded.is_none())
-            && !is_ours(present)
-        {
-            let name = self.path.name.to_owned();
-            return Err(ConnectionError::NotOurs { file: self.file.to_owned(), name });
+        if let Some(present) = present.as_ref().filter(|_| !overwrite && recorded.is_none()) {
+            let (file, name) = (self.file.to_owned(), self.path.name.to_owned());
+            if !is_ours(present) {
+                return Err(ConnectionError::NotOurs { file, name });
+            }
+            if let Act::Connect(entry) = act
+                && let Some(member) = members(present).find(|member| entry.get(member).is_none())
+            {
+                return Err(ConnectionError::Members { file, name, member: member.clone() });
+            }
         }
         // The text from before the entry, if it is known.
         let undone = || {
@@ -214,66 +214,17 @@ impl Connection<'_> {
         }
     }
 
-    /// The text of the file; `None` if there is none.
-    fn read(&self) -> Result<Option<String>, ConnectionError> {
-        if self.file.symlink_metadata().is_err_and(|error| is_missing(&error)) {
-            return Ok(None);
-        }
-        let bytes = read::read_small(self.file, MAX_EDITED_BYTES)?;
-        match String::from_utf8(bytes) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) => {
-                let valid = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
-                let line = 1 + valid.filter(|byte| **byte == b'\n').count();
-                Err(ConnectionError::NotText { file: self.file.to_owned(), line })
-            }
-        }
-    }
-
-    /// The file that a link leads to. In a project, it must be in the project: a repository could contain a link to a
-    /// file of the user.
-    fn real_file(&self) -> Result<PathBuf, ConnectionError> {
-        let unread = |error| ConnectionError::Read(SourceError::io(self.file, error));
-        let mut real = None;
-        for above in self.file.ancestors() {
-            match above.symlink_metadata() {
-                Ok(_) => {
-                    let place = fs::canonicalize(above).map_err(unread)?;
-                    let below = self.file.strip_prefix(above).unwrap_or(Path::new(""));
-                    real = Some(if below.as_os_str().is_empty() { place } else { place.join(below) });
-                    break;
-                }
-                Err(error) if is_missing(&error) => {}
-                Err(error) => return Err(unread(error)),
-            }
-        }
-        let real = real.unwrap_or_else(|| self.file.to_owned());
-        if let Some(project) = self.within {
-            let project = fs::canonicalize(clients::project(project)).map_err(unread)?;
-            if !real.starts_with(project) {
-                return Err(ConnectionError::Outside { file: self.file.to_owned(), target: real });
-            }
-        }
-        Ok(real)
+    /// The file as it is edited.
+    fn edited(&self) -> EditedFile<'_> {
+        EditedFile { file: self.file, within: self.within, most: MAX_EDITED_BYTES }
     }
 
     fn write(&self, plan: &PlannedConnection, old: Option<&Record>) -> Result<(), WriteError> {
         let failed = |error| WriteError::io(self.file, error);
         match (&plan.before, &plan.after) {
-            (None, Some(after)) => {
-                let folder = self.file.parent().unwrap_or(Path::new("."));
-                fs::create_dir_all(folder).map_err(failed)?;
-                // Clients keep secrets beside the servers of a user.
-                match self.within {
-                    None => atomic::create_private(self.file, after.as_bytes()),
-                    Some(_) => atomic::create(self.file, after.as_bytes()),
-                }
-            }
-            (Some(before), Some(after)) => {
-                // Asked again at the write, since a link may have been exchanged.
-                let may = |target: &Path| clients::holds(self.within, target);
-                atomic::replace_where(self.file, before.as_bytes(), after.as_bytes(), may)
-            }
+            // Clients keep secrets beside the servers of a user.
+            (None, Some(after)) => self.edited().create(after, self.within.is_none()),
+            (Some(before), Some(after)) => self.edited().replace(before, after),
             (Some(before), None) => {
                 let now = read::read_small(self.file, MAX_EDITED_BYTES)
                     .map_err(|error| failed(io::Error::other(error)))?;
@@ -301,8 +252,9 @@ pub fn unread_connections(environment: &Environment) -> Option<(PathBuf, io::Err
     Some((file, error))
 }
 
-fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+/// The names of the members of an entry.
+fn members(entry: &Value) -> impl Iterator<Item = &String> {
+    entry.as_object().into_iter().flat_map(serde_json::Map::keys)
 }
 
 /// Whether an entry starts `prowess serve`.

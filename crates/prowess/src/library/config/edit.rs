@@ -8,20 +8,16 @@ mod value;
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use toml::de::DeTable;
 
 use super::key_path::KeyPath;
 use super::{Config, ConfigError, MAX_CONFIG_BYTES};
 use crate::env::Environment;
-use crate::error::{SourceError, SourceErrorKind};
+use crate::error::SourceErrorKind;
 use crate::fs::atomic::{self, WriteError};
-use crate::fs::read;
-use crate::library::clients;
-
-/// How often a change is tried when the file changes at the same time.
-const TRIES: usize = 3;
+use crate::library::config_edit::{EditedFile, EditedFileError, TRIES, changed_meanwhile};
 
 /// A file in which keys are set.
 #[derive(Clone, Debug)]
@@ -52,17 +48,9 @@ impl ConfigSet {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigSetError {
-    /// The file could not be read.
-    #[error("could not read the configuration")]
-    Read(#[from] SourceError),
-    /// The file is not text.
-    #[error("the configuration is not UTF-8: {}:{line}", .file.display())]
-    NotText {
-        /// The file.
-        file: PathBuf,
-        /// The first line that is not.
-        line: usize,
-    },
+    /// The file cannot be edited.
+    #[error(transparent)]
+    File(#[from] EditedFileError),
     /// The value does not fit the key.
     #[error("this value cannot be set: {message}")]
     Value {
@@ -82,14 +70,6 @@ pub enum ConfigSetError {
         /// The key.
         key: String,
     },
-    /// A link of a project leads out of it.
-    #[error("the configuration leads out of the project: {}: {}", .file.display(), .target.display())]
-    Outside {
-        /// The file.
-        file: PathBuf,
-        /// Where the link leads.
-        target: PathBuf,
-    },
     /// It could not be written.
     #[error("could not change the configuration")]
     Write(#[source] WriteError),
@@ -108,12 +88,10 @@ impl ConfigSetError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Read(error) => error.hint().into_owned(),
-            Self::NotText { .. } => "save the file as UTF-8; nothing was changed".to_owned(),
+            Self::File(error) => error.hint(),
             Self::Value { hint, .. } => hint.clone(),
             Self::Broken(error) => format!("{}; nothing was changed", error.hint()),
             Self::Form { .. } => "change the file yourself; nothing was changed".to_owned(),
-            Self::Outside { .. } => "edit the target of the link itself; nothing was changed".to_owned(),
             Self::Write(error) => error.hint().to_owned(),
             Self::Lock { .. } => "wait for the other process, then run the command again".to_owned(),
         }
@@ -129,20 +107,23 @@ impl ConfigEditor {
         environment: &Environment,
     ) -> Result<ConfigSet, ConfigSetError> {
         let _lock = lock(environment)?;
+        let file = EditedFile { file: &self.file, within: self.within.as_deref(), most: MAX_CONFIG_BYTES };
         let mut tries = 0;
         loop {
-            self.check_target()?;
-            let before = self.read()?;
+            file.real()?;
+            let before = file.read()?;
             let after = self.edited(before.as_deref().unwrap_or_default(), key, value)?;
             let set = ConfigSet { before, after };
             if !set.is_change() {
                 return Ok(set);
             }
-            match self.write(&set) {
+            let written = match &set.before {
+                Some(before) => file.replace(before, &set.after),
+                None => file.create(&set.after, false),
+            };
+            match written {
                 Ok(()) => return Ok(set),
-                Err(WriteError::Changed { .. } | WriteError::Exists { .. }) if tries + 1 < TRIES => {
-                    tries += 1;
-                }
+                Err(error) if changed_meanwhile(&error) && tries + 1 < TRIES => tries += 1,
                 Err(error) => return Err(ConfigSetError::Write(error)),
             }
         }
@@ -164,7 +145,7 @@ impl ConfigEditor {
             Ok(_) if after.len() > MAX_CONFIG_BYTES => {
                 let kind =
                     SourceErrorKind::TooLarge { size: after.len() as u64, limit: MAX_CONFIG_BYTES as u64 };
-                Err(ConfigSetError::Read(kind.at(&self.file)))
+                Err(EditedFileError::from(kind.at(&self.file)).into())
             }
             Ok(_) => Ok(after),
             // A mistake that was there before is not that of the value.
@@ -176,53 +157,6 @@ impl ConfigEditor {
 
     fn form(&self, key: &KeyPath) -> ConfigSetError {
         ConfigSetError::Form { file: self.file.clone(), key: key.to_string() }
-    }
-
-    /// The text of the file; `None` if there is none.
-    fn read(&self) -> Result<Option<String>, ConfigSetError> {
-        if self.file.symlink_metadata().is_err_and(|error| is_missing(&error)) {
-            return Ok(None);
-        }
-        match String::from_utf8(read::read_small(&self.file, MAX_CONFIG_BYTES)?) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) => {
-                let valid = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
-                let line = 1 + valid.filter(|byte| **byte == b'\n').count();
-                Err(ConfigSetError::NotText { file: self.file.clone(), line })
-            }
-        }
-    }
-
-    /// An error if the file of a project leads out of it: a repository could contain a link to a file of the user.
-    fn check_target(&self) -> Result<(), ConfigSetError> {
-        let Some(project) = &self.within else { return Ok(()) };
-        let unread = |error| ConfigSetError::Read(SourceError::io(&self.file, error));
-        match self.file.symlink_metadata() {
-            Err(error) if is_missing(&error) => return Ok(()),
-            Err(error) => return Err(unread(error)),
-            Ok(_) => {}
-        }
-        let target = fs::canonicalize(&self.file).map_err(unread)?;
-        let project = fs::canonicalize(clients::project(project)).map_err(unread)?;
-        if target.starts_with(project) {
-            return Ok(());
-        }
-        Err(ConfigSetError::Outside { file: self.file.clone(), target })
-    }
-
-    fn write(&self, set: &ConfigSet) -> Result<(), WriteError> {
-        match &set.before {
-            Some(before) => {
-                // Asked again at the write, since a link may have been exchanged.
-                let may = |target: &Path| clients::holds(self.within.as_deref(), target);
-                atomic::replace_where(&self.file, before.as_bytes(), set.after.as_bytes(), may)
-            }
-            None => {
-                let folder = self.file.parent().unwrap_or(Path::new("."));
-                fs::create_dir_all(folder).map_err(|error| WriteError::io(folder, error))?;
-                atomic::create(&self.file, set.after.as_bytes())
-            }
-        }
     }
 }
 
@@ -236,10 +170,6 @@ fn lock(environment: &Environment) -> Result<Option<fs::File>, ConfigSetError> {
         Err(source) if source.kind() == io::ErrorKind::TimedOut => Err(ConfigSetError::Lock { file, source }),
         Err(_) => Ok(None),
     }
-}
-
-fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// A mistake without its line, which an edit may move.

@@ -3,6 +3,7 @@
 //! An edit is computed as one replaced region of the text, never by printing the file anew. The result is read again: only
 //! the entry may differ, or the edit is refused.
 
+mod file;
 mod json;
 mod json_edit;
 pub(crate) mod lines;
@@ -12,6 +13,8 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+pub use self::file::EditedFileError;
+pub(crate) use self::file::{EditedFile, TRIES, changed_meanwhile, is_missing};
 #[cfg(feature = "install")]
 pub(crate) use self::toml::{header as toml_header, written_key};
 pub(crate) use self::toml::{number, of_value as of_toml};

@@ -3,26 +3,17 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::WriteError;
-use crate::library::config_edit::ConfigEditError;
+use crate::library::config_edit::{ConfigEditError, EditedFileError};
 
 /// Why a configuration was not changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectionError {
-    /// The configuration could not be read.
-    #[error("could not read the configuration of the client")]
-    Read(#[from] SourceError),
-    /// It is not text.
-    #[error("the configuration of the client is not UTF-8: {}:{line}", .file.display())]
-    NotText {
-        /// The file.
-        file: PathBuf,
-        /// The first line that is not.
-        line: usize,
-    },
-    /// It cannot be edited.
+    /// The configuration cannot be edited.
+    #[error(transparent)]
+    File(#[from] EditedFileError),
+    /// Its text is not understood.
     #[error("the configuration of the client is not understood: {}", .file.display())]
     Edit {
         /// The file.
@@ -31,14 +22,6 @@ pub enum ConnectionError {
         #[source]
         source: ConfigEditError,
     },
-    /// A link of a project leads out of it.
-    #[error("the configuration leads out of the project: {}: {}", .file.display(), .target.display())]
-    Outside {
-        /// The file.
-        file: PathBuf,
-        /// Where the link leads.
-        target: PathBuf,
-    },
     /// An entry with this name is not ours.
     #[error("another server has this name: {name}: {}", .file.display())]
     NotOurs {
@@ -46,6 +29,16 @@ pub enum ConnectionError {
         file: PathBuf,
         /// The name of the entry.
         name: String,
+    },
+    /// An entry of ours has a member that would be lost.
+    #[error("this entry was changed by hand, and its {member} would be lost: {name}: {}", .file.display())]
+    Members {
+        /// The file.
+        file: PathBuf,
+        /// The name of the entry.
+        name: String,
+        /// The member.
+        member: String,
     },
     /// It could not be written.
     #[error("could not change the configuration of the client")]
@@ -86,14 +79,15 @@ impl ConnectionError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Read(SourceError { kind: SourceErrorKind::TooLarge { .. }, .. }) => {
+            Self::File(error) if error.is_too_large() => {
                 "use the client's own command that adds a server, or change the file yourself, by the text of: prowess \
                  serve --print-config; nothing was changed"
                     .to_owned()
             }
-            Self::Read(error) => error.hint().into_owned(),
-            Self::Outside { .. } => "connect for yourself, without --project; nothing was changed".to_owned(),
-            Self::NotText { .. } => "save the file as UTF-8; nothing was changed".to_owned(),
+            Self::File(EditedFileError::Outside { .. }) => {
+                "connect for yourself, without --project; nothing was changed".to_owned()
+            }
+            Self::File(error) => error.hint(),
             Self::Edit { source: ConfigEditError::Invalid { .. }, .. } => {
                 "correct the file, then run the command again; nothing was changed".to_owned()
             }
@@ -101,7 +95,9 @@ impl ConnectionError {
                 "change the file yourself, by the text of: prowess serve --print-config; nothing was changed"
                     .to_owned()
             }
-            Self::NotOurs { .. } => "look at the entry; --overwrite takes its place".to_owned(),
+            Self::NotOurs { .. } | Self::Members { .. } => {
+                "look at the entry; --overwrite takes its place".to_owned()
+            }
             Self::Write(error) => error.hint().to_owned(),
             Self::Records { .. } => {
                 "move the file away: disconnect then removes the entry and nothing else; nothing \

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::is_missing;
 use crate::env::Environment;
 use crate::fs::atomic::{self, Durability};
 use crate::fs::read;
-use crate::library::config_edit::ConfigChange;
+use crate::library::config_edit::{ConfigChange, is_missing};
 
 /// The maximum size of the records.
 const MAX_RECORDS: usize = 16 * 1024 * 1024;

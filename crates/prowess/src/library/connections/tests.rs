@@ -76,7 +76,7 @@ fn a_line_that_was_added_to_the_entry_never_moves_into_another_table() {
     let home = Home::new(TOML, Some("[mcp_servers.other]\ncommand = \"x\"\n"));
     home.connect(&entry());
     fs::write(&home.file, home.text() + "enabled = false\n").unwrap();
-    home.connect(&other_entry());
+    home.at(&home.file).connect(&other_entry(), true, true, &home.environment).unwrap();
     let value = home.format.0.entry(&home.text(), EntryPath { keys: home.format.1, name: "other" }).unwrap();
     assert_eq!(value, Some(json!({"command": "x"})));
 }

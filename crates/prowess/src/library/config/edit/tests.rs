@@ -1,5 +1,7 @@
 //! Setting and unsetting keys in texts of every form.
 
+use std::path::Path;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -321,5 +323,5 @@ fn a_wrong_value_says_what_is_wanted_and_a_wrong_file_says_its_line() {
     // A mistake is mended by setting its own key.
     assert_eq!(set("[scan]\ndepth = 'x'\n", "scan.depth", Some("1")).unwrap(), "[scan]\ndepth = 1\n");
     let large = format!("# {}\n", "x".repeat(MAX_CONFIG_BYTES - 10));
-    assert!(matches!(set(&large, "scan.depth", Some("1")), Err(ConfigSetError::Read(_))));
+    assert!(matches!(set(&large, "scan.depth", Some("1")), Err(ConfigSetError::File(_))));
 }

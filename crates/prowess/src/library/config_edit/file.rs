@@ -1,0 +1,132 @@
+//! A configuration file that is edited: read as text, kept inside its project, replaced only if nothing else changed it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::{SourceError, SourceErrorKind};
+use crate::fs::atomic::{self, WriteError};
+use crate::fs::read;
+use crate::library::clients;
+
+/// How often a change is tried when the file changes at the same time.
+pub(crate) const TRIES: usize = 3;
+
+/// A file that is edited; it need not exist.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EditedFile<'f> {
+    pub(crate) file: &'f Path,
+    /// The folder of the project that the file must not lead out of.
+    pub(crate) within: Option<&'f Path>,
+    /// The most bytes it may have.
+    pub(crate) most: usize,
+}
+
+/// Why a file cannot be edited.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditedFileError {
+    /// It could not be read.
+    #[error("could not read the configuration")]
+    Read(#[from] SourceError),
+    /// It is not text.
+    #[error("the configuration is not UTF-8: {}:{line}", .file.display())]
+    NotText {
+        /// The file.
+        file: PathBuf,
+        /// The first line that is not.
+        line: usize,
+    },
+    /// A link of a project leads out of it.
+    #[error("the configuration leads out of the project: {}: {}", .file.display(), .target.display())]
+    Outside {
+        /// The file.
+        file: PathBuf,
+        /// Where the link leads.
+        target: PathBuf,
+    },
+}
+
+impl EditedFileError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Read(error) => error.hint().into_owned(),
+            Self::NotText { .. } => "save the file as UTF-8; nothing was changed".to_owned(),
+            Self::Outside { .. } => "edit the target of the link itself; nothing was changed".to_owned(),
+        }
+    }
+
+    /// Whether the file has more bytes than may be edited.
+    pub fn is_too_large(&self) -> bool {
+        matches!(self, Self::Read(SourceError { kind: SourceErrorKind::TooLarge { .. }, .. }))
+    }
+}
+
+impl EditedFile<'_> {
+    /// The text of the file; `None` if there is none.
+    pub(crate) fn read(self) -> Result<Option<String>, EditedFileError> {
+        if self.file.symlink_metadata().is_err_and(|error| is_missing(&error)) {
+            return Ok(None);
+        }
+        match String::from_utf8(read::read_small(self.file, self.most)?) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) => {
+                let valid = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
+                let line = 1 + valid.filter(|byte| **byte == b'\n').count();
+                Err(EditedFileError::NotText { file: self.file.to_owned(), line })
+            }
+        }
+    }
+
+    /// The file without links, as far as its path exists. In a project it must be in the project: a repository could
+    /// contain a link to a file of the user.
+    pub(crate) fn real(self) -> Result<PathBuf, EditedFileError> {
+        let unread = |error| SourceError::io(self.file, error);
+        let mut real = self.file.to_owned();
+        for above in self.file.ancestors() {
+            match above.symlink_metadata() {
+                Ok(_) => {
+                    let place = fs::canonicalize(above).map_err(unread)?;
+                    let below = self.file.strip_prefix(above).unwrap_or(Path::new(""));
+                    real = if below.as_os_str().is_empty() { place } else { place.join(below) };
+                    break;
+                }
+                Err(error) if is_missing(&error) => {}
+                Err(error) => return Err(unread(error).into()),
+            }
+        }
+        if let Some(project) = self.within {
+            let project = fs::canonicalize(clients::project(project)).map_err(unread)?;
+            if !real.starts_with(project) {
+                return Err(EditedFileError::Outside { file: self.file.to_owned(), target: real });
+            }
+        }
+        Ok(real)
+    }
+
+    /// Replaces the text of the file, if it is still the one that was read.
+    pub(crate) fn replace(self, before: &str, after: &str) -> Result<(), WriteError> {
+        // Asked again at the write, since a link may have been exchanged.
+        let may = |target: &Path| clients::holds(self.within, target);
+        atomic::replace_where(self.file, before.as_bytes(), after.as_bytes(), may)
+    }
+
+    /// Creates the file and the folders above it. With `private`, only the user can read the file.
+    pub(crate) fn create(self, text: &str, private: bool) -> Result<(), WriteError> {
+        let folder = self.file.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder).map_err(|error| WriteError::io(folder, error))?;
+        let create = if private { atomic::create_private } else { atomic::create };
+        create(self.file, text.as_bytes())
+    }
+}
+
+/// Whether a write failed because the file changed meanwhile, so that another try may succeed.
+pub(crate) fn changed_meanwhile(error: &WriteError) -> bool {
+    matches!(error, WriteError::Changed { .. } | WriteError::Exists { .. })
+}
+
+/// Whether there is no such file.
+pub(crate) fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
