@@ -115,7 +115,10 @@ pub(crate) enum Durability {
 
 /// Writes a file that Prowess owns, atomically. Creates the folders above it, and replaces what was there.
 pub(crate) fn write_own(path: &Path, parts: &[&[u8]], durability: Durability) -> io::Result<()> {
-    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    match durability {
+        Durability::Rebuilt => fs::create_dir_all(folder_of(path))?,
+        Durability::Synced => make_folders(folder_of(path))?,
+    }
     let mut options = File::options();
     options.write(true);
     #[cfg(unix)]
@@ -193,6 +196,16 @@ pub fn make_folder(path: &Path, contents: &[(&str, &[u8])]) -> Result<(), WriteE
 /// The folder that contains a path.
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Creates a folder and those above it. The new ones are synced to disk, so that a file below them is not lost with them.
+pub(crate) fn make_folders(folder: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+    fs::create_dir_all(folder)?;
+    for made in missing.into_iter().rev() {
+        sync_folder_of(made);
+    }
+    Ok(())
 }
 
 /// Gives a new file the owner of the old one. Only some users may do that; for others it fails silently.

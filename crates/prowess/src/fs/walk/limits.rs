@@ -1,4 +1,4 @@
-//! The limits of a walk: where it ends, and whether its options made it pass over what may be a skill.
+//! The limits of a walk: where it ends, and whether its options made it skip what may be a skill.
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -209,7 +209,7 @@ impl Place {
         let whole = self.base.join(below);
         let failed = |error| InstallError::io("open the folder of skills", &whole, error);
         if make {
-            fs::create_dir_all(&self.base).map_err(failed)?;
+            atomic::make_folders(&self.base).map_err(failed)?;
         }
         let mut dir = match Dir::open(&self.base) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !make => return Ok(None),
@@ -222,7 +222,7 @@ impl Place {
             // A client's folder elsewhere, which the user's own environment names.
             Err(_) => {
                 if make {
-                    fs::create_dir_all(below).map_err(failed)?;
+                    atomic::make_folders(below).map_err(failed)?;
                 }
                 return Ok(fs::canonicalize(below).ok());
             }
