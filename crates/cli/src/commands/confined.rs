@@ -42,9 +42,11 @@ pub(super) fn project_of_root(root: &Root, from: &Path, approvals: &Approvals) -
     untrusted.then(|| own.unwrap_or_else(|| clients::project(from).to_owned()))
 }
 
-/// Whether a SKILL.md in a project is a link that leads out of it. The walk opens the folders, not these files.
+/// Whether a SKILL.md in a project is a link to a file outside it. The walk opens the folders, not these files. A link to
+/// a device or a FIFO is left to reading, which refuses it by its kind: trusting the project would not help.
 pub(super) fn leads_out(file: &Path, project: &Path) -> bool {
-    file.is_symlink() && std::fs::canonicalize(file).is_ok_and(|target| !target.starts_with(project))
+    let is_outside = |target: PathBuf| !target.starts_with(project) && target.is_file();
+    file.is_symlink() && std::fs::canonicalize(file).is_ok_and(is_outside)
 }
 
 /// What to say about a link that leads out of a project.

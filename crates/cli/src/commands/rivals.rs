@@ -20,7 +20,9 @@ pub(super) fn rivals(index: &Bm25, among: &[&Entry], least: f32) -> Vec<(String,
     for entry in among {
         let ranking = index.ranking(&entry.description, COMPARED + 1, Some(&mask));
         let key = entry.key.as_str();
-        let Some((_, own)) = ranking.iter().find(|(found, _)| *found == key).copied() else { continue };
+        // A skill that its own description does not rank this high scores no more than the last that it does.
+        let itself = ranking.iter().find(|(found, _)| *found == key).or(ranking.last());
+        let Some((_, own)) = itself.copied() else { continue };
         for (other, score) in
             ranking.into_iter().filter(|(other, score)| *other != key && *score >= least * own)
         {

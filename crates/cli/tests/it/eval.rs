@@ -68,6 +68,22 @@ fn eval_runs_the_trigger_queries_of_a_library() {
 }
 
 #[test]
+fn of_many_skills_with_one_description_each_one_competes() {
+    let names: Vec<String> = (0..9).map(|number| format!("form-{number}")).collect();
+    let place = Place::with(&[]);
+    for name in &names {
+        let text = format!("---\nname: {name}\ndescription: Fill in forms.\n---\nFill it.\n");
+        place.write(&format!("{name}/SKILL.md"), text.as_bytes());
+    }
+    let value = place.json(&["eval", "--json", "--overlap"]);
+    let pairs = value["overlap"].as_array().unwrap();
+    for name in &names {
+        let competes = |pair: &serde_json::Value| pair["skills"].as_array().unwrap().contains(&json!(name));
+        assert!(pairs.iter().any(competes), "{name}: {value}");
+    }
+}
+
+#[test]
 fn help_and_messages_name_one_file_for_trigger_queries() {
     let place = Place::with(&[("pdf/SKILL.md", PDF)]);
     let (help, said) = (place.run(&["eval", "--help"]), place.run(&["eval"]));

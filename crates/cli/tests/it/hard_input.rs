@@ -60,8 +60,8 @@ fn a_fifo_a_device_a_folder_and_a_dead_link_do_not_stop_the_others() {
     --- stderr
     error: there is no such file or folder: dead/SKILL.md
       hint: check the spelling, and that a link is not broken
-    error: this leads out of a project that is not trusted, and was not looked into: device/SKILL.md
-      hint: trust the project's folder with: prowess trust
+    error: this is a device, not a regular file: device/SKILL.md
+      hint: put a regular file in its place, or leave it out
     error: this is a FIFO, not a regular file: fifo/SKILL.md
       hint: put a regular file in its place, or pipe the text into: prowess check -
     ");

@@ -48,9 +48,9 @@ pub(crate) fn run(args: &Doctor, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let mut fixed = Vec::new();
     let mut incomplete = false;
     let repairs = if args.fix { repair::repairs(&examined.troubles) } else { Vec::new() };
-    if !repairs.is_empty() {
-        repair::consent(&repairs, args.yes, ui)?;
-        for repair in &repairs {
+    let nothing_to_repair = repairs.is_empty();
+    if !nothing_to_repair {
+        for repair in &repair::consent(repairs, args.yes, ui)? {
             match repair.apply(ui) {
                 Ok(done) => fixed.push(done),
                 Err(CommandError::Failed(failure) | CommandError::OutOfDate(failure)) => {
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Doctor, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         for done in &fixed {
             let _ = writeln!(text, "{}", clean(done));
         }
-        if args.fix && repairs.is_empty() {
+        if args.fix && nothing_to_repair {
             text.push_str("nothing that can be fixed without you\n");
         }
         text.push_str(if text.is_empty() { "" } else { "\n" });

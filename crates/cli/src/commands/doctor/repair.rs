@@ -80,21 +80,30 @@ impl Repair {
             Self::Check(file) => format!("apply the safe fixes of check to {}", shown(&file.path)),
         }
     }
+}
 
+/// A repair that the user agreed to, as it was shown.
+pub(super) struct Agreed {
+    repair: Repair,
+    /// Computed once, so that what is written is what was shown.
+    fix: Option<SafeFix>,
+}
+
+impl Agreed {
     /// Does it, and says what was done.
     pub(super) fn apply(&self, ui: &mut Ui) -> Result<String, CommandError> {
-        match self {
-            Self::Settle(scope) => {
+        match &self.repair {
+            Repair::Settle(scope) => {
                 install::here()?.settle(*scope, &mut |what| install::report::progress(what, ui))?;
                 Ok(format!("completed or undid the interrupted installation of the {}", scope.word()))
             }
-            Self::Sweep(Bounded { path: folder, within }) => {
+            Repair::Sweep(Bounded { path: folder, within }) => {
                 if stays(folder, within.as_deref()) {
                     sweep(folder);
                 }
                 Ok(format!("removed unfinished files in {}", shown(folder)))
             }
-            Self::Remove(file) => {
+            Repair::Remove(file) => {
                 let failed = |error: std::io::Error| {
                     let hint = "check that you may write to the folder";
                     Failure::new(format!("could not remove: {}", shown(file)), hint)
@@ -105,9 +114,8 @@ impl Repair {
                     _ => Ok(format!("removed the stale cache {}", shown(file))),
                 }
             }
-            Self::Check(bounded) => {
-                let Bounded { path: file, within } = bounded;
-                let Some(fix) = safe_fix(bounded) else {
+            Repair::Check(Bounded { path: file, within }) => {
+                let Some(fix) = &self.fix else {
                     return Ok(format!("nothing to fix in {}", shown(file)));
                 };
                 let fixable = match within {
@@ -137,26 +145,30 @@ pub(super) fn repairs(troubles: &[super::trouble::Trouble]) -> Vec<Repair> {
 }
 
 /// Shows the repairs and asks; an error if they are not accepted.
-pub(super) fn consent(repairs: &[Repair], yes: bool, ui: &mut Ui) -> Result<(), CommandError> {
+pub(super) fn consent(repairs: Vec<Repair>, yes: bool, ui: &mut Ui) -> Result<Vec<Agreed>, CommandError> {
+    let mut shown = Vec::new();
     for repair in repairs {
         ui.note(&repair.words());
-        if let Repair::Check(file) = repair
-            && let Some(fix) = safe_fix(file)
-        {
-            let before = String::from_utf8_lossy(&fix.before);
-            ui.tell(&patch::coloured(&patch::unified(&file.path, &before, fix.document.text())));
+        let mut fix = None;
+        if let Repair::Check(file) = &repair {
+            fix = safe_fix(file);
+            if let Some(fix) = &fix {
+                let before = String::from_utf8_lossy(&fix.before);
+                ui.tell(&patch::coloured(&patch::unified(&file.path, &before, fix.document.text())));
+            }
         }
+        shown.push(Agreed { repair, fix });
     }
     if yes {
-        return Ok(());
+        return Ok(shown);
     }
     if !ui.can_ask() {
         let error = "there is no terminal to ask for your consent, so nothing was changed";
         return Err(Failure::new(error, "accept these fixes with: prowess doctor --fix --yes").into());
     }
-    let answer = ui.ask(&format!("Apply {}? [y/N]", count(repairs.len(), "change")))?;
+    let answer = ui.ask(&format!("Apply {}? [y/N]", count(shown.len(), "change")))?;
     if install::is_yes(&answer) {
-        return Ok(());
+        return Ok(shown);
     }
     Err(Failure::new("you did not agree, so nothing was changed", "answer y to apply the fixes").into())
 }
