@@ -1,22 +1,23 @@
 //! The limits of the reader and of the checks, each with the reason for its value.
 
-/// The longest name, in characters.
+/// The longest name, in characters, by the specification.
 pub const MAX_NAME_CHARS: usize = 64;
-/// The longest description, in characters.
+/// The longest description, in characters, by the specification.
 pub const MAX_DESCRIPTION_CHARS: usize = 1024;
-/// The longest compatibility note, in characters.
+/// The longest compatibility note, in characters, by the specification.
 pub const MAX_COMPATIBILITY_CHARS: usize = 500;
 
-/// The largest frontmatter that is read, in bytes; the largest seen in 56 000 real skills is 9.6 KB.
+/// The largest frontmatter that is read, in bytes; the largest seen in 56,000 real skills is 9.6 KB.
 pub const MAX_FRONTMATTER_BYTES: usize = 64 * 1024;
 /// The largest SKILL.md that loads, in bytes; the largest real one is 1.08 MB.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;
-/// A SKILL.md with more bytes gets a warning: 29 of 56 000 real ones are larger.
+/// A SKILL.md with more bytes gets a warning: 29 of 56,000 real ones are larger.
 pub const LARGE_FILE_BYTES: usize = 200 * 1000;
-/// The most bytes before the opening fence (blank lines, a comment) when reading leniently.
+/// The most bytes before the opening fence (blank lines, a comment) when reading leniently: a licence
+/// comment fits, and a long text without frontmatter is not searched.
 pub const MAX_LEADING_BYTES: usize = 4 * 1024;
 
-/// The deepest nesting of collections in the frontmatter.
+/// The deepest nesting of collections in the frontmatter: far more than any field needs, and little stack.
 pub const MAX_YAML_DEPTH: usize = 32;
 /// The most scalars and collections in the frontmatter. Those that aliases repeat count each time.
 pub const MAX_YAML_NODES: usize = 10_000;

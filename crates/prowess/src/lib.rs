@@ -21,7 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The front door
+//! # The main API
 //!
 //! - [`Skills`] are the skills of some folders, of the user ([`Skills::of_user`]) or of any sources
 //!   ([`Skills::builder`]). Clones share one catalog, and a refresh reaches every chat.
@@ -50,7 +50,7 @@
 //! [`library`] knows where clients keep skills and reads `prowess.toml`. The features `archive`, `http`, `install` and
 //! `watch` add skills in archives, skills on web sites, installing, and hot reload.
 
-// The front door.
+// The main API.
 pub use prowess_core::session::Dialect;
 pub use skills::{Chat, Skill, Skills, SkillsBuilder, SkillsError, discover, discover_judged};
 

@@ -1,4 +1,4 @@
-//! [`SkillsError`]: why an operation of the front door failed.
+//! [`SkillsError`]: why an operation of the main API failed.
 
 use prowess_core::LoadError;
 use prowess_core::catalog::DuplicateError;

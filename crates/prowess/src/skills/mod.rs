@@ -1,4 +1,4 @@
-//! The front door: [`Skills`] finds skills, [`Chat`] gives them to a model, [`Skill`] is one of them.
+//! The main API: [`Skills`] finds skills, [`Chat`] gives them to a model, [`Skill`] is one of them.
 //!
 //! Most hosts need no other types, except a [`Dialect`](crate::Dialect). The parts are public too: [`Registry`],
 //! [`Session`], and [`drive`](crate::drive) between them.

@@ -21,7 +21,6 @@ mod data;
 mod digests;
 #[cfg(unix)]
 mod drive;
-mod front_door;
 mod hostile;
 #[cfg(all(target_os = "linux", feature = "watch"))]
 mod hot_reload;
@@ -44,6 +43,7 @@ mod installer_sync;
 mod installer_verify;
 #[cfg(target_os = "linux")]
 mod io_count;
+mod main_api;
 mod pages;
 #[cfg(unix)]
 mod places;

@@ -1,4 +1,4 @@
-//! The front door over real folders: a host in a few lines, for every interface, while the folders change.
+//! The main API over real folders: a host in a few lines, for every interface, while the folders change.
 
 use std::path::Path;
 use std::process::Command;
@@ -239,7 +239,7 @@ fn has_own_skills() {
 /// Runs one of the functions above in a process whose home is `home`.
 fn in_home(home: &Path, project: &Path, function: &str) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", &format!("front_door::{function}"), "--ignored", "--nocapture"]);
+    command.args(["--exact", &format!("main_api::{function}"), "--ignored", "--nocapture"]);
     for name in ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "USERPROFILE"] {
         command.env_remove(name);
     }
