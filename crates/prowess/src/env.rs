@@ -198,6 +198,18 @@ fn can_run(file: &Path) -> bool {
     file.is_file()
 }
 
+/// The cases of each property: 10³, or as many as `PROWESS_PROPERTY_CASES` says; `.ci/run` says 10⁴.
+#[cfg(test)]
+pub(crate) fn many_cases() -> proptest::test_runner::Config {
+    let asked =
+        Environment::current().get("PROWESS_PROPERTY_CASES").and_then(|text| text.to_str()?.parse().ok());
+    proptest::test_runner::Config {
+        cases: asked.unwrap_or(1_000),
+        failure_persistence: None,
+        ..proptest::test_runner::Config::default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

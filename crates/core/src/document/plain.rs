@@ -207,7 +207,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 30_000, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(crate::text::testing::many())]
 
         #[test]
         fn what_is_read_is_what_the_full_reader_reads(lines in prop::collection::vec("(  )?[a-c_-]{1,2}:( ?[ -~éa-c\u{80}\u{2028}\u{feff}]{0,6})?", 0..6)) {

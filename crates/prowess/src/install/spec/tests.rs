@@ -13,14 +13,8 @@ fn round_trip(text: &str) {
     }
 }
 
-fn cases() -> ProptestConfig {
-    let cases = crate::env::Environment::current();
-    let cases = cases.get("PROWESS_PROPERTY_CASES").and_then(|text| text.to_str()?.parse().ok());
-    ProptestConfig { cases: cases.unwrap_or(1_000), failure_persistence: None, ..ProptestConfig::default() }
-}
-
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(crate::env::many_cases())]
 
     #[test]
     fn any_text_is_read_without_a_panic_and_written_as_it_is_read(text in "\\PC{0,40}") {

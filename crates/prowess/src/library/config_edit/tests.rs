@@ -343,7 +343,7 @@ fn finished(dice: &mut Dice, mut text: String) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::env::many_cases())]
 
     #[test]
     fn inserting_into_any_configuration_can_be_undone_byte_for_byte(seed in any::<u64>()) {

@@ -261,7 +261,7 @@ const SET: [(&str, &str); 12] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::env::many_cases())]
 
     #[test]
     fn every_comment_of_any_configuration_stays(seed in 1..u64::MAX, which in 0..SET.len()) {
