@@ -101,6 +101,11 @@ impl Environment {
             .filter(|value| !value.to_str().is_some_and(|text| text.trim().is_empty()) && !value.is_empty())
     }
 
+    /// Whether a variable is set, and has nothing but spaces.
+    pub fn is_empty(&self, name: &str) -> bool {
+        self.variables.contains_key(name) && self.get(name).is_none()
+    }
+
     /// A variable with an absolute path. A relative one would be in the current folder, and a repository could pass its
     /// files for the user's own.
     fn folder(&self, name: &str) -> Option<PathBuf> {

@@ -325,6 +325,11 @@ impl Installer {
         Ok(held)
     }
 
+    /// Waits until no process changes a place, and writes nothing: what was interrupted stays as it is.
+    pub(super) fn unsettled(&self, place: &Place) -> Result<Option<std::fs::File>, InstallError> {
+        place.shared(self.lock_timeout, &mut || {})
+    }
+
     /// Changes a place by orders that are made while its lock is held.
     pub(super) fn change(
         &self,

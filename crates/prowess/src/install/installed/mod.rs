@@ -16,7 +16,7 @@ use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, open_skills};
 use super::links::{ClientDifference, differences};
 use super::modes::is_tree;
-use super::records::{InstallScope, LockedSkill, SKILLS_FOLDER, org_of};
+use super::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER, org_of};
 use super::spec::{InstallPlace, InstallSpec, SkillRef};
 use super::target::{State, manifest_of, state_of};
 use super::tree::{FileChange, changes};
@@ -66,16 +66,28 @@ pub enum InstalledState {
 }
 
 impl Installer {
-    /// Compares every installed skill with the lock.
+    /// Compares every installed skill with the lock. An interrupted installation is completed first.
     pub fn verify(&self, scope: InstallScope) -> Result<Vec<InstalledSkill>, InstallError> {
         let place = self.place(scope)?;
         let _held = self.settled(&place, &mut |_| {})?;
+        self.compared(&place)
+    }
+
+    /// Compares every installed skill with the lock, and changes nothing: what [`Installer::leftovers`] names stays.
+    pub fn compare(&self, scope: InstallScope) -> Result<Vec<InstalledSkill>, InstallError> {
+        let place = self.place(scope)?;
+        let _held = self.unsettled(&place)?;
+        self.compared(&place)
+    }
+
+    /// Compares every installed skill with the lock. The caller holds the lock of the place.
+    fn compared(&self, place: &Place) -> Result<Vec<InstalledSkill>, InstallError> {
         let records = place.read()?;
-        let dir = open_skills(&place)?;
+        let dir = open_skills(place)?;
         let failed = |error| InstallError::io("read", &place.base.join(SKILLS_FOLDER), error);
         let listing = self.listing();
         let mut differences: BTreeMap<String, Vec<ClientDifference>> = BTreeMap::new();
-        for (name, difference) in self::differences(&place, &records, self.environment(), &listing)? {
+        for (name, difference) in self::differences(place, &records, self.environment(), &listing)? {
             differences.entry(name).or_default().push(difference);
         }
         let mut skills = Vec::new();
@@ -99,7 +111,7 @@ impl Installer {
             skills.push(InstalledSkill {
                 org: org_of(locked),
                 name: locked.name.clone(),
-                scope,
+                scope: place.scope,
                 path,
                 state,
                 locked: locked.clone(),
