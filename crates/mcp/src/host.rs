@@ -143,7 +143,11 @@ impl Reloading {
             }
             server.shared.metrics.count_reload(tokens);
             let skills = server.shared.live.known().map_or(0, |now| now.len());
-            tracing::info!(target: "prowess", skills, "reloaded");
+            if tokens {
+                tracing::info!(target: "prowess", skills, "reloaded");
+            } else {
+                tracing::warn!(target: "prowess", skills, "reloaded, except the tokens");
+            }
         }
     }
 }

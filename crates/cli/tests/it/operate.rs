@@ -249,6 +249,8 @@ fn a_half_written_token_file_keeps_the_old_tokens() {
             assert_eq!(running.ask(token, "skills/list", json!({})).0, 200, "{half:?}");
         }
     }
+    running.signal("-HUP");
+    running.logged("reloaded, except the tokens");
     let double = table("laptop", TOKEN, "") + &table("laptop", OTHER, "");
     place.write("tokens", double.as_bytes());
     assert!(running.logged("the old tokens stay valid").contains("two tokens have this name: laptop"));

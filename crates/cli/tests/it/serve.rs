@@ -143,6 +143,40 @@ fn other_machines_need_a_token() {
 }
 
 #[test]
+fn a_token_variable_that_is_empty_does_not_open_the_server() {
+    let place = Place::with(&[("token", "short\n")]);
+    for value in ["", " "] {
+        let mut command = place.command();
+        command.args(["serve", "--http", "0", "--allow-host", "skills.example"]).env("PROWESS_TOKEN", value);
+        let said = place.transcript(&command.output().unwrap());
+        let error =
+            "error: this variable is set, and empty: PROWESS_TOKEN\n  hint: give it a token, or unset it";
+        assert!(said.starts_with(&format!("exit 2\n--- stderr\n{error}")), "{said}");
+    }
+    // With a file, the variable is of no use.
+    let mut command = place.command();
+    command.args(["serve", "--http", "0", "--token-file", "token"]).env("PROWESS_TOKEN", "0123456789abcdef");
+    assert_snapshot!(place.transcript(&command.output().unwrap()), @"
+    exit 2
+    --- stderr
+    warning: PROWESS_TOKEN is not accepted, since --token-file names the tokens
+    error: this is not a token, nor a list of tokens: token: a token is at least 16 visible characters without spaces
+      hint: write one token, or a table [[token]] with a name, a token and a filter for each client
+    ");
+}
+
+#[test]
+fn the_hint_about_an_address_that_cannot_be_listened_at_fits() {
+    let place = Place::with(&[("token", "0123456789abcdef\n")]);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let said = place.run(&["serve", "--http", &port]).replace(&port, "PORT");
+    assert!(said.ends_with("hint: choose another port, or 0 for a free one\n"), "{said}");
+    let said = place.run(&["serve", "--http", "192.0.2.1:7878", "--token-file", "token"]);
+    assert!(said.contains("hint: name an address of this machine"), "{said}");
+}
+
+#[test]
 fn options_of_an_address_need_one() {
     let place = Place::with(&[("token", "0123456789abcdef\n")]);
     for (option, value) in [

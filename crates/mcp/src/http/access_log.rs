@@ -31,6 +31,18 @@ pub(crate) struct AccessEntry {
     pub(crate) record: CallRecord,
 }
 
+/// Logs and counts a request whose head was refused, so that no request was made of it. A connection that ends or stays
+/// silent is none.
+pub(crate) fn refused_head(error: &hyper::Error, peer: SocketAddr, metrics: &Metrics) {
+    let (reason, status) = match error {
+        error if error.is_parse_too_large() => ("head-size", 431_u16),
+        error if error.is_parse() => ("head", 400),
+        _ => return,
+    };
+    metrics.count_refusal(reason);
+    tracing::info!(target: "prowess", reason, peer = %peer, status, "request");
+}
+
 impl AccessEntry {
     pub(crate) fn new<B>(request: &Request<B>, peer: SocketAddr) -> Self {
         Self {
@@ -66,6 +78,11 @@ impl AccessEntry {
         let event = response.split(|byte| *byte == b'\n').rev().find_map(|line| line.strip_prefix(b"data: "));
         let failed = serde_json::from_slice::<Failed>(event.unwrap_or(response));
         self.error = failed.ok().map(|failed| failed.error.code);
+    }
+
+    /// Whether an error was found in the response.
+    pub(crate) fn has_error(&self) -> bool {
+        self.error.is_some()
     }
 
     /// Logs and counts the request.

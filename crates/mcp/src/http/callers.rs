@@ -64,8 +64,8 @@ pub(crate) struct Callers {
     max_body: usize,
     next: AtomicU64,
     current: Mutex<Arc<Vec<Arc<Caller>>>>,
-    /// Which file the current tokens were read from.
-    identity: Mutex<Option<u64>>,
+    /// Whether the file of tokens could be used when it was last read; `None` without one.
+    read: Mutex<Option<bool>>,
     /// Held while the tokens are replaced.
     replacing: tokio::sync::Mutex<()>,
 }
@@ -86,7 +86,7 @@ impl Callers {
             max_body,
             next: AtomicU64::new(1),
             current: Mutex::default(),
-            identity: Mutex::new(tokens.and_then(Tokens::identity)),
+            read: Mutex::new(tokens.and_then(Tokens::file).map(|_| true)),
             replacing: tokio::sync::Mutex::default(),
         };
         let list =
@@ -147,6 +147,11 @@ impl Callers {
         locked(&self.current).iter().filter(|caller| caller.token.is_some()).count()
     }
 
+    /// Whether the file of tokens could be used when it was last read; `None` without one.
+    pub(crate) fn could_read(&self) -> Option<bool> {
+        *locked(&self.read)
+    }
+
     /// Reads the token file again. If it cannot be used, the old tokens stay, and the log says why.
     pub(crate) async fn read_again(self: &Arc<Self>, file: &Path) -> bool {
         let _one_at_a_time = self.replacing.lock().await;
@@ -154,20 +159,21 @@ impl Callers {
         let read = tokio::task::spawn_blocking(move || {
             let before: Vec<NamedToken> =
                 locked(&own.current).iter().filter_map(|caller| caller.token.clone()).collect();
-            let identity = *locked(&own.identity);
-            let tokens = Tokens::read_after(&file, &before, identity)?;
-            *locked(&own.identity) = tokens.identity();
+            let tokens = Tokens::read_after(&file, &before)?;
             // Views of the library are built before a request needs one.
             own.publication().set_filters(filters(tokens.list()));
             Ok::<_, crate::http::tokens::TokensError>(tokens)
         });
-        match read.await {
+        let read = read.await;
+        *locked(&self.read) = Some(matches!(read, Ok(Ok(_))));
+        match read {
             Ok(Ok(tokens)) => {
                 self.replace(&tokens);
                 true
             }
             Ok(Err(error)) => {
-                let hint = "replace it as a whole: write another file and rename it";
+                let hint =
+                    "replace it as a whole: write another file that ends with a line break, and rename it";
                 tracing::warn!(target: "prowess", reason = %error, hint, "the old tokens stay valid");
                 false
             }
@@ -237,8 +243,11 @@ fn filters<'t>(tokens: impl IntoIterator<Item = &'t NamedToken>) -> impl Iterato
     tokens.into_iter().map(|token| token.filter.clone())
 }
 
+/// The token of a request. Of two headers, a proxy may judge the other one, so neither counts.
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
-    let value = headers.get(AUTHORIZATION)?.as_bytes();
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let value = value.as_bytes();
     let (scheme, token) = value.split_at_checked(7)?;
     scheme.eq_ignore_ascii_case(b"bearer ").then_some(token.trim_ascii())
 }

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::host::Host;
 use crate::http::HttpServer;
+use crate::http::access_log;
 use crate::http::callers::SUBSCRIPTION_GRACE;
 use crate::http::options::HttpOptions;
 use crate::http::sessions::Sessions;
@@ -116,13 +117,16 @@ pub(crate) async fn serve(
         let server = Arc::clone(&server);
         match limits.upgrade(admission) {
             Admission::Serve(permit) => {
+                let own = Arc::clone(&server);
                 let service = service_fn(move |request| {
                     let server = Arc::clone(&server);
                     async move { Ok::<_, Infallible>(server.respond(request, peer).await) }
                 });
                 let connection = graceful.watch(serving.serve_connection(io, service));
                 tokio::spawn(async move {
-                    let _ = connection.await;
+                    if let Err(error) = connection.await {
+                        access_log::refused_head(&error, peer, &own.shared.metrics);
+                    }
                     drop(permit);
                 });
             }

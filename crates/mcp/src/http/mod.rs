@@ -124,6 +124,7 @@ impl HttpServer {
             sessions: self.sessions.len(),
             streams: used(&self.streams, self.max_streams),
             tokens: self.callers.tokens(),
+            tokens_read: self.callers.could_read(),
         };
         self.shared.metrics.page(&gauges, &self.shared.library.publication)
     }
@@ -164,7 +165,7 @@ impl HttpServer {
                 Err(ErrorResponse(response)) => Err(closing(*response).into()),
             }
         } else {
-            self.other(&caller, parts).await
+            self.other(&caller, parts, entry).await
         };
         response.unwrap_or_else(|ErrorResponse(response)| *response)
     }
@@ -247,21 +248,26 @@ impl HttpServer {
             }
             _ => {
                 entry.look_for_error(&text);
-                Ok(HttpResponse::from_parts(parts, Full::new(text).boxed()))
+                Ok(of_rmcp(HttpResponse::from_parts(parts, Full::new(text).boxed()), entry))
             }
         }
     }
 
     /// Responds to a GET, which opens a stream, a DELETE, or an unknown method; none has a body.
-    async fn other(&self, caller: &Caller, parts: Parts) -> Result<HttpResponse, ErrorResponse> {
+    async fn other(
+        &self,
+        caller: &Caller,
+        parts: Parts,
+        entry: &AccessEntry,
+    ) -> Result<HttpResponse, ErrorResponse> {
         let _permit = self.permit().await?;
         let stream = parts.method == Method::GET;
         let request = Request::from_parts(parts, Full::new(Bytes::new()));
         if stream {
-            return self.streamed(caller, request).await;
+            return self.streamed(caller, request).await.map(|response| of_rmcp(response, entry));
         }
         let (parts, text) = self.whole(caller, request, None).await?;
-        Ok(HttpResponse::from_parts(parts, Full::new(text).boxed()))
+        Ok(of_rmcp(HttpResponse::from_parts(parts, Full::new(text).boxed()), entry))
     }
 
     /// Responds with a stream that stays open for as long as the client likes. Streams have their own limit, lower than
@@ -310,6 +316,18 @@ impl HttpServer {
                 Err(unavailable("requests", what).into())
             }
         }
+    }
+}
+
+/// A response of rmcp, marked as a refusal if it is one without a message of the protocol.
+fn of_rmcp(response: HttpResponse, entry: &AccessEntry) -> HttpResponse {
+    match response.status() {
+        _ if entry.has_error() => response,
+        StatusCode::NOT_FOUND => refused("session", response),
+        StatusCode::NOT_ACCEPTABLE => refused("accept", response),
+        StatusCode::METHOD_NOT_ALLOWED => refused("verb", response),
+        status if status.is_client_error() => refused("request", response),
+        _ => response,
     }
 }
 

@@ -10,8 +10,8 @@
 //! metrics = true       # optional: whether it may read /metrics
 //! ```
 //!
-//! A file that is cut off never gives more than the whole one: a table without a filter is refused, and a file that was
-//! written in place ends with a line break.
+//! A file that is cut off never gives more than the whole one: a table without a filter is refused, and a file that
+//! changes while it is served must end with a line break.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -56,8 +56,6 @@ pub struct Tokens {
     file: Option<PathBuf>,
     /// Whether the file ends with a line break.
     ended: bool,
-    /// Which file it was: another one, if it was replaced as a whole.
-    identity: Option<u64>,
 }
 
 /// Why a token file cannot be used. No message repeats a part of the file.
@@ -80,39 +78,28 @@ pub enum TokensError {
 impl From<BearerToken> for Tokens {
     fn from(token: BearerToken) -> Self {
         let only = NamedToken { name: UNNAMED.to_owned(), token, filter: Filter::all(), metrics: true };
-        Self { list: vec![only], file: None, ended: true, identity: None }
+        Self { list: vec![only], file: None, ended: true }
     }
 }
 
 impl Tokens {
     /// Reads a token file. A server that has these tokens reads the file again when it changes.
     pub fn read(file: &Path) -> Result<Self, TokensError> {
-        let identity = Stamp::of(file).identity();
         let bytes = fs::read::read_small(file, MAX_FILE)?;
         let list = parse(&bytes).map_err(|reason| TokensError::Content { file: file.to_owned(), reason })?;
         let ended = bytes.last() == Some(&b'\n');
-        Ok(Self { list, file: Some(file.to_owned()), ended, identity })
+        Ok(Self { list, file: Some(file.to_owned()), ended })
     }
 
-    /// Reads the file again. A change that was written in place counts only once the file ends with a line break: it may
-    /// be cut off, and a part of a token would become one.
-    pub(crate) fn read_after(
-        file: &Path,
-        before: &[NamedToken],
-        identity: Option<u64>,
-    ) -> Result<Self, TokensError> {
+    /// Reads the file again. A change counts only once the file ends with a line break: it may be cut off, and a part
+    /// of a token would become one. A new file may be cut off too: it was renamed, or removed and written again.
+    pub(crate) fn read_after(file: &Path, before: &[NamedToken]) -> Result<Self, TokensError> {
         let new = Self::read(file)?;
-        let replaced = new.identity.is_some() && new.identity != identity;
-        if new.list != before && !new.ended && !replaced {
+        if new.list != before && !new.ended {
             let reason = "it does not end with a line break, so it may be cut off".to_owned();
             return Err(TokensError::Content { file: file.to_owned(), reason });
         }
         Ok(new)
-    }
-
-    /// Which file they were read from; another one, if the file is replaced as a whole.
-    pub(crate) fn identity(&self) -> Option<u64> {
-        self.identity
     }
 
     /// The tokens, in the order of the file.
@@ -185,11 +172,6 @@ impl Stamp {
         let inode = |_: &std::fs::Metadata| 0;
         let found = std::fs::metadata(file).ok();
         Self(found.and_then(|found| Some((found.modified().ok()?, found.len(), inode(&found)))))
-    }
-
-    /// Which file it is, as far as the system tells.
-    fn identity(self) -> Option<u64> {
-        self.0.map(|(_, _, inode)| inode)
     }
 }
 
@@ -271,23 +253,21 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_token_is_not_taken_for_one_when_the_file_was_written_in_place() {
+    fn a_part_of_a_token_is_not_taken_for_one_also_in_a_new_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("token");
         let long = format!("{SECRET}{SECRET}");
         std::fs::write(&file, &long).unwrap();
         let before = Tokens::read(&file).unwrap();
-        let again = || Tokens::read_after(&file, before.list(), before.identity());
+        let again = || Tokens::read_after(&file, before.list());
         assert_eq!(again().unwrap(), before);
         std::fs::write(&file, SECRET).unwrap();
         assert!(again().unwrap_err().to_string().contains("it may be cut off"));
         std::fs::write(&file, format!("{SECRET}\n")).unwrap();
         assert_eq!(again().unwrap().list()[0].token, BearerToken::new(SECRET).unwrap());
-        // A file that takes its place is whole.
-        let new = file.with_extension("new");
-        std::fs::write(&new, SECRET).unwrap();
-        std::fs::rename(&new, &file).unwrap();
-        assert_eq!(again().is_ok(), cfg!(unix));
+        std::fs::remove_file(&file).unwrap();
+        std::fs::write(&file, SECRET).unwrap();
+        assert!(again().unwrap_err().to_string().contains("it may be cut off"));
     }
 
     #[test]

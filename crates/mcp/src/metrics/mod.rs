@@ -52,6 +52,8 @@ pub(crate) struct Gauges {
     pub(crate) sessions: usize,
     pub(crate) streams: usize,
     pub(crate) tokens: usize,
+    /// Whether the file of tokens could be used when it was last read; `None` without one.
+    pub(crate) tokens_read: Option<bool>,
 }
 
 impl Metrics {
@@ -110,6 +112,11 @@ impl Metrics {
         ] {
             page.gauge(name, help);
             page.sample(name, &[], value);
+        }
+        if let Some(read) = gauges.tokens_read {
+            let help = "Whether the token file could be used when it was last read.";
+            page.gauge("prowess_tokens_read_success", help);
+            page.sample("prowess_tokens_read_success", &[], u8::from(read));
         }
         library(&mut page, publication);
         let reloads = *locked(&self.reloads);
@@ -185,7 +192,7 @@ mod tests {
     use super::*;
 
     fn page(metrics: &Metrics) -> String {
-        let gauges = Gauges { connections: 1, sessions: 2, streams: 3, tokens: 4 };
+        let gauges = Gauges { connections: 1, sessions: 2, streams: 3, tokens: 4, tokens_read: None };
         metrics.page(&gauges, &Publication::new(true))
     }
 

@@ -115,6 +115,22 @@ async fn metrics_count_calls_requests_sessions_and_streams() {
 }
 
 #[tokio::test]
+async fn requests_that_are_refused_before_they_are_read_are_counted() {
+    let web = HttpTestServer::with(HttpOptions::default().with_max_head(8192)).await;
+    let large = format!("GET /mcp HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "x".repeat(20_000));
+    assert_eq!(web.raw(large.as_bytes()).await.0, 431);
+    assert_eq!(web.raw(b"this is not HTTP\r\n\r\n").await.0, 400);
+    let body = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string();
+    assert_eq!(web.post(&[("mcp-session-id", "gone")], &body).await.0, 404);
+    assert_eq!(web.post(&[("accept", "text/html")], &body).await.0, 406);
+    for reason in ["head-size", "head", "session", "accept"] {
+        let wanted = format!(r#"prowess_refusals_total{{reason="{reason}"}} 1"#);
+        assert_eq!(until(&web, "/metrics", &wanted).await, 200);
+    }
+    web.end().await;
+}
+
+#[tokio::test]
 async fn scrapers_that_hang_hold_nothing_up() {
     let http = HttpOptions::default().with_max_connections(2).with_header_time(LONG);
     let web = HttpTestServer::with(http).await;

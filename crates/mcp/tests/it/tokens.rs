@@ -135,6 +135,38 @@ async fn metrics_need_a_token_that_may_see_them() {
 }
 
 #[tokio::test]
+async fn of_two_authorizations_neither_counts() {
+    let (web, _file, _home) = served_with_tokens("metrics = true").await;
+    let bearer = format!("authorization: Bearer {SOME}\r\n");
+    assert_eq!(web.get("/metrics", &bearer).await.0, 200);
+    for other in [&bearer, "authorization: Basic eDp5\r\n", "authorization: \r\n"] {
+        for both in [format!("{bearer}{other}"), format!("{other}{bearer}")] {
+            assert_eq!(web.get("/metrics", &both).await.0, 401, "{both}");
+        }
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_token_file_that_cannot_be_used_shows_in_the_metrics() {
+    let (web, file, _home) = served_with_tokens("metrics = true").await;
+    let bearer = format!("authorization: Bearer {SOME}\r\n");
+    let until = async |wanted: &str| {
+        let deadline = tokio::time::Instant::now() + LONG;
+        while !web.get("/metrics", &bearer).await.2.lines().any(|line| line == wanted) {
+            assert!(tokio::time::Instant::now() < deadline, "{wanted}");
+        }
+    };
+    until("prowess_tokens_read_success 1").await;
+    let whole = std::fs::read_to_string(&file).unwrap();
+    replace(&file, "[[token]]\n");
+    until("prowess_tokens_read_success 0").await;
+    replace(&file, &whole);
+    until("prowess_tokens_read_success 1").await;
+    web.end().await;
+}
+
+#[tokio::test]
 async fn a_session_can_be_used_only_with_its_own_token() {
     let (web, _file, _home) = served_with_tokens("").await;
     let id = session(&web, ALL).await;

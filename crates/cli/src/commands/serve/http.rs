@@ -17,7 +17,7 @@ use serde_json::json;
 use super::library;
 use crate::args::{HttpAddress, Log, Serve};
 use crate::error::{CommandError, Failure};
-use crate::ui::{count, log_line, stderr_is_terminal, stdin_is_terminal};
+use crate::ui::{Ui, count, log_line, stderr_is_terminal, stdin_is_terminal};
 
 /// The socket to serve at, and who may connect.
 pub(super) struct Listening {
@@ -27,11 +27,14 @@ pub(super) struct Listening {
 
 /// What `--http` and its options ask for. A socket of systemd is taken before any thread starts, since that changes the
 /// environment.
-pub(super) fn listen(address: HttpAddress, args: &Serve) -> Result<Listening, CommandError> {
+pub(super) fn listen(address: HttpAddress, args: &Serve, ui: &mut Ui) -> Result<Listening, CommandError> {
     let listen = match address {
         HttpAddress::At(address) => Listen::Address(address),
         HttpAddress::Systemd => Listen::Socket(passed_socket()?),
     };
+    if args.token_file.is_some() && Environment::current().get(TOKEN).is_some() {
+        ui.note(&format!("warning: {TOKEN} is not accepted, since --token-file names the tokens"));
+    }
     let http = HttpOptions::default()
         .with_tokens(tokens(args)?)
         .with_hosts(args.allow_host.clone())
@@ -115,6 +118,11 @@ pub(super) fn tokens(args: &Serve) -> Result<Option<Tokens>, CommandError> {
                 Failure::new(other.to_string(), hint).into()
             }
         });
+    }
+    // A variable that another one was to fill would otherwise open the server to everyone.
+    if Environment::current().is_empty(TOKEN) {
+        let hint = format!("give it a token, or unset it to serve without one: unset {TOKEN}");
+        return Err(Failure::new(format!("this variable is set, and empty: {TOKEN}"), hint).into());
     }
     let Some(text) = Environment::current().get(TOKEN).map(|text| text.to_string_lossy().into_owned()) else {
         return Ok(None);

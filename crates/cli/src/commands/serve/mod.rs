@@ -3,6 +3,7 @@
 mod http;
 mod print_config;
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &Serve, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     if let Some(client) = args.print_config {
         return print_config(client, args, ui);
     }
-    let listening = args.http.map(|address| http::listen(address, args)).transpose()?;
+    let listening = args.http.map(|address| http::listen(address, args, ui)).transpose()?;
     let (registry, options) = library(args)?;
     let format = match args.log {
         Log::Off => None,
@@ -113,10 +114,22 @@ pub(super) fn check_exist(places: &Places) -> Result<(), CommandError> {
     Ok(())
 }
 
+/// What to do about an address that cannot be listened at.
+fn not_listening(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::AddrInUse => "choose another port, or 0 for a free one",
+        ErrorKind::AddrNotAvailable => {
+            "name an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them"
+        }
+        ErrorKind::PermissionDenied => "choose a port from 1024, or start it from a socket of systemd",
+        _ => "choose another address, such as 127.0.0.1:7878",
+    }
+}
+
 fn failed(error: &ServeError) -> Failure {
     let (hint, cause) = match error {
         ServeError::NeedsToken(_) => ("give a token with --token-file, or listen on 127.0.0.1", None),
-        ServeError::Listen { source, .. } => ("choose another port, or 0 for a free one", Some(source)),
+        ServeError::Listen { source, .. } => (not_listening(source.kind()), Some(source)),
         ServeError::System(source) => ("check the limits of this machine", Some(source)),
         ServeError::Handshake(_) => ("check what the client sends first", None),
         _ => ("look at the log of the server", None),
