@@ -108,13 +108,14 @@ impl From<&WriteError> for Failure {
     }
 }
 
-impl From<&ConnectionError> for Failure {
-    fn from(error: &ConnectionError) -> Self {
+impl Failure {
+    /// A configuration of a client, by its name on the command line, was not changed.
+    pub(crate) fn of_connection(error: &ConnectionError, client: &str) -> Self {
         let path = match error {
             ConnectionError::File(EditedFileError::Read(error)) => error.at.path().unwrap_or_default(),
             _ => "",
         };
-        Self::of(error, path.to_owned(), &error.hint())
+        Self::of(error, path.to_owned(), &error.hint(client))
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct ConnectTo {
     /// Change the configuration of this project instead of your own
     #[arg(long)]
     pub(crate) project: bool,
-    /// Take the place of another server with the name prowess
+    /// Replace an entry called prowess that is not ours, or was changed; with disconnect, remove it
     #[arg(long)]
     pub(crate) overwrite: bool,
 }
@@ -63,8 +63,13 @@ pub(crate) struct ConnectTo {
 fn url(text: &str) -> Result<String, &'static str> {
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     let plain = text.chars().all(|it| it.is_ascii_graphic() && !"\"'\\<>`{}".contains(it));
-    match rest.filter(|rest| plain && !rest.is_empty() && !rest.starts_with('/')) {
-        Some(_) => Ok(text.to_owned()),
-        None => Err("give an address such as http://127.0.0.1:7878/mcp"),
+    let host =
+        rest.and_then(|rest| rest.split(['/', '?', '#']).next()).filter(|host| plain && !host.is_empty());
+    match host {
+        Some(host) if host.contains('@') => {
+            Err("leave out the name and the password: the file would have them; --token names a variable")
+        }
+        Some(host) if prowess_mcp::is_host(host) => Ok(text.to_owned()),
+        _ => Err("give an address such as http://127.0.0.1:7878/mcp"),
     }
 }

@@ -86,7 +86,7 @@ fn refusal(name: &str, result: &ToolResult, options: &str) -> Failure {
     failure.hints = match (result.reason, &result.hint) {
         // The session's hint is for a model; only the author, or the user who sets the limit, can do more.
         (Some(Reason::TooLarge), hint) => {
-            let raise = "or raise max_activation_bytes in the table [session] of your own prowess.toml";
+            let raise = "or raise max_activation_bytes in the table [session] of the file that sets it: prowess config";
             let arguments = hint.as_deref().filter(|hint| hint.contains("arguments"));
             vec![format!("{}, {raise}", arguments.unwrap_or("make the skill shorter"))]
         }

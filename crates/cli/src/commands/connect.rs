@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Connect, json: bool, ui: &mut Ui) -> Result<Outcome, Co
         ServerTransport::Http { .. } => None,
     };
     let plan = target.connection().connect(&entry, args.to.overwrite, args.to.write, &target.environment);
-    let plan = plan.map_err(|error| Failure::from(&error))?;
+    let plan = plan.map_err(|error| Failure::of_connection(&error, client.name))?;
     let command = client.command(&transport, target.owner);
     if json {
         let mut value = target.json(&plan, args.to.write);
@@ -67,6 +67,9 @@ pub(crate) fn run(args: &Connect, json: bool, ui: &mut Ui) -> Result<Outcome, Co
     if client.wants_token(&transport) {
         ui.note("put the token in the place of TOKEN: this client does not read it from a variable");
     }
+    if args.url.as_deref().is_some_and(has_no_path) {
+        ui.note("warning: the address has no path; prowess serve answers at /mcp");
+    }
     if args.token && args.url.as_deref().is_some_and(is_exposed) {
         ui.note("warning: the token goes to another machine without encryption; use an https address");
     }
@@ -82,7 +85,7 @@ pub(crate) fn disconnect(args: &Disconnect, json: bool, ui: &mut Ui) -> Result<O
     let target = Target::of(&args.to)?;
     let client = args.to.client;
     let plan = target.connection().disconnect(args.to.overwrite, args.to.write, &target.environment);
-    let plan = plan.map_err(|error| Failure::from(&error))?;
+    let plan = plan.map_err(|error| Failure::of_connection(&error, client.name))?;
     if json {
         ui.json(&target.json(&plan, args.to.write))?;
         return Ok(Outcome::Fine);
@@ -136,7 +139,17 @@ impl Target {
             format: self.to.format,
             path: self.to.path(),
             within: (self.owner == ConfigOwner::Project).then_some(&*self.project),
+            others: self.others().map(|other| other.name).collect(),
         }
+    }
+
+    /// The other clients that read the same entry.
+    fn others(&self) -> impl Iterator<Item = &'static prowess_mcp::ClientConfig> {
+        let is_same = |other: &&prowess_mcp::ClientConfig| {
+            let file = other.file(self.owner, &self.project, &self.environment);
+            other.name != self.to.name && file.as_ref() == Some(&self.file) && other.path() == self.to.path()
+        };
+        prowess_mcp::CLIENTS.iter().filter(is_same)
     }
 
     /// The file as messages name it.
@@ -177,6 +190,12 @@ impl Target {
                 "the file is a link, and stays one; its target is changed: {}",
                 target.display()
             ));
+        }
+        for other in self.others().filter(|_| plan.is_change()) {
+            ui.note(&match *verb {
+                "connect" => format!("{} reads this file too, and gets the same server", other.title()),
+                _ => format!("{} reads this file too, and loses the server", other.title()),
+            });
         }
         if to.client.name == "claude-code"
             && self.owner == ConfigOwner::Project
@@ -220,6 +239,12 @@ fn is_exposed(url: &str) -> bool {
     };
     let is_loopback = name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
     !is_loopback && name != "localhost"
+}
+
+/// Whether an address is only that of a machine.
+fn has_no_path(url: &str) -> bool {
+    let (_, rest) = url.split_once("://").unwrap_or_default();
+    rest.split_once('/').is_none_or(|(_, path)| path.is_empty())
 }
 
 /// How the client reaches the server.

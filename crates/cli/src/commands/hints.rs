@@ -100,6 +100,10 @@ pub(crate) fn of_source(error: &SourceError) -> String {
 /// What to do about an error of a configuration.
 pub(crate) fn of_config(error: &ConfigError) -> String {
     match error {
+        // Nothing else than a file is read as a configuration.
+        ConfigError::Read(read) if matches!(read.kind, SourceErrorKind::NotRegular { .. }) => {
+            "put a regular file in its place".to_owned()
+        }
         ConfigError::Read(read) => hint(read, error.path().parent()),
         other => other.hint().into_owned(),
     }

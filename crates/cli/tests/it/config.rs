@@ -89,3 +89,14 @@ fn every_skill_below_a_broken_configuration_is_counted() {
     assert!(shown.contains("0 skills checked; 3 could not be checked"), "{shown}");
     assert_eq!(shown.matches("error:").count(), 1, "{shown}");
 }
+
+#[test]
+fn a_configuration_that_is_not_utf8_is_named_with_its_line() {
+    let place = Place::with(&[("good/SKILL.md", GOOD)]);
+    place.write("prowess.toml", b"# one\n# caf\xe9\n[check]\nprofile = 'spec'\n");
+    let said = place.run(&["check", "good"]);
+    assert!(
+        said.contains("prowess.toml:2: this line is not UTF-8\n  hint: save the file as UTF-8\n"),
+        "{said}"
+    );
+}

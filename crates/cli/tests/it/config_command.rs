@@ -366,3 +366,19 @@ fn a_broken_file_of_a_project_is_named_and_the_rest_is_shown() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("hint: did you mean skills?"), "{said}");
 }
+
+#[test]
+fn a_registry_from_which_nothing_can_be_installed_is_refused() {
+    let place = place();
+    for (key, value) in [
+        ("install.registries.acme", "foo"),
+        ("install.registries.acme", "@acme/x"),
+        ("install.registries.'a b'", "https://git.example/{org}/{name}.git"),
+    ] {
+        let said = run(&place, &["config", "set", key, value]);
+        assert!(said.starts_with("exit 2\n") && said.contains("write an address such as"), "{value}: {said}");
+    }
+    let said =
+        run(&place, &["config", "set", "install.registries.acme", "https://git.example/{org}/{name}.git"]);
+    assert!(said.starts_with("exit 0\n"), "{said}");
+}

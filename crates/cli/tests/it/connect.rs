@@ -157,7 +157,7 @@ fn a_configuration_that_is_not_understood_is_left_alone() {
     --- stderr
     error: the configuration of the client is not understood: [DIR]/home/.cursor/mcp.json
       cause: line 1: mcpServers is not a table of servers
-      hint: change the file yourself, by the text of: prowess serve --print-config; nothing was changed
+      hint: nothing was changed; change the file yourself, by the text of: prowess serve --print-config cursor
     ");
     place.write(CURSOR, b"{\n\xff}");
     let said = run(&place, &["connect", "cursor", "--write"]);
@@ -172,11 +172,15 @@ fn a_configuration_that_is_not_understood_is_left_alone() {
 fn another_server_with_our_name_needs_overwrite() {
     let text = "{\"mcpServers\": {\"prowess\": {\"command\": \"other\"}}}";
     let place = cursor(text);
-    for verb in ["connect", "disconnect"] {
+    for (verb, does) in
+        [("connect", "takes its place"), ("disconnect", "removes it, although Prowess did not write it")]
+    {
         assert_eq!(
             run(&place, &[verb, "cursor", "--write"]),
-            "exit 2\n--- stderr\nerror: another server has this name: prowess: [DIR]/home/.cursor/mcp.json\n  \
-             hint: look at the entry; --overwrite takes its place\n"
+            format!(
+                "exit 2\n--- stderr\nerror: another server has this name: prowess: [DIR]/home/.cursor/mcp.json\n  \
+                 hint: look at the entry; --overwrite {does}\n"
+            )
         );
     }
     assert_eq!(read(&place, CURSOR).unwrap(), text);

@@ -24,6 +24,7 @@ mod config;
 mod config_command;
 mod config_places;
 mod connect;
+mod connect_refused;
 mod connect_texts;
 mod corpus;
 mod docs;

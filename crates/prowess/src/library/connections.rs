@@ -36,6 +36,8 @@ pub struct Connection<'c> {
     pub path: EntryPath<'c>,
     /// The folder of the project that the file must not lead out of.
     pub within: Option<&'c Path>,
+    /// Other clients that read the same entry, by their names on the command line.
+    pub others: Vec<&'c str>,
 }
 
 /// A change of a configuration, written or not.
@@ -152,13 +154,19 @@ impl Connection<'_> {
         if let Some(present) = present.as_ref().filter(|_| !overwrite && recorded.is_none()) {
             let (file, name) = (self.file.to_owned(), self.path.name.to_owned());
             if !is_ours(present) {
-                return Err(ConnectionError::NotOurs { file, name });
+                let removes = matches!(act, Act::Disconnect);
+                return Err(ConnectionError::NotOurs { file, name, removes });
             }
             if let Act::Connect(entry) = act
                 && let Some(member) = members(present).find(|member| entry.get(member).is_none())
             {
                 return Err(ConnectionError::Members { file, name, member: member.clone() });
             }
+        }
+        let loses = present.as_ref().filter(|_| !overwrite).and_then(|present| self.loses(present, act));
+        if let Some(client) = loses {
+            let removes = matches!(act, Act::Disconnect);
+            return Err(ConnectionError::Shared { file: self.file.to_owned(), client, removes });
         }
         // The text from before the entry, if it is known.
         let undone = || {
@@ -214,6 +222,20 @@ impl Connection<'_> {
         }
     }
 
+    /// Another client that reads this entry, if it would get less by the change.
+    fn loses(&self, present: &Value, act: Act<'_>) -> Option<String> {
+        let words = command_line(present);
+        let reader = words.iter().skip_while(|word| **word != NOT_READ_BY).nth(1);
+        let other = match (act, reader) {
+            // What serves every skill serves every client.
+            (Act::Connect(entry), _) if entry == present || command_line(entry) == [PROGRAM, VERB] => None,
+            (_, Some(reader)) => self.others.iter().find(|other| *other == reader),
+            (Act::Connect(_), None) if is_ours(present) => self.others.first(),
+            _ => None,
+        };
+        other.map(|other| (*other).to_owned())
+    }
+
     /// The file as it is edited.
     fn edited(&self) -> EditedFile<'_> {
         EditedFile { file: self.file, within: self.within, most: MAX_EDITED_BYTES }
@@ -257,15 +279,26 @@ fn members(entry: &Value) -> impl Iterator<Item = &String> {
     entry.as_object().into_iter().flat_map(serde_json::Map::keys)
 }
 
-/// Whether an entry starts `prowess serve`.
-fn is_ours(entry: &Value) -> bool {
+/// The program of the server, and the command that serves.
+const PROGRAM: &str = "prowess";
+const VERB: &str = "serve";
+/// The option that names the client whose own skills are left out.
+const NOT_READ_BY: &str = "--not-read-by";
+
+/// The command line of an entry.
+fn command_line(entry: &Value) -> Vec<&str> {
     let words =
         |key: &str| entry.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let program = ["command", "cmd"].iter().find_map(|key| entry.get(*key)?.as_str());
-    let line: Vec<&str> = match program {
+    match program {
         Some(program) => std::iter::once(program).chain(words("args")).collect(),
         None => words("command").collect(),
-    };
+    }
+}
+
+/// Whether an entry starts `prowess serve`.
+fn is_ours(entry: &Value) -> bool {
+    let line = command_line(entry);
     let [program, verb, ..] = line.as_slice() else { return false };
-    Path::new(program).file_stem().is_some_and(|stem| stem == "prowess") && *verb == "serve"
+    Path::new(program).file_stem().is_some_and(|stem| stem == PROGRAM) && *verb == VERB
 }

@@ -227,7 +227,7 @@ impl Config {
     /// The text of a file.
     fn text_in(file: &Path, within: Option<&Path>) -> Result<String, ConfigError> {
         let bytes = confine::read_small(file, MAX_CONFIG_BYTES, within)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        String::from_utf8(bytes).map_err(|error| ConfigError::not_text(file, &error))
     }
 
     /// Reads the text of a file, with the default limits.

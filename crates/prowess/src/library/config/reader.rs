@@ -1,16 +1,30 @@
 //! Reads the text of a `prowess.toml` into a [`Config`], with the line of every mistake.
 
 use std::path::Path;
+use std::string::FromUtf8Error;
 
 use prowess_core::{Level, LineIndex};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::{Config, ConfigError, ConfigLimits, PathConfig, keys, refuse_level};
+use crate::library::config_edit::lines;
 use crate::source::spec::{FLAG_KEYS, Pairs, SourceSpec, Wrong};
 use prowess_core::internal::did_you_mean;
 use prowess_core::path::Glob;
 use prowess_core::text::similar;
+
+impl ConfigError {
+    /// The error for a file that is not UTF-8.
+    pub(super) fn not_text(file: &Path, error: &FromUtf8Error) -> Self {
+        Self::Content {
+            file: file.to_owned(),
+            line: lines::not_text(error),
+            message: "this line is not UTF-8".to_owned(),
+            hint: "save the file as UTF-8".to_owned(),
+        }
+    }
+}
 
 /// A value of a TOML file, with its place.
 pub(super) type Toml<'i> = Spanned<DeValue<'i>>;

@@ -8,6 +8,7 @@ use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, WriteError};
 use crate::fs::read;
 use crate::library::clients;
+use crate::library::config_edit::lines;
 
 /// How often a change is tried when the file changes at the same time.
 pub(crate) const TRIES: usize = 3;
@@ -37,6 +38,14 @@ pub enum EditedFileError {
         /// The first line that is not.
         line: usize,
     },
+    /// A link leads to nothing.
+    #[error("the configuration is a link that leads nowhere: {}: {}", .link.display(), .target.display())]
+    Dangling {
+        /// The link: the file, or a folder above it.
+        link: PathBuf,
+        /// Where it leads.
+        target: PathBuf,
+    },
     /// A link of a project leads out of it.
     #[error("the configuration leads out of the project: {}: {}", .file.display(), .target.display())]
     Outside {
@@ -53,6 +62,9 @@ impl EditedFileError {
         match self {
             Self::Read(error) => error.hint().into_owned(),
             Self::NotText { .. } => "save the file as UTF-8; nothing was changed".to_owned(),
+            Self::Dangling { .. } => {
+                "create what it leads to, or remove the link; nothing was changed".to_owned()
+            }
             Self::Outside { .. } => "edit the target of the link itself; nothing was changed".to_owned(),
         }
     }
@@ -72,9 +84,7 @@ impl EditedFile<'_> {
         match String::from_utf8(read::read_small(self.file, self.most)?) {
             Ok(text) => Ok(Some(text)),
             Err(error) => {
-                let valid = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
-                let line = 1 + valid.filter(|byte| **byte == b'\n').count();
-                Err(EditedFileError::NotText { file: self.file.to_owned(), line })
+                Err(EditedFileError::NotText { file: self.file.to_owned(), line: lines::not_text(&error) })
             }
         }
     }
@@ -86,8 +96,14 @@ impl EditedFile<'_> {
         let mut real = self.file.to_owned();
         for above in self.file.ancestors() {
             match above.symlink_metadata() {
-                Ok(_) => {
-                    let place = fs::canonicalize(above).map_err(unread)?;
+                Ok(found) => {
+                    let place = match fs::canonicalize(above) {
+                        Err(error) if found.is_symlink() && is_missing(&error) => {
+                            let target = fs::read_link(above).unwrap_or_default();
+                            return Err(EditedFileError::Dangling { link: above.to_owned(), target });
+                        }
+                        place => place.map_err(unread)?,
+                    };
                     let below = self.file.strip_prefix(above).unwrap_or(Path::new(""));
                     real = if below.as_os_str().is_empty() { place } else { place.join(below) };
                     break;

@@ -96,7 +96,11 @@ pub(super) fn remove(
     let before = index.checked_sub(1).and_then(|index| members.get(index));
     let mut end = own.comma.map_or(own.value.span.end, |comma| comma + 1);
     let start = match lines::previous_end(text, own.key_at).filter(|_| lines::is_first(text, own.key_at)) {
-        // A line comment may end there: only the line of the entry goes.
+        // A line comment that ends there must not go on with what follows the entry.
+        Some(previous) if is_commented(text, previous) && !ends_line(text, end) => {
+            lines::line_start(text, own.key_at)
+        }
+        // Only the line of the entry goes.
         Some(previous) => previous,
         None => {
             let spaces = text.get(..own.key_at).unwrap_or_default();
@@ -115,6 +119,17 @@ pub(super) fn remove(
     };
     let old = text.get(at..end).ok_or_else(missing)?;
     Ok(ConfigChange { at, old: old.to_owned(), new: kept.to_owned(), tables })
+}
+
+/// Whether the line that ends there may end with a line comment.
+fn is_commented(text: &str, end: usize) -> bool {
+    text.get(lines::line_start(text, end)..end).is_some_and(|line| line.contains("//"))
+}
+
+/// Whether nothing but spaces follows in a line.
+fn ends_line(text: &str, at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default().trim_start_matches([' ', '\t', '\r']);
+    rest.is_empty() || rest.starts_with('\n')
 }
 
 fn member<'n>(object: &'n Node, key: &str) -> Option<&'n Member> {

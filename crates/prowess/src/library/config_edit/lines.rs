@@ -1,5 +1,7 @@
 //! Lines of a text: their ends, their indentation, and the number of a place.
 
+use std::string::FromUtf8Error;
+
 /// The byte order mark, which some editors write first.
 const BOM: &str = "\u{feff}";
 
@@ -16,6 +18,12 @@ pub(super) fn number(text: &str, at: usize) -> usize {
 /// The number of the first line that contains a key; for messages.
 pub(super) fn of_key(text: &str, key: &str) -> usize {
     text.find(key).map_or(1, |at| number(text, at))
+}
+
+/// The number of the first line that is not UTF-8.
+pub(crate) fn not_text(error: &FromUtf8Error) -> usize {
+    let valid = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
+    1 + valid.filter(|byte| **byte == b'\n').count()
 }
 
 /// How the lines of a text end.

@@ -38,7 +38,7 @@ pub enum ConfigFormat {
 }
 
 /// Where an entry is: below these keys, under this name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryPath<'p> {
     /// The keys that lead to the table with the entries.
     pub keys: &'p [&'p str],
@@ -98,7 +98,7 @@ pub enum ConfigEditError {
         reason: String,
     },
     /// A key that should have a table has something else.
-    #[error("line {line}: {key} is not {}", if *.twice { "there once" } else { "a table of servers" })]
+    #[error("line {line}: {key} {}", if *.twice { "appears twice" } else { "is not a table of servers" })]
     Shape {
         /// The line, starting at one.
         line: usize,
@@ -170,12 +170,21 @@ impl ConfigFormat {
                 table.and_then(Value::as_object).is_some_and(|table| table.len() == 1)
             })
         };
-        let tables = (0..=tables.min(path.keys.len())).rev().find(emptied).unwrap_or(0);
-        let change = match self {
+        let removal = |tables: usize| match self {
             Self::Json => json_edit::remove(text, path, tables),
             Self::Toml => toml::remove(text, path),
             Self::Yaml => yaml::remove(text, path, tables),
-        }?;
+        };
+        // Nor does a table go that has a comment beside the entry.
+        let signs = |change: ConfigChange| {
+            let [old, new] = [&change.old, &change.new].map(|text| text.matches(['/', '#']).count());
+            old.saturating_sub(new)
+        };
+        let without = removal(0).map(signs);
+        let is_bare = |levels: &usize| *levels == 0 || removal(*levels).map(signs) == without;
+        let most = (0..=tables.min(path.keys.len())).rev();
+        let tables = most.filter(emptied).find(is_bare).unwrap_or(0);
+        let change = removal(tables)?;
         // A table of TOML ends with its last table, unless it has a header of its own.
         let tables = if self == Self::Toml { path.keys.len() } else { tables };
         self.verified(text, ConfigChange { tables, ..change }, path, None).map(Some)
@@ -218,7 +227,7 @@ impl ConfigFormat {
             let keys = path.keys.get(..depth).unwrap_or_default();
             let found = at_keys(&value, keys);
             if found.is_some_and(|found| !found.is_object() && !found.is_null()) {
-                let key = keys.join(".");
+                let key = if keys.is_empty() { "the top of the file".to_owned() } else { keys.join(".") };
                 let line = keys.last().map_or(1, |last| lines::of_key(text, last));
                 return Err(ConfigEditError::Shape { line, key, twice: false });
             }
@@ -234,8 +243,12 @@ impl ConfigFormat {
         path: EntryPath<'_>,
         entry: Option<&Value>,
     ) -> Result<ConfigChange, ConfigEditError> {
-        let refused =
-            || ConfigEditError::style(text, change.at, "the entry cannot be changed without changing more");
+        let refused = || {
+            let key = path.keys.first().filter(|key| text.contains(**key));
+            let line = key.map_or_else(|| lines::number(text, change.at), |key| lines::of_key(text, key));
+            let what = "the entry cannot be changed without changing more".to_owned();
+            ConfigEditError::Style { line, what }
+        };
         let after = change.apply(text).ok_or_else(refused)?;
         let (before, mut after) = (self.value(text)?, self.value(&after).map_err(|_| refused())?);
         if entry_of(&after, path) != entry {

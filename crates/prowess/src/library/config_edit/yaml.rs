@@ -26,6 +26,10 @@ pub(super) fn insert(
         return Err(ConfigEditError::style(text, 0, "only entries of one table can be edited"));
     };
     let whole = value(text)?;
+    if ends_in_block(text) {
+        let what = "the last line is part of a text, and would get a line break; end the file with one";
+        return Err(ConfigEditError::style(text, text.len(), what));
+    }
     let end = lines::end(text);
     if whole.as_object().is_none_or(Map::is_empty) && text.contains(['{', '[']) {
         return Err(ConfigEditError::style(text, 0, "the file is not written in block style"));
@@ -87,6 +91,31 @@ pub(super) fn remove(
     }
     let old = text.get(start..end).unwrap_or_default().to_owned();
     Ok(ConfigChange { at: start, old, new: String::new(), tables })
+}
+
+/// Whether a text ends without a line break in a block scalar: the value would change if anything followed.
+fn ends_in_block(text: &str) -> bool {
+    if text.is_empty() || text.ends_with('\n') {
+        return false;
+    }
+    let mut least = usize::MAX;
+    for line in text.lines().rev().filter(|line| !line.trim().is_empty()) {
+        let indentation = line.len() - line.trim_start().len();
+        if indentation < least && least != usize::MAX {
+            let code = line.split(" #").next().unwrap_or_default();
+            let last = code.split_whitespace().next_back().unwrap_or_default();
+            // One that strips its line breaks has none.
+            let rest = last.strip_prefix(['|', '>']).filter(|rest| !rest.contains('-'));
+            if rest.is_some_and(|rest| rest.bytes().all(|byte| byte == b'+' || byte.is_ascii_digit())) {
+                return true;
+            }
+        }
+        least = least.min(indentation);
+        if least == 0 {
+            return false;
+        }
+    }
+    false
 }
 
 /// A table at the top of the file.
@@ -184,4 +213,27 @@ fn written_key(key: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let starts = key.starts_with(|first: char| first.is_ascii_alphabetic());
     if starts && key.bytes().all(is_plain) { key.to_owned() } else { Value::from(key).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ConfigFormat;
+    use super::super::tests::{EXTENSIONS, inserted, server};
+
+    #[test]
+    fn a_text_at_the_end_of_a_yaml_file_gets_no_line_break() {
+        for text in [
+            "a: |\n  x",
+            "a: >+ # kept\n  x\n    y",
+            "extensions:\n  a:\n    b: |\n      x",
+            "a:\n  - |\n   x",
+        ] {
+            let error = ConfigFormat::Yaml.insert(text, EXTENSIONS, &server()).unwrap_err();
+            assert!(error.to_string().contains("end the file with one"), "{text:?}: {error}");
+            inserted(ConfigFormat::Yaml, &format!("{text}\n"), EXTENSIONS);
+        }
+        for text in ["a: |-\n  x", "a: |\n  x\nb: 1", "a: |\n  x\nb:\n  c: 1", "a: x | y"] {
+            inserted(ConfigFormat::Yaml, text, EXTENSIONS);
+        }
+    }
 }

@@ -29,6 +29,18 @@ pub enum ConnectionError {
         file: PathBuf,
         /// The name of the entry.
         name: String,
+        /// Whether it was to be removed.
+        removes: bool,
+    },
+    /// The entry serves another client that reads the same file, and would serve it less.
+    #[error("another client uses this entry: {client}: {}", .file.display())]
+    Shared {
+        /// The file.
+        file: PathBuf,
+        /// The other client.
+        client: String,
+        /// Whether the entry was to be removed.
+        removes: bool,
     },
     /// An entry of ours has a member that would be lost.
     #[error("this entry was changed by hand, and its {member} would be lost: {name}: {}", .file.display())]
@@ -76,13 +88,14 @@ pub enum ConnectionError {
 }
 
 impl ConnectionError {
-    /// What to do about it.
-    pub fn hint(&self) -> String {
+    /// What to do about it, for a client by its name on the command line.
+    pub fn hint(&self, client: &str) -> String {
         match self {
             Self::File(error) if error.is_too_large() => {
-                "use the client's own command that adds a server, or change the file yourself, by the text of: prowess \
-                 serve --print-config; nothing was changed"
-                    .to_owned()
+                format!(
+                    "nothing was changed; use the client's own command that adds a server, or change the file yourself, \
+                     by the text of: prowess serve --print-config {client}"
+                )
             }
             Self::File(EditedFileError::Outside { .. }) => {
                 "connect for yourself, without --project; nothing was changed".to_owned()
@@ -92,13 +105,27 @@ impl ConnectionError {
                 "correct the file, then run the command again; nothing was changed".to_owned()
             }
             Self::Edit { .. } => {
-                "change the file yourself, by the text of: prowess serve --print-config; nothing was changed"
-                    .to_owned()
+                format!(
+                    "nothing was changed; change the file yourself, by the text of: prowess serve --print-config {client}"
+                )
+            }
+            Self::NotOurs { removes: true, .. } => {
+                "look at the entry; --overwrite removes it, although Prowess did not write it".to_owned()
+            }
+            Self::Shared { removes: true, client, .. } => format!(
+                "remove it for both with --overwrite, or disconnect the other client with: prowess disconnect \
+                 {client} --project"
+            ),
+            Self::Shared { .. } => {
+                "serve every skill to both with --all, or take its place with --overwrite".to_owned()
             }
             Self::NotOurs { .. } | Self::Members { .. } => {
                 "look at the entry; --overwrite takes its place".to_owned()
             }
             Self::Write(error) => error.hint().to_owned(),
+            Self::Records { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
+                "use that version of prowess, or a newer one; nothing was changed".to_owned()
+            }
             Self::Records { .. } => {
                 "move the file away: disconnect then removes the entry and nothing else; nothing \
                                      was changed"

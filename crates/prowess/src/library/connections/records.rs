@@ -51,7 +51,11 @@ impl Records {
         let records: Self = serde_json::from_slice(&bytes)?;
         if records.version != VERSION {
             let (found, own) = (records.version, VERSION);
-            return Err(io::Error::other(format!("its version is {found}, and this program knows {own}")));
+            let kind = if found > own { io::ErrorKind::Unsupported } else { io::ErrorKind::InvalidData };
+            return Err(io::Error::new(
+                kind,
+                format!("its version is {found}, and this program knows {own}"),
+            ));
         }
         Ok(records)
     }

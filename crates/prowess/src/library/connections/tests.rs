@@ -36,7 +36,7 @@ impl Home {
 
     fn at<'h>(&'h self, file: &'h Path) -> Connection<'h> {
         let path = EntryPath { keys: self.format.1, name: "prowess" };
-        Connection { file, format: self.format.0, path, within: None }
+        Connection { file, format: self.format.0, path, within: None, others: Vec::new() }
     }
 
     fn connect(&self, entry: &Value) {
@@ -186,11 +186,12 @@ fn records_that_cannot_be_read_change_nothing_and_say_what_to_do() {
     let home = Home::new(TOML, Some("a = 1\n"));
     home.connect(&entry());
     let (text, records) = (home.text(), fs::read_to_string(home.records()).unwrap());
-    for damaged in ["{".to_owned(), records.replace("\"version\": 1", "\"version\": 2")] {
+    let newer = records.replace("\"version\": 1", "\"version\": 2");
+    for (damaged, said) in [("{".to_owned(), "move the file away"), (newer, "use that version of prowess")] {
         fs::write(home.records(), &damaged).unwrap();
         let error = home.at(&home.file).disconnect(false, true, &home.environment).unwrap_err();
         assert!(matches!(error, ConnectionError::Records { .. }), "{error}");
-        assert!(error.hint().starts_with("move the file away"), "{}", error.hint());
+        assert!(error.hint("cursor").starts_with(said), "{}", error.hint("cursor"));
         assert_eq!((home.text(), fs::read_to_string(home.records()).unwrap()), (text.clone(), damaged));
     }
     fs::remove_file(home.records()).unwrap();
@@ -210,7 +211,7 @@ fn a_path_that_cannot_be_recorded_is_said_and_nothing_is_written() {
     }
     let file = folder.join("config");
     let error = home.at(&file).connect(&entry(), false, true, &home.environment).unwrap_err();
-    assert!(error.hint().contains("UTF-8"), "{error}: {}", error.hint());
+    assert!(error.hint("cursor").contains("UTF-8"), "{error}: {}", error.hint("cursor"));
     assert!(!file.exists() && !home.records().exists());
 }
 

@@ -4,6 +4,7 @@ use prowess_core::HostTools;
 use toml_edit::{Array, DocumentMut, Value};
 
 use super::ConfigSetError;
+use crate::install::{InstallPlace, InstallSpec, SkillRef};
 use crate::library::config::key_path::KeyPath;
 use crate::library::config::keys::ConfigKind;
 
@@ -15,6 +16,9 @@ pub(super) fn written(key: &KeyPath, text: &str) -> Result<String, ConfigSetErro
 
 fn value_of(key: &KeyPath, text: &str) -> Result<Value, ConfigSetError> {
     let kind = if key.entry.is_some() { ConfigKind::Text } else { key.key.kind };
+    if let Some(org) = key.entry.as_deref().filter(|_| key.key.name == "registries") {
+        check_registry(key, org, text)?;
+    }
     if kind == ConfigKind::Text {
         return Ok(Value::from(text));
     }
@@ -28,6 +32,26 @@ fn value_of(key: &KeyPath, text: &str) -> Result<Value, ConfigSetError> {
         };
     }
     Ok(value.unwrap_or_else(|| Value::from(text)))
+}
+
+/// An error if `@org/name` could not be installed from an address.
+fn check_registry(key: &KeyPath, org: &str, address: &str) -> Result<(), ConfigSetError> {
+    let wrong = |what: String| {
+        ConfigSetError::Value {
+        message: format!("{key}: {what}"),
+        hint: "write an address such as https://git.acme.example/{org}/{name}.git for an organisation such as acme"
+            .to_owned(),
+    }
+    };
+    if format!("@{org}/name").parse::<SkillRef>().is_err() {
+        return Err(wrong(format!("this is not an organisation: {org}")));
+    }
+    let text = address.replace("{org}", org).replace("{name}", "name");
+    let spec = text.parse::<InstallSpec>().map_err(|error| wrong(error.to_string()))?;
+    if matches!(spec.place, InstallPlace::Reference(_)) {
+        return Err(wrong(format!("this is not an address: {address}")));
+    }
+    Ok(())
 }
 
 /// A text that is one value of TOML. A text with a line break could contain more.

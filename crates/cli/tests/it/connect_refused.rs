@@ -1,0 +1,126 @@
+//! What `prowess connect` and `disconnect` refuse, and say about clients that share a file.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use insta::assert_snapshot;
+
+use crate::Place;
+use crate::shelf::{command, run};
+
+const CURSOR: &str = "home/.cursor/mcp.json";
+
+/// A project with a skill for each of two clients.
+fn project() -> Place {
+    Place::with(&[
+        ("work/.git/x", ""),
+        ("work/.claude/skills/cl/SKILL.md", "---\nname: cl\ndescription: One.\n---\n"),
+        ("work/.agents/skills/ag/SKILL.md", "---\nname: ag\ndescription: Two.\n---\n"),
+    ])
+}
+
+fn there(place: &Place, args: &[&str]) -> String {
+    let output = command(place).args(args).current_dir(place.path().join("work")).output().unwrap();
+    place.transcript(&output)
+}
+
+fn entry(place: &Place) -> Option<String> {
+    fs::read_to_string(place.path().join("work/.mcp.json")).ok()
+}
+
+#[test]
+fn a_client_does_not_take_the_entry_of_another_that_reads_the_same_file() {
+    let place = project();
+    let said = there(&place, &["connect", "claude-code", "--project", "--write"]);
+    assert!(said.contains("GitHub Copilot CLI reads this file too, and gets the same server\n"), "{said}");
+    let before = entry(&place);
+    assert_snapshot!(there(&place, &["connect", "github-copilot", "--project", "--write"]), @"
+    exit 2
+    --- stderr
+    error: another client uses this entry: claude-code: [DIR]/work/.mcp.json
+      hint: serve every skill to both with --all, or take its place with --overwrite
+    ");
+    assert_snapshot!(there(&place, &["disconnect", "github-copilot", "--project", "--write"]), @"
+    exit 2
+    --- stderr
+    error: another client uses this entry: claude-code: [DIR]/work/.mcp.json
+      hint: remove it for both with --overwrite, or disconnect the other client with: prowess disconnect claude-code --project
+    ");
+    assert_eq!(entry(&place), before);
+    // An entry that serves every skill is for both, and is not narrowed to one of them.
+    let said = there(&place, &["connect", "github-copilot", "--project", "--all", "--write"]);
+    assert!(said.starts_with("exit 0\n"), "{said}");
+    assert!(!entry(&place).unwrap().contains("--not-read-by"));
+    let said = there(&place, &["connect", "claude-code", "--project", "--write"]);
+    assert!(said.contains("error: another client uses this entry: github-copilot"), "{said}");
+    let said = there(&place, &["disconnect", "claude-code", "--project", "--write"]);
+    assert!(said.contains("GitHub Copilot CLI reads this file too, and loses the server\n"), "{said}");
+    assert_eq!(entry(&place), None);
+    // It can be taken on purpose.
+    there(&place, &["connect", "claude-code", "--project", "--write"]);
+    there(&place, &["connect", "github-copilot", "--project", "--overwrite", "--write"]);
+    assert!(entry(&place).unwrap().contains("\"github-copilot\""));
+    there(&place, &["disconnect", "github-copilot", "--project", "--write"]);
+    assert_eq!(entry(&place), None);
+}
+
+#[test]
+fn a_comment_in_a_table_that_connect_made_stays() {
+    let zed = "config/zed/settings.json";
+    let place = Place::with(&[(zed, "{\"a\":1}\n")]);
+    for (text, rest) in [("{\"a\":1}\n", "// why\n"), ("{\n  \"a\": 1\n}\n", "/* why */")] {
+        place.write(zed, text.as_bytes());
+        run(&place, &["connect", "zed", "--write"]);
+        let connected = fs::read_to_string(place.path().join(zed)).unwrap();
+        place.write(zed, connected.replace("\"prowess\"", &format!("{rest}\"prowess\"")).as_bytes());
+        let said = run(&place, &["disconnect", "zed", "--write"]);
+        assert!(said.starts_with("exit 0\n"), "{said}");
+        let left = fs::read_to_string(place.path().join(zed)).unwrap();
+        assert!(left.contains(rest.trim_end()) && !left.contains("prowess"), "{left}");
+    }
+}
+
+#[test]
+fn the_hint_of_a_refusal_can_be_run_as_printed() {
+    let place = Place::with(&[(CURSOR, "{\"mcpServers\": []}")]);
+    let said = run(&place, &["connect", "cursor", "--write"]);
+    let (_, printed) = said.trim_end().rsplit_once("by the text of: prowess ").unwrap();
+    let words: Vec<&str> = printed.split(' ').collect();
+    let ran = run(&place, &words);
+    assert!(ran.starts_with("exit 0\n") && ran.contains("--not-read-by"), "{printed}\n{ran}");
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_named_with_its_target() {
+    let place = Place::with(&[("home/x", "")]);
+    fs::create_dir(place.path().join("home/.cursor")).unwrap();
+    symlink("nowhere.json", place.path().join(CURSOR)).unwrap();
+    symlink("gone", place.path().join("home/.codex")).unwrap();
+    assert_snapshot!(run(&place, &["connect", "cursor", "--write"]), @"
+    exit 2
+    --- stderr
+    error: the configuration is a link that leads nowhere: [DIR]/home/.cursor/mcp.json: nowhere.json
+      hint: create what it leads to, or remove the link; nothing was changed
+    ");
+    assert_snapshot!(run(&place, &["connect", "codex", "--write"]), @"
+    exit 2
+    --- stderr
+    error: the configuration is a link that leads nowhere: [DIR]/home/.codex: gone
+      hint: create what it leads to, or remove the link; nothing was changed
+    ");
+}
+
+#[test]
+fn an_address_that_no_server_can_have_is_refused() {
+    let place = Place::with(&[]);
+    for url in ["http://127.0.0.1:99999/mcp", "http://box:x/mcp", "http://a b/mcp", "http:///mcp"] {
+        let said = run(&place, &["connect", "zed", "--url", url]);
+        assert!(said.starts_with("exit 2\n") && said.contains("give an address such as"), "{url}: {said}");
+    }
+    let said = run(&place, &["connect", "zed", "--url", "https://user:secret@box.example/mcp"]);
+    assert!(said.starts_with("exit 2\n") && said.contains("leave out the name and the password"), "{said}");
+    for (url, warns) in [("http://127.0.0.1:7878", true), ("http://[::1]:1/", true), ("http://a/x", false)] {
+        let said = run(&place, &["connect", "zed", "--url", url]);
+        assert_eq!(said.contains("warning: the address has no path"), warns, "{url}: {said}");
+    }
+}
