@@ -8,6 +8,7 @@ pub use prowess_core::with_methods;
 
 pub use crate::error::{escape_control, plain_cause};
 pub use crate::fs::atomic::{WriteError, abandoned, make_folder, replace_where, sweep};
+pub use crate::fs::location::file_of;
 #[cfg(feature = "install")]
 pub use crate::install::preview::preview_of_found;
 pub use crate::library::below::Below;

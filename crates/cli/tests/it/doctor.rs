@@ -1,6 +1,7 @@
 //! `prowess doctor`: every trouble is named with a fix that works, and afterwards none is named.
 
 mod ill;
+mod records;
 mod screens;
 mod suggestions;
 
@@ -190,6 +191,33 @@ fn doctor_changes_nothing_without_fix_and_fix_needs_consent() {
     github-copilot  1 skill, about 18 tokens
     nothing is wrong
     ");
+}
+
+#[test]
+fn what_a_killed_installation_left_is_named_and_stays_without_fix() {
+    let place = place(&[("src/tidy/SKILL.md", &skill("tidy", "Tidies up."))], &[".codex"]);
+    with_git(&place);
+    let program = place.path().join("bin/prowess");
+    let added = command(&place, &program).args(["add", "../src/tidy", "--user", "--yes"]).output().unwrap();
+    assert_eq!(code(&added), 0);
+    place.write("home/.agents/skills/.prowess-00000000000000ab.stage/x/SKILL.md", b"half");
+    place.write("state/prowess/.prowess-00000000000000cd.tmp", b"half");
+    let stage = fs::canonicalize(place.path().join("home/.agents/skills/.prowess-00000000000000ab.stage"));
+    let stage = stage.unwrap();
+    let install = place.path().join("state/prowess/install");
+    let mut locks = fs::read_dir(&install).unwrap().map(|entry| entry.unwrap().path());
+    let lock = locks.find(|file| file.extension().is_some_and(|end| end == "lock")).unwrap();
+    fs::write(lock.with_extension("stages"), serde_json::json!([&stage]).to_string()).unwrap();
+    let folders = || ["home", "state"].map(|folder| contents(&place.path().join(folder)));
+    let before = folders();
+    for _ in 0..2 {
+        let report = examined(&place);
+        assert_eq!(report["troubles"][0]["kind"], "install-leftover", "{report:#}");
+        assert_eq!(folders(), before);
+    }
+    assert_eq!(code(&doctor(&place, &["--fix", "--yes"])), 0);
+    assert!(!stage.exists());
+    assert_eq!(code(&doctor(&place, &[])), 0);
 }
 
 #[test]

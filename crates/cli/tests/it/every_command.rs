@@ -215,7 +215,7 @@ fn a_folder_that_is_gone_or_has_a_name_without_text_is_no_crash() {
         let output = shelf::command(&place).args(args).current_dir(&odd).output().unwrap();
         judge("a folder whose name is not UTF-8", args, &output);
     }
-    let output = shelf::command(&place).arg("trust").current_dir(&odd).output().unwrap();
+    let output = shelf::command(&place).args(["trust", "."]).current_dir(&odd).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("a folder whose path is not UTF-8 cannot be trusted: "), "{said}");
     for command in ["check", "show", "new", "cat", "why", "trust", "add", "replay", "eval"] {

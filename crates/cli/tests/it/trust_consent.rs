@@ -156,3 +156,19 @@ fn revoking_trust_in_everything_names_it_and_asks() {
       hint: list what is trusted with: prowess trust --list
     ");
 }
+
+#[test]
+fn of_many_skills_those_that_can_do_something_come_last_with_a_summary() {
+    let place = Place::with(&[(
+        ".claude/skills/aa/SKILL.md",
+        "---\nname: aa\ndescription: Acts.\nallowed-tools: Bash\n---\n",
+    )]);
+    for number in 0..15 {
+        let name = format!("filler-{number}");
+        let text = format!("---\nname: {name}\ndescription: Fills.\n---\n");
+        place.write(&format!(".claude/skills/{name}/SKILL.md"), text.as_bytes());
+    }
+    let shown = run(&place, &["trust", "--dry-run"]);
+    assert!(shown.ends_with("\n16 skills; tools asked for by 1: aa\n"), "{shown}");
+    assert!(shown.rfind("\naa ") > shown.rfind("\nfiller-"), "{shown}");
+}

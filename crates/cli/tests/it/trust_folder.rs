@@ -143,3 +143,44 @@ fn a_link_to_a_configuration_outside_of_the_folder_is_named() {
     let shown = shown(&place);
     assert!(shown.contains("will also be read  ") && shown.contains("/other.toml\n"), "{shown}");
 }
+
+#[test]
+fn a_skill_that_is_written_in_the_projects_configuration_is_trusted_with_its_folder() {
+    let text =
+        "[[skills.sources]]\nname = \"jot\"\ndescription = \"Jots.\"\ninstructions = \"Write it down.\"\n";
+    let place = Place::with(&[("prowess.toml", text)]);
+    let state = |place: &Place| json_of(place, &["list", "--json", "--all"])["skills"][0]["state"].clone();
+    assert_eq!(state(&place), "untrusted");
+    let doctor = json_of(&place, &["doctor", "--json"]);
+    assert_eq!(doctor["troubles"][0]["kind"], "skill-untrusted", "{doctor:#}");
+    assert!(shown(&place).contains("--- stderr\njot  1 file"), "{}", shown(&place));
+    let trusted = run(&place, &["trust", "--yes"]);
+    assert!(trusted.starts_with("exit 0\n") && trusted.contains("jot  1 file"), "{trusted}");
+    assert_eq!(state(&place), "active");
+    let doctor = json_of(&place, &["doctor", "--json"]);
+    assert!(!doctor.to_string().contains("skill-untrusted"), "{doctor:#}");
+    run(&place, &["trust", "--revoke"]);
+    assert_eq!(state(&place), "untrusted");
+}
+
+#[test]
+fn trust_without_a_name_is_about_the_project_also_in_a_subfolder() {
+    let place = Place::with(&[
+        (".claude/skills/tidy/SKILL.md", "---\nname: tidy\ndescription: Tidies.\n---\n"),
+        ("below/empty/x", ""),
+    ]);
+    let below = place.path().join("below/empty");
+    let there =
+        |args: &[&str]| place.transcript(&command(&place).args(args).current_dir(&below).output().unwrap());
+    let said = there(&["trust", "--yes"]);
+    assert!(
+        said.contains("trusted, with everything in it: [DIR]\n") && said.contains("tidy  1 file"),
+        "{said}"
+    );
+    assert!(run(&place, &["activate", "tidy"]).starts_with("exit 0\n"));
+    let said = there(&["trust", "--revoke"]);
+    assert!(said.starts_with("exit 0\n"), "{said}");
+    assert!(!run(&place, &["activate", "tidy"]).starts_with("exit 0\n"));
+    // A folder that is named is that folder.
+    assert!(there(&["trust", ".", "--yes"]).contains("everything in it: [DIR]/below/empty\n"));
+}

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::env::Environment;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
-use crate::fs::location::is_in;
+use crate::fs::location::{file_of, is_in};
 use crate::fs::read;
 use crate::fs::walk::is_never_entered;
 use crate::registry::installed::is_below_any;
@@ -111,8 +111,8 @@ impl Trust {
         if self.everything {
             return Verdict::Yes;
         }
-        let file = origin.location.file().filter(|_| origin.scope == Scope::Project);
-        if file.is_some_and(|file| self.approvals.folder_of(Path::new(file)).is_some()) {
+        let file = file_of(&origin.location).filter(|_| origin.scope == Scope::Project);
+        if file.is_some_and(|file| self.approvals.folder_of(file).is_some()) {
             return Verdict::Yes;
         }
         let Some(approval) = self.approval_of(&origin.location) else { return Verdict::No };

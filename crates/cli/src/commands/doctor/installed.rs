@@ -1,9 +1,12 @@
 //! Installed skills: interrupted installations, records that cannot be read, skills that are not as installed, and git.
 
+use std::path::Path;
+
 use prowess::install::{
     ClientState, InstallError, InstallScope, InstalledOrigin, InstalledSkill, InstalledState, Installer,
     Leftover, LeftoverKind,
 };
+use prowess::{Candidate, Obstacle};
 
 use super::super::hints::command_for;
 use super::super::install::scope_option;
@@ -18,7 +21,7 @@ pub(super) fn troubles(look: &Look) -> Vec<Trouble> {
     let mut from_git = false;
     if let Some(installer) = &look.installer {
         for scope in installer.listed_scopes() {
-            from_git |= of_scope(installer, scope, &mut troubles);
+            from_git |= of_scope(look, installer, scope, &mut troubles);
         }
     }
     if look.environment.program("git").is_none() {
@@ -32,7 +35,7 @@ pub(super) fn troubles(look: &Look) -> Vec<Trouble> {
 }
 
 /// The troubles of a project or of the user. Returns whether skills are from git repositories.
-fn of_scope(installer: &Installer, scope: InstallScope, troubles: &mut Vec<Trouble>) -> bool {
+fn of_scope(look: &Look, installer: &Installer, scope: InstallScope, troubles: &mut Vec<Trouble>) -> bool {
     let leftovers = match installer.leftovers(scope) {
         Ok(leftovers) => leftovers,
         Err(error) => {
@@ -43,10 +46,10 @@ fn of_scope(installer: &Installer, scope: InstallScope, troubles: &mut Vec<Troub
     let interrupted = leftovers.iter().any(|left| left.kind == LeftoverKind::Journal);
     troubles.extend(leftovers.into_iter().map(|left| leftover(left, scope)));
     if interrupted {
-        // Comparing would complete the installation, and nothing is changed unasked.
+        // Skills that are partly old and partly new say nothing that the completed installation does not.
         return false;
     }
-    let found = installer.verify(scope).and_then(|skills| Ok((skills, installer.not_locked(scope)?)));
+    let found = installer.compare(scope).and_then(|skills| Ok((skills, installer.not_locked(scope)?)));
     let (skills, absent) = match found {
         Ok(found) => found,
         Err(error) => {
@@ -54,7 +57,16 @@ fn of_scope(installer: &Installer, scope: InstallScope, troubles: &mut Vec<Troub
             return false;
         }
     };
-    troubles.extend(skills.iter().filter(|skill| !skill.is_clean()).map(differs));
+    for skill in skills.iter().filter(|skill| !skill.is_clean()) {
+        let found = in_its_folder(look, skill);
+        // Edits that the user accepted are as they should be.
+        let is_accepted = matches!(skill.state, InstalledState::Edited(_))
+            && skill.clients.is_empty()
+            && found.is_some_and(|found| found.approved.is_some());
+        if !is_accepted {
+            troubles.push(differs(skill, found));
+        }
+    }
     let user = scope_option(scope);
     troubles.extend(absent.into_iter().map(|name| {
         let what = format!("{} of the {} names it", prowess::install::SKILLS_FILE, scope.word());
@@ -102,8 +114,17 @@ fn leftover(Leftover { path, kind, .. }: Leftover, scope: InstallScope) -> Troub
     }
 }
 
+/// The skill that was found in the folder of an installed one.
+fn in_its_folder<'l>(look: &'l Look, skill: &InstalledSkill) -> Option<&'l Candidate> {
+    let is_there = |found: &Candidate| {
+        let file = found.entry.origin.location.path().map(Path::new);
+        file.and_then(Path::parent) == Some(&skill.path)
+    };
+    look.opened.as_ref()?.all.all().map(|(found, _)| found).find(|found| is_there(found))
+}
+
 /// The trouble of a skill that is not as it was installed.
-fn differs(skill: &InstalledSkill) -> Trouble {
+fn differs(skill: &InstalledSkill, found: Option<&Candidate>) -> Trouble {
     let user = scope_option(skill.scope);
     let mut parts = Vec::new();
     match &skill.state {
@@ -129,9 +150,13 @@ fn differs(skill: &InstalledSkill) -> Trouble {
         .at(&skill.path)
         .seen_by(Some(command_for(&format!("verify{user}"), &skill.name, "")));
     if has_edits {
-        let trust = command_for("trust", &skill.name, "");
+        // Only files that agents do not use as they are can be accepted.
+        let untrusted = found.filter(|found| found.obstacle == Some(Obstacle::Untrusted));
+        let accept = untrusted.map(|found| {
+            format!("; or accept them with: {}", clean(&command_for("trust", &found.entry.key, "")))
+        });
         trouble
-            .fixed(format!("restore it, which loses the edits; or accept them with: {}", clean(&trust)))
+            .fixed(format!("restore it, which loses the edits{}", accept.unwrap_or_default()))
             .fixed_by(Some(format!("prowess sync --overwrite{user}")))
     } else {
         trouble.fixed_by(Some(format!("prowess sync{user}")))

@@ -46,6 +46,10 @@ pub(super) fn troubles(look: &Look) -> Vec<Trouble> {
 fn connections(look: &Look) -> Option<Trouble> {
     let (file, error) = unread_connections(&look.environment)?;
     let what = plain_cause(&error.to_string());
+    if error.kind() == ErrorKind::Unsupported {
+        let trouble = Trouble::new(Kind::ConnectionsBroken, what).at(&file);
+        return Some(trouble.fixed("use that version of prowess, or a newer one"));
+    }
     let remove = word(&file).map(|file| format!("rm {file}"));
     Some(
         Trouble::new(Kind::ConnectionsBroken, what)

@@ -10,10 +10,10 @@ use prowess::install::{Installer, Origins};
 use prowess::library::clients::{self, Client, Root};
 use prowess::library::views::{Reach, Sight, Views};
 use prowess::library::{LibraryError, library_with_session};
-use prowess::{Candidate, Catalog, Location, Registry, Scope};
+use prowess::{Candidate, Catalog, Location, Registry, Scope, SourceError, SourceErrorKind};
 
 use super::super::{Purpose, clients_named, library_options};
-use super::trouble::{Kind, Trouble};
+use super::trouble::{Kind, Trouble, word};
 use crate::args::Doctor;
 use crate::error::{CommandError, Failure};
 
@@ -195,8 +195,30 @@ pub(super) fn path_of(skill: &Candidate) -> Option<&Path> {
 fn unopened(error: &LibraryError) -> Trouble {
     match error {
         LibraryError::Config(error) => of_failure(Kind::ConfigBroken, &Failure::from(error)),
-        LibraryError::Approvals(error) => of_failure(Kind::ApprovalsBroken, &Failure::from(error)),
+        LibraryError::Approvals(error) => approvals(error),
         other => Trouble::new(Kind::ConfigBroken, other.to_string()).fixed(other.hint()),
+    }
+}
+
+/// The trouble of approvals that cannot be read. A file of a newer version stays where it is.
+fn approvals(error: &SourceError) -> Trouble {
+    let trouble = of_failure(Kind::ApprovalsBroken, &Failure::from(error));
+    let Some(file) = error.at.path().map(Path::new) else { return trouble };
+    let is_damaged =
+        matches!(&error.kind, SourceErrorKind::Damaged { reason } if !reason.starts_with("version"));
+    let names = (1_u32..).map(|number| match number {
+        1 => file.with_extension("json.broken"),
+        _ => file.with_extension(format!("json.broken-{number}")),
+    });
+    let free = names.into_iter().take(100).find(|name| name.symlink_metadata().is_err());
+    let command = word(file).zip(free.and_then(|free| word(&free))).filter(|_| is_damaged);
+    match command {
+        Some((file, free)) => trouble
+            .fixed(
+                "restore it from a copy, or move it away: then nothing is trusted until you trust it again",
+            )
+            .fixed_by(Some(format!("mv {file} {free}"))),
+        None => trouble,
     }
 }
 
@@ -210,7 +232,10 @@ pub(super) fn of_failure(kind: Kind, failure: &Failure) -> Trouble {
         .rsplit_once(": ")
         .filter(|(_, command)| command.starts_with("prowess ") && !command.contains(';'))
     {
-        Some((words, command)) => trouble.fixed(words).fixed_by(Some(command.to_owned())),
+        Some((words, command)) => {
+            let words = words.strip_suffix(" with").unwrap_or(words);
+            trouble.fixed(words).fixed_by(Some(command.to_owned()))
+        }
         None => trouble.fixed(hint),
     }
 }

@@ -25,7 +25,7 @@ use crate::Outcome;
 use crate::args::Doctor;
 use crate::error::CommandError;
 use crate::report::json::VERSION;
-use crate::ui::{Cell, Column, STRONG, Table, Ui, clean};
+use crate::ui::{Cell, Column, STRONG, Table, Ui, clean, count};
 
 /// What an examination found.
 struct Examined {
@@ -93,6 +93,7 @@ fn examine(args: &Doctor) -> Result<Examined, CommandError> {
     troubles.extend(leftovers::troubles(&look));
     let mut patients = Vec::new();
     let mut no_skills = false;
+    let mut withheld = 0;
     if let Some(opened) = &look.opened {
         no_skills = opened.catalog.is_empty() && opened.all.is_empty();
         let sighted = Sighted::of(&look, opened);
@@ -101,9 +102,25 @@ fn examine(args: &Doctor) -> Result<Examined, CommandError> {
             patients.push(patient);
             troubles.extend(trouble);
         }
+        withheld = settings::withheld(&look, opened);
         troubles.extend(settings::troubles(&look, opened));
         troubles.extend(unlisted::troubles(&sighted));
         troubles.extend(alike::troubles(&sighted));
+    }
+    // What the installer says about a record is the better message.
+    let said: Vec<String> = of_kind(&troubles, Kind::RecordsBroken)
+        .filter(|trouble| trouble.at.is_none())
+        .map(|trouble| trouble.what.clone())
+        .collect();
+    let is_said = |at: &String| said.iter().any(|what| what.contains(&**at));
+    troubles
+        .retain(|trouble| trouble.kind != Kind::RecordsBroken || !trouble.at.as_ref().is_some_and(is_said));
+    for trouble in troubles.iter_mut().filter(|trouble| trouble.kind == Kind::RecordsBroken) {
+        if withheld > 0 && trouble.what.contains(".agents") {
+            let are = if withheld == 1 { "is" } else { "are" };
+            let skills = count(withheld, "skill");
+            let _ = write!(trouble.what, "; until it can be read, {skills} {are} withheld");
+        }
     }
     // A folder that cannot be read is one trouble, and its own hint is the better one.
     let unread: Vec<String> =

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use prowess::install::{LOCK_FILE, SKILLS_FILE};
 use prowess::internal::{ConfigOrigin, InForce, WhyUnused};
+use prowess::library::clients;
 use prowess::library::config::{ConfigLimits, FILE_NAME};
 use prowess::source::open::Opening;
-use prowess::{Candidate, Config, Obstacle, Registry, SourceError, SourceErrorKind};
+use prowess::{Candidate, Config, Obstacle, Registry, Scope, SourceError, SourceErrorKind};
 
 use super::super::confined::approvals;
 use super::super::hints::{command_for, folder_to_trust, trust_command};
@@ -41,6 +43,9 @@ fn unread(problem: &SourceError, registry: &Registry, look: &Look) -> Trouble {
     use SourceErrorKind as Kinds;
     let kind = match &problem.kind {
         Kinds::Config(_) => Kind::ConfigBroken,
+        Kinds::Damaged { .. } if is_record(problem, look) => Kind::RecordsBroken,
+        // A link of the project, and not a source in its configuration.
+        Kinds::OutsideProject if is_in_project(problem, look) => Kind::SkillUntrusted,
         Kinds::OtherOwner
         | Kinds::SiteOfProject
         | Kinds::ServerOfProject
@@ -69,6 +74,30 @@ fn unread(problem: &SourceError, registry: &Registry, look: &Look) -> Trouble {
         )
     };
     Trouble { fix: Fix::default(), ..trouble }.fixed(words).fixed_by(command)
+}
+
+/// Whether a problem is about the user's records of installed skills.
+fn is_record(problem: &SourceError, look: &Look) -> bool {
+    let folder = look.environment.home().map(|home| home.join(".agents"));
+    let names = folder.iter().flat_map(|folder| [SKILLS_FILE, LOCK_FILE].map(|name| folder.join(name)));
+    problem.at.path().is_some_and(|path| names.into_iter().any(|name| name == Path::new(path)))
+}
+
+fn is_in_project(problem: &SourceError, look: &Look) -> bool {
+    problem.at.path().is_some_and(|path| Path::new(path).starts_with(clients::project(&look.here)))
+}
+
+/// How many skills of the user are withheld because the records of installed skills cannot be read: any of them could
+/// be one that was installed and changed.
+pub(super) fn withheld(look: &Look, opened: &Opened) -> usize {
+    let registry = opened.views.registry();
+    if !registry.problems().iter().any(|problem| is_record(problem, look)) {
+        return 0;
+    }
+    let is_withheld = |skill: &Candidate| {
+        skill.entry.origin.scope == Scope::User && skill.obstacle == Some(Obstacle::Untrusted)
+    };
+    opened.catalog.all().filter(|(skill, _)| is_withheld(skill)).count()
 }
 
 /// The configuration that names the source of a problem.
@@ -146,11 +175,30 @@ fn ignored_settings(look: &Look, opened: &Opened) -> Vec<Trouble> {
 fn untrusted(look: &Look, opened: &Opened) -> Vec<Trouble> {
     let mut troubles = Vec::new();
     let mut by_folder: BTreeMap<PathBuf, Vec<&Candidate>> = BTreeMap::new();
-    let (views, library) = ((&opened.catalog, opened.views.registry()), (&opened.all, &opened.library));
-    let (catalog, registry) = if look.named || !look.clients.is_empty() { views } else { library };
+    let views = opened.catalog.all().map(|(skill, _)| (skill, opened.views.registry()));
+    // The folders of clients that are not here are not reported, but what a configuration names is.
+    let is_meant = |skill: &Candidate| !look.named && (look.clients.is_empty() || skill.readers.is_empty());
+    let library = opened.all.all().map(|(skill, _)| (skill, &opened.library));
+    let library = library.filter(|(skill, _)| is_meant(skill));
+    let withheld = withheld(look, opened);
     let mut seen = std::collections::BTreeSet::new();
-    for (skill, _) in catalog.all() {
+    for (skill, registry) in views.chain(library) {
         if skill.obstacle != Some(Obstacle::Untrusted) || !seen.insert(&skill.entry.origin.location) {
+            continue;
+        }
+        // The skills of the user are trusted by their names, and none while their records cannot be read.
+        if skill.entry.origin.scope == Scope::User && !registry.changed_since_approval(skill) {
+            let key = &skill.entry.key;
+            troubles.extend((withheld == 0).then(|| {
+                Trouble::new(Kind::SkillUntrusted, "it was installed, and you did not accept its files")
+                    .of_skill(key)
+                    .at(&*skill.entry.origin.location.text())
+                    .fixed("look at it, then trust it")
+                    .fixed_by(word(Path::new(key)).map(|_| command_for("trust", key, "")))
+            }));
+            continue;
+        }
+        if skill.entry.origin.scope == Scope::User && withheld > 0 {
             continue;
         }
         if !registry.changed_since_approval(skill) {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use prowess::env::Environment;
-use prowess::internal::{Below, InForce, WhyUnused};
+use prowess::internal::{Below, InForce, WhyUnused, file_of};
 use prowess::library::library;
 use prowess::registry::RegistryError;
 use prowess::{Candidate, Catalog, ProjectLimits, Registry, Scope, SourceError, SourceErrorKind};
@@ -86,9 +86,8 @@ impl<'l> FolderLook<'l> {
 
     /// Whether trust in the folder is about this skill.
     fn is_covered(&self, skill: &Candidate) -> bool {
-        let file = skill.entry.origin.location.file();
-        skill.entry.origin.scope == Scope::Project
-            && file.is_some_and(|file| Path::new(file).starts_with(self.folder))
+        let file = file_of(&skill.entry.origin.location);
+        skill.entry.origin.scope == Scope::Project && file.is_some_and(|file| file.starts_with(self.folder))
     }
 
     fn problem(&mut self, problem: &SourceError) {

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use prowess::env::{self, Environment};
+use prowess::library::clients;
 use prowess::library::views::Reach;
 use prowess::registry::trust::Approvals;
 use prowess::{Candidate, Catalog, Entry, LookupError, Obstacle, Registry};
@@ -39,7 +40,13 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         let approvals = Approvals::load(&file).map_err(|error| Failure::from(&error))?;
         return list(&approvals, json, ui);
     }
-    let what = args.what.as_deref().unwrap_or(".");
+    let project = clients::project(&env::absolute(Path::new("."))).to_owned();
+    let what = match (&args.what, project.to_str()) {
+        (Some(what), _) => what.as_str(),
+        // In a subfolder, too, the skills are those of the project.
+        (None, Some(project)) => project,
+        (None, None) => ".",
+    };
     if args.revoke {
         return revoke::run(what, args.yes, &file, json, ui);
     }
@@ -156,8 +163,14 @@ fn trust_folder(
     }
     // Damaged approvals are an error before anything is asked.
     Approvals::load(file).map_err(|error| Failure::from(&error))?;
+    let contents = Shown::of_folder(&folder)?;
+    if contents.is_empty() && revoke::own_folders().iter().any(|own| folder.starts_with(own)) {
+        let error = format!("the skills in this folder are your own, and need no trust: {shown}");
+        let hint = "an installed skill that changed is trusted by its name: prowess trust NAME";
+        return Err(Failure::new(error, hint).into());
+    }
     let question = format!("Trust this folder, with everything in it now and later: {shown}?");
-    let trusted = Trusted { question, shown: Shown::of_folder(&folder)? };
+    let trusted = Trusted { question, shown: contents };
     if args.dry_run {
         let would = format!("would be trusted, with everything in it: {shown}");
         ui.tell(&if json { String::new() } else { trusted.shown.text() });

@@ -171,7 +171,7 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<Revoked, CommandError
 }
 
 /// The folders in which clients look for the user's own skills.
-fn own_folders() -> Vec<PathBuf> {
+pub(super) fn own_folders() -> Vec<PathBuf> {
     let environment = Environment::current();
     let home = environment.home().map(|home| home.join(prowess::install::SKILLS_FOLDER));
     let paths = CLIENTS.iter().flat_map(|client| client.user.iter().chain(client.user_folders()));

@@ -14,10 +14,26 @@ use crate::commands::config::toml;
 use crate::commands::install::preview_lines;
 use crate::error::CommandError;
 use crate::report::json::VERSION;
-use crate::ui::{HINT, clean};
+use crate::ui::{HINT, clean, count, number};
 
 /// The most bytes of skills that are read for one preview.
 pub(super) const MAX_BYTES: u64 = 256 << 20;
+
+/// The most skills that are seen at a glance; more of them end with a summary.
+const MAX_AT_A_GLANCE: usize = 10;
+/// The most names of skills in a part of the summary.
+const MAX_NAMED: usize = 8;
+
+/// A part of the summary: what some skills can do, and whether one can.
+type Can = (&'static str, fn(&Preview) -> bool);
+
+/// Whether a skill can do more than tell.
+fn is_loud(preview: &Preview) -> bool {
+    let has_files = [&preview.executables, &preview.tools, &preview.loaded_by_others];
+    let runs = preview.hooks || preview.commands || !preview.runs.is_empty();
+    let hides = !preview.hidden.is_empty() || !preview.comments.is_empty();
+    runs || hides || has_files.iter().any(|names| !names.is_empty())
+}
 
 /// Skills with what they could do, and what else trust would change.
 #[derive(Default)]
@@ -51,10 +67,20 @@ impl Shown {
         FolderLook::at(folder)
     }
 
+    /// Whether trust would change nothing now.
+    pub(super) fn is_empty(&self) -> bool {
+        let Self { skills, settings, reads, unseen, .. } = self;
+        skills.is_empty() && settings.is_empty() && reads.is_empty() && unseen.is_empty()
+    }
+
     /// In lines, as before an installation.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
-        for (key, location, preview) in &self.skills {
+        // Of many, those that can do more than tell come last, next to the question.
+        let many = self.skills.len() > MAX_AT_A_GLANCE;
+        let (loud, quiet): (Vec<_>, Vec<_>) =
+            self.skills.iter().partition(|(_, _, preview)| many && is_loud(preview));
+        for (key, location, preview) in quiet.into_iter().chain(loud) {
             let lines = preview_lines(key, preview);
             let (name, rest) = lines.split_once('\n').unwrap_or((&lines, ""));
             let _ = writeln!(text, "{name}\n  {HINT}at{HINT:#}  {}", clean(location));
@@ -75,7 +101,33 @@ impl Shown {
         for unseen in &self.unseen {
             line("not looked into", unseen);
         }
+        if many {
+            text.push_str(&self.summary());
+        }
         text
+    }
+
+    /// How many skills there are, and which can do more than tell.
+    fn summary(&self) -> String {
+        let mut text = count(self.skills.len(), "skill");
+        let kinds: [Can; 4] = [
+            ("hooks or commands in", |preview| preview.hooks || preview.commands || !preview.runs.is_empty()),
+            ("files that can be run in", |preview| !preview.executables.is_empty()),
+            ("tools asked for by", |preview| !preview.tools.is_empty()),
+            ("hidden text in", |preview| !preview.hidden.is_empty() || !preview.comments.is_empty()),
+        ];
+        for (what, can) in kinds {
+            let names: Vec<&str> =
+                self.skills.iter().filter(|(_, _, preview)| can(preview)).map(|(key, ..)| &**key).collect();
+            if let [_, ..] = names.as_slice() {
+                let shown = names.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
+                let more = names.len().saturating_sub(MAX_NAMED);
+                let more =
+                    if more == 0 { String::new() } else { format!(" and {} more", number(more as u64)) };
+                let _ = write!(text, "; {what} {}: {}{more}", number(names.len() as u64), clean(&shown));
+            }
+        }
+        text + "\n"
     }
 
     /// As JSON, with what was done or would be.

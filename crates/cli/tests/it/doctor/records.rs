@@ -1,0 +1,121 @@
+//! Records and approvals that are damaged, of a newer version, or of skills whose edits were accepted.
+
+use super::*;
+
+/// A home with two installed skills and one that its user wrote.
+fn installed() -> Place {
+    let place = place(
+        &[
+            ("src/one/SKILL.md", &skill("one", &own_words(1, 8))),
+            ("src/two/SKILL.md", &skill("two", &own_words(2, 8))),
+        ],
+        &[".codex"],
+    );
+    with_git(&place);
+    prowess(&place, &["add", "../src", "--all", "--user", "--yes"]);
+    place.write("home/.agents/skills/mine/SKILL.md", skill("mine", &own_words(3, 8)).as_bytes());
+    place
+}
+
+fn prowess(place: &Place, args: &[&str]) -> Output {
+    let output = command(place, &place.path().join("bin/prowess")).args(args).output().unwrap();
+    assert_eq!(code(&output), 0, "{args:?}: {}", place.transcript(&output));
+    output
+}
+
+fn kinds(report: &Value) -> Vec<&str> {
+    report["troubles"].as_array().unwrap().iter().map(|trouble| text(trouble, "kind")).collect()
+}
+
+#[test]
+fn damaged_records_are_one_trouble_whatever_the_damage() {
+    let place = installed();
+    assert_eq!(kinds(&examined(&place)), Vec::<&str>::new());
+    for (file, damaged) in [
+        ("skills.lock", "{{"),
+        ("skills.lock", "[[skill]]\n"),
+        ("skills.lock", "{\"version\":1}"),
+        ("skills.lock", ""),
+        ("skills.lock", "version = 99\n"),
+        ("skills.toml", "{{"),
+    ] {
+        let path = place.path().join("home/.agents").join(file);
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, damaged).unwrap();
+        let report = examined(&place);
+        assert_eq!(kinds(&report), ["records-broken"], "{damaged}: {report:#}");
+        fs::write(&path, whole).unwrap();
+    }
+    place.write("home/.agents/skills.lock", b"{{");
+    let report = examined(&place);
+    let what = text(&report["troubles"][0], "what");
+    assert!(what.ends_with("; until it can be read, 1 skill is withheld"), "{what}");
+}
+
+#[test]
+fn trust_in_a_folder_of_the_users_own_skills_is_refused() {
+    let place = installed();
+    let own = place.path().join("home/.agents/skills");
+    let program = place.path().join("bin/prowess");
+    let output = command(&place, &program).args(["trust", own.to_str().unwrap(), "--yes"]).output().unwrap();
+    assert_snapshot!(place.transcript(&output), @"
+    exit 2
+    --- stderr
+    error: the skills in this folder are your own, and need no trust: [DIR]/home/.agents/skills
+      hint: an installed skill that changed is trusted by its name: prowess trust NAME
+    ");
+}
+
+#[test]
+fn edits_that_were_accepted_are_no_trouble() {
+    let place = installed();
+    place.write("home/.agents/skills/one/extra.md", b"edited\n");
+    let report = examined(&place);
+    assert_eq!(kinds(&report), ["installed-differs"]);
+    let fix = text(&report["troubles"][0]["fix"], "what");
+    let (_, printed) = fix.rsplit_once("or accept them with: ").unwrap();
+    run_as_printed(&place, &format!("{printed} --yes"));
+    assert_eq!(kinds(&examined(&place)), Vec::<&str>::new());
+    // Later edits are new.
+    place.write("home/.agents/skills/one/extra.md", b"edited again\n");
+    assert_eq!(kinds(&examined(&place)), ["installed-differs"]);
+}
+
+#[test]
+fn a_link_out_of_an_untrusted_project_is_about_trust_and_its_hint_is_whole() {
+    let place = place(&[("elsewhere/far/SKILL.md", &skill("far", "Is far."))], &[".claude"]);
+    with_git(&place);
+    fs::create_dir_all(place.path().join("work/.claude/skills")).unwrap();
+    symlink(place.path().join("elsewhere/far"), place.path().join("work/.claude/skills/far")).unwrap();
+    let report = examined(&place);
+    let trouble = &report["troubles"][0];
+    assert_eq!(text(trouble, "kind"), "skill-untrusted", "{report:#}");
+    assert_eq!(text(&trouble["fix"], "what"), "trust the project's folder");
+    run_as_printed(&place, &format!("{} --yes", trouble["fix"]["commands"][0].as_str().unwrap()));
+    assert_eq!(kinds(&examined(&place)), Vec::<&str>::new());
+}
+
+#[test]
+fn a_file_of_a_newer_version_is_not_thrown_away() {
+    let place = place(&[], &[".claude"]);
+    with_git(&place);
+    place.write("state/prowess/connections.json", br#"{"version": 2, "connections": []}"#);
+    let report = examined(&place);
+    assert_eq!(kinds(&report), ["connections-broken"]);
+    assert_eq!(report["troubles"][0]["fix"]["commands"], Value::Array(Vec::new()), "{report:#}");
+    fs::remove_file(place.path().join("state/prowess/connections.json")).unwrap();
+    // Damaged approvals are moved away, and nothing is lost.
+    for damaged in ["{", "{{"] {
+        place.write("state/prowess/trust.json", damaged.as_bytes());
+        let report = examined(&place);
+        assert_eq!(kinds(&report), ["approvals-broken"], "{report:#}");
+        run_as_printed(&place, report["troubles"][0]["fix"]["commands"][0].as_str().unwrap());
+        assert_eq!(kinds(&examined(&place)), Vec::<&str>::new());
+    }
+    let kept = ["trust.json.broken", "trust.json.broken-2"];
+    let kept = kept.map(|name| fs::read_to_string(place.path().join("state/prowess").join(name)).unwrap());
+    assert_eq!(kept, ["{", "{{"]);
+    place.write("state/prowess/trust.json", br#"{"version": 2, "folders": [], "skills": []}"#);
+    let report = examined(&place);
+    assert_eq!(report["troubles"][0]["fix"]["commands"], Value::Array(Vec::new()), "{report:#}");
+}
