@@ -45,6 +45,8 @@ pub enum InstallErrorKind {
     Busy,
     /// Another process changed `skills.toml` or `skills.lock` in the meantime.
     Changed,
+    /// An interrupted installation must be completed first.
+    Interrupted,
     /// The system refused or failed.
     Io,
 }

@@ -17,11 +17,9 @@ use super::prepare::Prepared;
 use super::records::{FetchLog, InstallScope, LinkMode, Place, Records, SKILLS_FOLDER};
 use super::store::Store;
 use super::sync::check_records;
-use super::target::{Dir, Recovered, has_leftovers, is_interrupted, recover, sweep_state, unknown_stages};
+use super::target::Dir;
 use super::tree::InstallLimits;
 use crate::env::Environment;
-use crate::error::shown;
-use crate::internal::locked;
 
 /// How long to wait for another process that changes the same skills.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
@@ -88,7 +86,7 @@ pub enum Progress<'p> {
     Fetching(&'p str),
     /// A fetched skill could not be stored, for this reason. It is still installed.
     NotStored(&'p str),
-    /// An interrupted installation could not be completed as planned. This says what was done about it.
+    /// An interrupted installation was completed or undone. This says what was done.
     Recovered(&'p str),
 }
 
@@ -98,13 +96,13 @@ pub struct Installer {
     environment: Environment,
     limits: InstallLimits,
     registries: BTreeMap<String, String>,
-    lock_timeout: Duration,
+    pub(super) lock_timeout: Duration,
     offline: bool,
     /// The host's own git; none runs the command `git`.
     git: Option<Arc<dyn Git>>,
     fetch_log: FetchLog,
     /// The staging folders that were reported.
-    noted_stages: Mutex<BTreeSet<String>>,
+    pub(super) noted_stages: Mutex<BTreeSet<String>>,
 }
 
 impl Installer {
@@ -264,72 +262,6 @@ impl Installer {
         })
     }
 
-    /// Takes the lock of a place and recovers interrupted installations.
-    pub(super) fn exclusive(
-        &self,
-        place: &Place,
-        progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<std::fs::File, InstallError> {
-        let held = place.exclusive(self.lock_timeout, &mut || progress(Progress::Waiting))?;
-        for note in recover(&place.books)?.iter().flat_map(Recovered::notes) {
-            progress(Progress::Recovered(&note));
-        }
-        self.note_stages(place, progress);
-        Ok(held)
-    }
-
-    /// Reports staging folders whose installation this user does not know, each once. Another user may be installing, or
-    /// the folder came with a copy of a project in which an installation was interrupted.
-    fn note_stages(&self, place: &Place, progress: &mut dyn FnMut(Progress<'_>)) {
-        // A folder of skills that cannot be opened is reported by what opens it.
-        let folder = place.skills_folder(false).ok().flatten();
-        for stage in folder.iter().flat_map(|folder| unknown_stages(&place.books, folder)) {
-            let stage = shown(&stage).to_string();
-            if locked(&self.noted_stages).insert(stage.clone()) {
-                let note = format!(
-                    "an interrupted installation, or one of another user, left files here: {stage}; compare what is \
-                     installed with: prowess verify, take what you need from the folder, then remove it"
-                );
-                progress(Progress::Recovered(&note));
-            }
-        }
-    }
-
-    /// Completes an interrupted installation, or undoes it if that is not possible. Every operation begins with this;
-    /// call it for operations that report no progress.
-    pub fn settle(
-        &self,
-        scope: InstallScope,
-        progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<(), InstallError> {
-        self.settled(&self.place(scope)?, progress).map(drop)
-    }
-
-    /// Waits until no process changes a place, for a command that only reads. Nothing is written, unless an interrupted
-    /// installation must be completed first.
-    pub(super) fn settled(
-        &self,
-        place: &Place,
-        progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Option<std::fs::File>, InstallError> {
-        if is_interrupted(&place.books) {
-            drop(self.exclusive(place, progress)?);
-        } else if has_leftovers(&place.books) {
-            // Leftovers are harmless, and removed only if this user may.
-            drop(self.exclusive(place, progress));
-        } else {
-            sweep_state(&place.books);
-        }
-        let held = place.shared(self.lock_timeout, &mut || progress(Progress::Waiting))?;
-        self.note_stages(place, progress);
-        Ok(held)
-    }
-
-    /// Waits until no process changes a place, and writes nothing: what was interrupted stays as it is.
-    pub(super) fn unsettled(&self, place: &Place) -> Result<Option<std::fs::File>, InstallError> {
-        place.shared(self.lock_timeout, &mut || {})
-    }
-
     /// Changes a place by orders that are made while its lock is held.
     pub(super) fn change(
         &self,
@@ -342,6 +274,8 @@ impl Installer {
         let place = self.place(scope)?;
         let _held = if write.files || write.records {
             Some(self.exclusive(&place, progress)?)
+        } else if options.dry_run {
+            self.planning(&place, progress)?
         } else {
             self.settled(&place, progress)?
         };

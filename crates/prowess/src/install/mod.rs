@@ -17,6 +17,7 @@ mod modes;
 mod prepare;
 pub(crate) mod preview;
 mod records;
+mod settle;
 mod sources;
 mod spec;
 mod store;

@@ -242,6 +242,9 @@ impl Installer {
         options: &InstallOptions,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(Vec<Prepared>, Vec<SkippedSkill>), InstallError> {
+        if !options.dry_run {
+            self.settle(scope, progress)?;
+        }
         let options = InstallOptions { dry_run: true, ..options.clone() };
         let mut skipped = Vec::new();
         loop {

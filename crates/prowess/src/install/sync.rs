@@ -91,7 +91,8 @@ impl SyncOptions {
 }
 
 impl Installer {
-    /// Plans what must be installed so that a place matches its records. Nothing is fetched or changed.
+    /// Plans what must be installed so that a place matches its records. Nothing is fetched or changed, but an
+    /// interrupted installation is completed first unless this is a dry run.
     pub fn plan_sync(
         &self,
         scope: InstallScope,
@@ -100,7 +101,11 @@ impl Installer {
     ) -> Result<SyncPlan, InstallError> {
         let place = self.place(scope)?;
         // The lock is held only to recover interrupted installations: fetching may take long, and `sync` checks again.
-        drop(self.settled(&place, progress)?);
+        drop(if options.install.dry_run {
+            self.planning(&place, progress)?
+        } else {
+            self.settled(&place, progress)?
+        });
         let records = place.read()?;
         check_records(&place, &records)?;
         if let Some(extra) = extra(&records).next().filter(|_| options.locked || options.frozen) {

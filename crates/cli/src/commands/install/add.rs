@@ -18,6 +18,10 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let scope = args.installing.common.scope();
     let installer = installer(&args.installing.common)?.with_limits(args.installing.limits.limits());
     let mut options = args.installing.options();
+    if !options.dry_run {
+        // Before the plan, which changes nothing.
+        installer.settle(scope, &mut |what| report::progress(what, ui))?;
+    }
     installer.check_request(scope, &options, args.alias.as_deref())?;
     let started = Instant::now();
     report::source(&installer, &spec, ui)?;

@@ -17,15 +17,23 @@ use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count};
 pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let installer = super::here()?;
     let user = installer.folders().user.as_ref().map(|_| InstallScope::User);
+    let mut interrupted = Vec::new();
     for scope in [InstallScope::Project].into_iter().chain(user) {
-        installer.settle(scope, &mut |what| report::progress(what, ui))?;
+        if report::is_pending(&installer, scope, ui)? {
+            interrupted.push(scope.word());
+        }
     }
     let (skills, absent) = (installer.list()?, installer.list_not_locked()?);
     if json {
         let skills: Vec<Value> = skills.iter().map(value).collect();
         let absent = absent.iter().map(|(scope, name)| json!({"name": name, "scope": scope.word()}));
         let absent: Vec<Value> = absent.collect();
-        ui.json(&json!({"version": VERSION, "installed": skills, "not_installed": absent}))?;
+        ui.json(&json!({
+            "version": VERSION,
+            "installed": skills,
+            "not_installed": absent,
+            "interrupted": interrupted,
+        }))?;
         return Ok(Outcome::Fine);
     }
     let rows: Vec<[String; 4]> = skills.iter().map(row).collect();

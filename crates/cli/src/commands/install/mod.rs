@@ -30,6 +30,9 @@ pub(crate) fn remove(args: &Remove, json: bool, ui: &mut Ui) -> Result<Outcome, 
     let (installer, scope) = (installer(&args.common)?, args.common.scope());
     let mut options = InstallOptions::default();
     (options.edits, options.dry_run) = (args.existing.edits(), args.common.dry_run);
+    if !options.dry_run {
+        installer.settle(scope, &mut |what| report::progress(what, ui))?;
+    }
     if options.edits == Edits::Overwrite {
         // Plan first, so that the question names what would be lost.
         let mut looking = options.clone();
@@ -125,6 +128,7 @@ impl From<InstallError> for CommandError {
             }
             Kind::Busy => "wait until it is done, or wait longer with --lock-timeout SECONDS",
             Kind::OutOfDate => &format!("update the lock with: prowess sync{user}"),
+            Kind::Interrupted => &format!("complete it first with: prowess verify{user}"),
             _ => error.hint(),
         };
         match (error.kind(), with_hint(&error, hint)) {

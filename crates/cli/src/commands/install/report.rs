@@ -10,7 +10,7 @@ use prowess::install::{
 };
 use serde_json::{Value, json};
 
-use super::{consent, verify};
+use super::{consent, place_of, place_option, verify};
 use crate::args::Common;
 use crate::commands::shown;
 use crate::error::CommandError;
@@ -37,6 +37,22 @@ pub(in crate::commands) fn progress(what: Progress<'_>, ui: &mut Ui) {
         Progress::NotStored(note) | Progress::Recovered(note) => ui.note(note),
         _ => {}
     }
+}
+
+/// Whether an interrupted installation is pending, for a command that writes nothing; it is reported.
+pub(super) fn is_pending(
+    installer: &Installer,
+    scope: InstallScope,
+    ui: &mut Ui,
+) -> Result<bool, InstallError> {
+    let is_pending = installer.is_interrupted(scope)?;
+    if is_pending {
+        let (whose, here) = (scope.word(), place_option(place_of(installer, scope)));
+        ui.note(&format!(
+            "an interrupted installation is pending for this {whose}; complete it with: prowess verify{here}"
+        ));
+    }
+    Ok(is_pending)
 }
 
 /// Reports which repository a reference refers to, before anything is fetched from it.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use prowess::install::{
     ClientDifference, ClientState, FileChange, InstallScope, InstalledSkill, InstalledState, Installer,
+    Progress,
 };
 use serde_json::json;
 
@@ -19,9 +20,19 @@ use crate::ui::{Cell, Column, STRONG, Table, Ui, clean, count};
 /// Runs the command.
 pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let installer = installer(&args.common)?;
-    installer.settle(args.common.scope(), &mut |what| report::progress(what, ui))?;
     let scope = args.common.scope();
-    let mut skills = installer.verify(scope)?;
+    let mut recovered = Vec::new();
+    if args.common.dry_run {
+        report::is_pending(&installer, scope, ui)?;
+    } else {
+        installer.settle(scope, &mut |what| {
+            if let Progress::Recovered(note) = what {
+                recovered.push(note.to_owned());
+            }
+            report::progress(what, ui);
+        })?;
+    }
+    let mut skills = installer.compare(scope)?;
     let mut absent = installer.not_locked(scope)?;
     // A run in the wrong folder must not count as a success.
     if !installer.has_records(scope)? {
@@ -39,7 +50,13 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     if json {
         let skills: Vec<_> = skills.iter().map(super::installed::value).collect();
         let summary = json!({"skills": skills.len(), "wrong": wrong});
-        ui.json(&json!({"version": VERSION, "skills": skills, "not_installed": absent, "summary": summary}))?;
+        ui.json(&json!({
+            "version": VERSION,
+            "skills": skills,
+            "not_installed": absent,
+            "recovered": recovered,
+            "summary": summary,
+        }))?;
     } else {
         let here = place_option(place_of(&installer, scope));
         let mut text = match ui.columns() {

@@ -76,7 +76,7 @@ impl Installer {
     /// Compares every installed skill with the lock, and changes nothing: what [`Installer::leftovers`] names stays.
     pub fn compare(&self, scope: InstallScope) -> Result<Vec<InstalledSkill>, InstallError> {
         let place = self.place(scope)?;
-        let _held = self.unsettled(&place)?;
+        let _held = self.looking(&place, &mut |_| {})?;
         self.compared(&place)
     }
 
@@ -122,11 +122,11 @@ impl Installer {
         Ok(skills)
     }
 
-    /// All installed skills, sorted by scope, then by organisation and name.
+    /// All installed skills, sorted by scope, then by organisation and name. Nothing is written.
     pub fn list(&self) -> Result<Vec<InstalledSkill>, InstallError> {
         let mut skills = Vec::new();
         for scope in self.listed_scopes() {
-            skills.extend(self.verify(scope)?);
+            skills.extend(self.compare(scope)?);
         }
         skills.sort_by(|a, b| (a.scope, &a.org, &a.name).cmp(&(b.scope, &b.org, &b.name)));
         Ok(skills)

@@ -132,10 +132,17 @@ impl Journal {
         Self { version: 1, base, stage, ..Self::default() }
     }
 
-    /// The same journal after its base was moved: every path is below the new one.
+    /// The same journal after its base was moved or restored: every path is below the new one.
     pub(crate) fn moved_to(mut self, base: &Base) -> Self {
         // A journal of an earlier version does not name its base.
-        if self.base.real == base.real || self.base.real.as_os_str().is_empty() {
+        if self.base.real.as_os_str().is_empty() {
+            return self;
+        }
+        if self.base.real == base.real {
+            // A folder that was restored from a copy has other inode numbers.
+            if self.base.number != base.number {
+                self.steps.iter_mut().for_each(|step| step.moved = None);
+            }
             return self;
         }
         let old = std::mem::replace(&mut self.base, base.clone());

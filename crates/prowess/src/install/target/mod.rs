@@ -4,6 +4,7 @@ mod contents;
 mod dir;
 mod inside;
 mod journal;
+mod later_lock;
 mod moved;
 mod recover;
 mod stages;

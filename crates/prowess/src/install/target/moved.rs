@@ -42,10 +42,10 @@ pub(super) fn take_over(books: &Books) -> io::Result<()> {
     Ok(())
 }
 
-/// The staging folders in a folder of skills that no record of this place names. One that a process of this user left
-/// before the place was moved is added to the record, so that it is removed; the others are returned. The caller holds
-/// the lock of the place, and has recovered its journal.
-pub(crate) fn unknown_stages(books: &Books, skills: &Path) -> Vec<PathBuf> {
+/// The staging folders in a folder of skills that no record of this place names, and no journal. One that a process of
+/// this user left before the place was moved is not returned, and removed if `may_remove` is set. The caller holds the
+/// lock of the place.
+pub(crate) fn unknown_stages(books: &Books, skills: &Path, may_remove: bool) -> Vec<PathBuf> {
     let Ok(dir) = Dir::open_real(skills) else { return Vec::new() };
     let names = dir.names().unwrap_or_default().into_iter().filter(|name| is_stage(name));
     let folders = names.filter(|name| matches!(dir.kind(name), Ok(Some(Kind::Folder))));
@@ -54,18 +54,28 @@ pub(crate) fn unknown_stages(books: &Books, skills: &Path) -> Vec<PathBuf> {
         return unknown;
     }
     let own = Stages::load(&books.journal).map(|stages| stages.present()).unwrap_or_default();
-    unknown.retain(|stage| !own.contains(stage) && !is_moved(books, stage));
+    // A journal that is not completed yet needs its folder.
+    let pending = || [Some(books.journal.clone()), journal_of(books)].into_iter().flatten();
+    let is_pending = |stage: &Path| {
+        let journals = pending().filter_map(|file| Journal::load(&file).ok().flatten());
+        journals.into_iter().any(|journal| stage.ends_with(&journal.stage))
+    };
+    unknown.retain(|stage| !own.contains(stage) && !is_pending(stage) && !is_moved(books, stage, may_remove));
     unknown
 }
 
-/// Removes a staging folder of a place that was moved here, if its process was killed before it wrote its journal.
-fn is_moved(books: &Books, stage: &Path) -> bool {
+/// Whether a staging folder is one of a place that was moved here, whose process was killed before it wrote its journal.
+/// Such a folder is removed if `may_remove` is set.
+fn is_moved(books: &Books, stage: &Path, may_remove: bool) -> bool {
     files_beside(&books.journal, "stages").into_iter().any(|file| {
         let journal = file.with_extension("journal");
         let Ok(mut stages) = Stages::load(&journal) else { return false };
         let is_it = |old: &Path| old.file_name() == stage.file_name() && old.symlink_metadata().is_err();
         if journal.exists() || !stages.has(is_it) {
             return false;
+        }
+        if !may_remove {
+            return true;
         }
         let Ok(_held) = lock_within(&file.with_extension("lock"), Duration::ZERO) else { return false };
         stages::remove(stage) && stages.forget(is_it).is_ok()

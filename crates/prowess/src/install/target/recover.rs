@@ -3,11 +3,13 @@
 //! Nothing is removed that could be the only copy: an edit is kept where it is, and so is everything in a journal that
 //! can be neither completed nor undone.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
 use super::dir::Dir;
 use super::journal::{Base, Journal};
+use super::later_lock::LaterLock;
 use super::moved;
 use super::stages::{self, Stages};
 use super::steps::{Folders, Work};
@@ -20,8 +22,16 @@ use crate::registry::trust::Approvals;
 /// The result of recovering an interrupted installation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recovered {
+    /// The skills that it installs or replaces.
+    pub(crate) installed: BTreeSet<String>,
+    /// The skills that it removes.
+    pub(crate) removed: BTreeSet<String>,
     /// Why it was undone; none when it was completed.
     pub(crate) undone: Option<String>,
+    /// What was not undone, because the lock names it by now.
+    pub(crate) recorded: BTreeSet<String>,
+    /// What could not be undone.
+    pub(crate) changed: BTreeSet<String>,
     /// Edits that were made to replaced skills in the meantime: the original path, and where the edited files are now.
     pub(crate) kept: Vec<(PathBuf, PathBuf)>,
 }
@@ -29,8 +39,32 @@ pub(crate) struct Recovered {
 impl Recovered {
     /// Notes for the user, as sentences.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let undone = self.undone.iter();
-        let undone = undone.map(|reason| format!("an interrupted installation was undone: {reason}"));
+        let names = |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let list = |title: &str, of: &BTreeSet<String>| match of.is_empty() {
+            true => String::new(),
+            false => format!("; {title}: {}", names(of)),
+        };
+        let first = match &self.undone {
+            Some(reason) if self.recorded.is_empty() && self.changed.is_empty() => {
+                format!("an interrupted installation was undone: {reason}")
+            }
+            Some(reason) => format!(
+                "an interrupted installation was partly undone: {reason}{}{}",
+                list("skills.lock has this by now, so it stays", &self.recorded),
+                list("this is not as it was before", &self.changed)
+            ),
+            None if self.installed.is_empty() && self.removed.is_empty() => {
+                "an interrupted installation was completed: its records were written".to_owned()
+            }
+            None if self.installed.is_empty() => {
+                format!("an interrupted removal was completed: {}", names(&self.removed))
+            }
+            None => format!(
+                "an interrupted installation was completed: {}{}",
+                names(&self.installed),
+                list("removed", &self.removed)
+            ),
+        };
         let kept = self.kept.iter().map(|(edited, to)| {
             format!(
                 "{} was edited while it was replaced; the edited files are kept in {}",
@@ -38,7 +72,7 @@ impl Recovered {
                 shown(to)
             )
         });
-        undone.chain(kept).collect()
+        std::iter::once(first).chain(kept).collect()
     }
 }
 
@@ -110,15 +144,21 @@ fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recov
         }
     }
     let work = Work { journal, folders: &folders };
-    let mut recovered = Recovered::default();
+    let named = |is_meant: fn(bool) -> bool| {
+        let steps = journal.steps.iter().filter(|step| is_meant(step.after.is_some()));
+        steps.map(|step| step.name.clone()).collect()
+    };
+    let mut recovered =
+        Recovered { installed: named(|stays| stays), removed: named(|stays| !stays), ..Recovered::default() };
     // If the approvals changed since then, they contain these already, or the user revoked them after the process was
     // killed. Then nothing is granted; the next `sync` asks for what is missing.
     let unchanged = |now: &Approvals| journal.approvals == Some(now.revision());
     if let Err(error) = work.complete().and_then(|()| record(journal, &books.approvals, unchanged)) {
-        if work.backward().is_err() {
+        let Ok(not_undone) = work.backward(&LaterLock::of(journal)) else {
             return Err(set_aside(books, stages, &error));
-        }
+        };
         recovered.undone = Some(error.with_cause());
+        (recovered.recorded, recovered.changed) = (not_undone.recorded, not_undone.changed);
     }
     recovered.kept = work.edits()?;
     // Before the journal is removed: after a kill in between, the next process must not remove them.

@@ -1,6 +1,6 @@
 //! The steps of a journal: each changes one name, and the state of the name shows whether the step was done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,7 @@ use super::contents::{known_state_of, state_of};
 use super::dir::Dir;
 use super::inside::is_inside;
 use super::journal::{FileStep, Journal, State, Step};
+use super::later_lock::LaterLock;
 use crate::error::SourceErrorKind;
 use crate::fs::atomic::{self, WriteError};
 use crate::fs::read;
@@ -32,6 +33,15 @@ enum Reached {
     NotYet,
     /// The entry is in neither place: another program removed it.
     Lost,
+}
+
+/// What was not undone of a journal, by name.
+#[derive(Debug, Default)]
+pub(super) struct NotUndone {
+    /// What the lock says by now.
+    pub(super) recorded: BTreeSet<String>,
+    /// What is neither as before nor as the installation left it.
+    pub(super) changed: BTreeSet<String>,
 }
 
 impl Work<'_> {
@@ -70,6 +80,13 @@ impl Work<'_> {
                     Err(io::Error::other("it was changed while the skill was installed"))
                 }
                 Reached::Done => Ok(()),
+                // Another user installed the same files meanwhile.
+                Reached::NotYet | Reached::Lost
+                    if step.after.is_some()
+                        && state(dir, &step.name, step.after.as_ref())? == step.after =>
+                {
+                    Ok(())
+                }
                 Reached::Lost if step.after.is_none() => {
                     Err(io::Error::other("what was to be removed was moved or removed by another program"))
                 }
@@ -93,22 +110,45 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Undoes every step that was performed. Changes of the user since then stay.
-    pub(super) fn backward(&self) -> Result<(), InstallError> {
-        for file in self.journal.files.iter().rev() {
-            write(file, Some(&file.after), file.before.as_deref(), true)?;
-        }
-        for step in self.journal.steps.iter().rev().filter(|step| self.folders.contains_key(&step.folder)) {
-            self.act(step, |dir, stage| {
-                let done = reached(step, dir, stage)? == Reached::Done;
-                if done && state(dir, &step.name, step.after.as_ref())? == step.after {
-                    unswap(step, dir, stage)
-                } else {
-                    Ok(())
+    /// Undoes every step that was performed, except what a later lock names. Changes of the user since then stay.
+    pub(super) fn backward(&self, later: &LaterLock) -> Result<NotUndone, InstallError> {
+        let mut not_undone = NotUndone::default();
+        let steps = || self.journal.steps.iter().rev().filter(|step| self.folders.contains_key(&step.folder));
+        for step in steps().filter(|step| later.has(step)) {
+            self.act(step, |dir, _| {
+                if state(dir, &step.name, step.after.as_ref())? == step.after {
+                    not_undone.recorded.insert(step.name.clone());
                 }
+                Ok(())
             })?;
         }
-        self.sync()
+        // `skills.toml` keeps what the later lock has.
+        for file in self.journal.files.iter().rev().filter(|_| not_undone.recorded.is_empty()) {
+            write(file, Some(&file.after), file.before.as_deref(), true)?;
+        }
+        for step in steps().filter(|step| !(later.has(step) && not_undone.recorded.contains(&step.name))) {
+            let mut is_undone = true;
+            self.act(step, |dir, stage| {
+                let reached = reached(step, dir, stage)?;
+                if reached == Reached::Done && state(dir, &step.name, step.after.as_ref())? == step.after {
+                    return unswap(step, dir, stage);
+                }
+                let there = state(dir, &step.name, step.before.as_ref())?;
+                let before = step.before.as_ref();
+                // The old entry must not be removed with the staging folder while nothing is in its place.
+                if there.is_none() && before.is_some() && state(stage, &step.staged, before)?.as_ref() == before
+                {
+                    return stage.move_new(&step.staged, dir, &step.name);
+                }
+                is_undone = reached == Reached::NotYet || there == step.before;
+                Ok(())
+            })?;
+            if !is_undone {
+                not_undone.changed.insert(step.name.clone());
+            }
+        }
+        self.sync()?;
+        Ok(not_undone)
     }
 
     /// Edits that would be lost with the staging folders: the original path, and where the edited files are now.
@@ -169,7 +209,8 @@ fn state(dir: &Dir, name: &str, expected: Option<&State>) -> io::Result<Option<S
     if expected == Some(&State::Other) { state_of(dir, name) } else { known_state_of(dir, name) }
 }
 
-/// How far a step got, by the inode number of the entry that it moves, or by digests where there are no inode numbers.
+/// How far a step got, by the inode number of the entry that it moves. Where there are no inode numbers, or the entry
+/// with this number is gone, digests show it.
 fn reached(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<Reached> {
     // Killed between the moves of an exchange: undo the first move, or perform the last one.
     if stage.kind(&aside(step))?.is_some() {
@@ -181,11 +222,16 @@ fn reached(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<Reached> {
     if let Some(moved) = step.moved {
         let (named, staged) = (dir.number(&step.name)?, stage.number(&step.staged)?);
         let (to, from) = if step.after.is_some() { (named, staged) } else { (staged, named) };
-        return Ok(match (to == Some(moved), from == Some(moved)) {
-            (true, _) => Reached::Done,
-            (_, true) => Reached::NotYet,
-            _ => Reached::Lost,
-        });
+        match (to == Some(moved), from == Some(moved)) {
+            (true, _) => return Ok(Reached::Done),
+            (_, true) => return Ok(Reached::NotYet),
+            // The folder may have been restored from a copy, which has other inode numbers.
+            _ if step.after.is_none() && stage.kind(&step.staged)?.is_none() => {
+                let there = state(dir, &step.name, step.before.as_ref())?;
+                return Ok(if there == step.before { Reached::NotYet } else { Reached::Lost });
+            }
+            _ => {}
+        }
     }
     let (moved, wanted) = match &step.after {
         Some(after) => (known_state_of(stage, &step.staged)?.as_ref() != Some(after), after),
@@ -228,7 +274,7 @@ fn exchange(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<()> {
 }
 
 /// The bytes of a record; none when it does not exist.
-fn text_of(path: &Path) -> Result<Option<Vec<u8>>, InstallError> {
+pub(super) fn text_of(path: &Path) -> Result<Option<Vec<u8>>, InstallError> {
     match read::read_small(path, MAX_RECORD_BYTES) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if matches!(error.kind, SourceErrorKind::Missing) => Ok(None),

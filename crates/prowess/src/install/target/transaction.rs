@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::contents::{state_of, write_tree};
 use super::dir::Dir;
 use super::journal::{Accepted, Base, FileStep, Journal, State, Step};
+use super::later_lock::LaterLock;
 use super::stages::Stages;
 use super::steps::{Folders, Work};
 use crate::error::SourceError;
@@ -134,7 +135,7 @@ impl<'b> Transaction<'b> {
         let done = work.forward().and_then(|()| record(&journal, &self.books.approvals, |_| true));
         // The steps that were performed are undone. If that fails too, or an edit would be lost with the staging
         // folder, the journal stays for the next command.
-        let undone = || work.backward().and_then(|()| work.edits());
+        let undone = || work.backward(&LaterLock::default()).and_then(|_| work.edits());
         let settled = done.is_ok() || undone().is_ok_and(|edits| edits.is_empty());
         if settled && let Err(error) = Journal::clear(file) {
             return done.and(Err(InstallError::io("remove the journal", file, error)));

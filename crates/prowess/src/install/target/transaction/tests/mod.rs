@@ -1,5 +1,6 @@
 //! A transaction that succeeds or fails.
 
+mod meanwhile;
 mod recovery;
 
 use std::fs;
