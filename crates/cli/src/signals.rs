@@ -45,6 +45,11 @@ impl OpenServer for EndingServers {
     }
 }
 
+/// Lets a signal that ends this process end the programs that it runs too, for a command that runs git.
+pub(crate) fn end_programs_too() {
+    watch(OwnSignals::None);
+}
+
 #[cfg(unix)]
 fn watch(own: OwnSignals) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -1,7 +1,7 @@
 //! [`Bar`]: one line on the terminal that says what is going on, how far it is, and for how long. It goes with the work.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -75,6 +75,12 @@ impl Bar {
         }
         write();
     }
+}
+
+/// Writes a note from any thread, also while a bar is drawn: the bar is drawn again below it.
+pub(crate) fn note_beside(text: &str) {
+    let empty = if io::stderr().is_terminal() { EMPTY } else { "" };
+    show(&format!("{empty}{}\n", clean(text)));
 }
 
 impl Drop for Bar {

@@ -21,7 +21,7 @@ use prowess::text;
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use self::bar::Bar;
+pub(crate) use self::bar::{Bar, note_beside};
 pub(crate) use self::input::{read_input, read_line};
 pub(crate) use self::table::{Cell, Column, Table};
 pub(crate) use self::usage::usage;

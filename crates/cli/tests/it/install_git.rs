@@ -69,3 +69,22 @@ fn without_git_in_an_absolute_folder_the_error_says_which_are_searched() {
       hint: install git 2.36 or newer; only folders with an absolute path in PATH are searched for it
     ");
 }
+
+#[test]
+fn a_skill_that_the_source_names_is_not_replaced_by_options() {
+    let place = place();
+    let url = commit(&place, "from");
+    let github = place.path().join("gh/o");
+    fs::create_dir_all(&github).unwrap();
+    git(&place, ".", &["clone", "-q", "--bare", &url, &github.join("r.git").to_string_lossy()]);
+    let instead = format!("[url \"file://{}/gh/\"]\n\tinsteadOf = https://github.com/\n", place.path().display());
+    place.write("home/.gitconfig", instead.as_bytes());
+    for (options, named) in [(&["--skill", "notes"][..], "--skill notes"), (&["--all"], "--all")] {
+        let said = crate::shelf::run(&place, &[&["add", "o/r@pdf", "--yes"], options].concat());
+        let error = format!("error: the source names one of its skills already: o/r@pdf: {named}\n");
+        assert!(said.starts_with("exit 2") && said.contains(&error), "{said}");
+        assert!(!place.path().join(".agents").exists(), "{said}");
+    }
+    let said = crate::shelf::run(&place, &["add", "o/r@pdf", "--skill", "pdf", "--yes"]);
+    assert!(said.starts_with("exit 0") && said.contains("+ pdf") && !said.contains("notes"), "{said}");
+}

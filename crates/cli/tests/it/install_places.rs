@@ -174,7 +174,7 @@ fn a_skill_may_have_more_folders_than_a_process_has_handles() {
 }
 
 /// A file that the installer keeps for the project, by its ending.
-fn kept_for_project(place: &Place, ending: &str) -> std::path::PathBuf {
+pub(crate) fn kept_for_project(place: &Place, ending: &str) -> std::path::PathBuf {
     let mut files = fs::read_dir(place.path().join("state/prowess/install")).unwrap();
     let lock = files.find_map(|file| {
         Some(file.unwrap().path()).filter(|path| path.extension().is_some_and(|own| own == "lock"))
@@ -195,26 +195,6 @@ fn the_next_command_removes_what_a_killed_process_staged_and_nothing_else() {
     assert!(run(&place, &["verify"]).starts_with("exit 0"));
     assert!(!staged.exists());
     assert!(place.path().join(".agents/skills/.prowess-4567.stage/0/SKILL.md").exists());
-}
-
-#[test]
-fn the_next_command_removes_temporary_files_of_the_state_whose_process_was_killed() {
-    let place = place();
-    run(&place, &["add", "./from/pdf", "--yes"]);
-    let install = kept_for_project(&place, "lock").parent().unwrap().to_owned();
-    for command in [&["verify"][..], &["list", "--installed"], &["sync", "--frozen"]] {
-        let left = [install.join(".prowess-0123.tmp"), install.parent().unwrap().join(".prowess-4567.tmp")];
-        let used = install.join(".prowess-89ab.tmp");
-        for file in left.iter().chain([&used]) {
-            fs::write(file, "x").unwrap();
-        }
-        let held = fs::File::open(&used).unwrap();
-        held.lock().unwrap();
-        assert!(run(&place, command).starts_with("exit 0"), "{command:?}");
-        assert!(left.iter().all(|file| !file.exists()), "{command:?}");
-        // A process that still writes it holds its lock.
-        assert!(used.exists(), "{command:?}");
-    }
 }
 
 #[test]
@@ -267,32 +247,6 @@ fn a_replaced_skill_that_cannot_be_read_is_no_edit_and_is_put_back() {
     assert_eq!(fs::metadata(&old).unwrap().mode() & 0o777, 0);
     fs::set_permissions(&old, fs::Permissions::from_mode(0o755)).unwrap();
     assert!(verify().starts_with("exit 0"));
-}
-
-#[test]
-fn the_next_command_says_that_an_interrupted_installation_was_undone() {
-    for command in [
-        &["verify"][..],
-        &["list", "--installed"],
-        &["remove", "pdf"],
-        &["add", "./from/pdf", "--yes"],
-        &["add", "./from", "--all", "--yes"],
-        &["sync", "--yes"],
-        &["sync", "--overwrite", "--yes"],
-    ] {
-        let place = place();
-        run(&place, &["add", "./from/pdf", "--yes"]);
-        let lock = place.path().join("skills.lock");
-        let file = serde_json::json!({"path": lock, "before": "old", "after": "new"});
-        let journal = serde_json::json!({
-            "version": 1, "stage": ".prowess-0123.stage", "steps": [], "files": [file], "accepted": [],
-        });
-        fs::write(kept_for_project(&place, "journal"), journal.to_string()).unwrap();
-        let said = run(&place, command);
-        assert!(said.starts_with("exit 0"), "{said}");
-        assert!(said.contains("an interrupted installation was undone: "), "{said}");
-        assert!(!run(&place, &["verify"]).contains("interrupted"));
-    }
 }
 
 #[test]

@@ -44,6 +44,7 @@ mod install_all;
 mod install_clients;
 mod install_frozen;
 mod install_git;
+mod install_interrupted;
 mod install_losses;
 mod install_names;
 mod install_places;

@@ -10,7 +10,7 @@ use prowess_core::Manifest;
 use super::apply::{Loss, Order, Orders, apply};
 use super::change::{Changes, Edits};
 use super::error::{InstallError, InstallErrorKind};
-use super::fetch::git::Git;
+use super::fetch::git::{Git, GitLimits, Waiting};
 use super::fetch::{FetchOptions, Fetcher};
 use super::installed::folder_named;
 use super::prepare::Prepared;
@@ -97,6 +97,7 @@ pub struct Installer {
     limits: InstallLimits,
     registries: BTreeMap<String, String>,
     pub(super) lock_timeout: Duration,
+    waiting: Waiting,
     offline: bool,
     /// The host's own git; none runs the command `git`.
     git: Option<Arc<dyn Git>>,
@@ -117,6 +118,7 @@ impl Installer {
             limits: InstallLimits::default(),
             registries: BTreeMap::new(),
             lock_timeout: LOCK_TIMEOUT,
+            waiting: Waiting::default(),
             offline: false,
             git: None,
         }
@@ -147,6 +149,14 @@ impl Installer {
     #[must_use]
     pub fn with_lock_timeout(mut self, timeout: Duration) -> Self {
         self.lock_timeout = timeout;
+        self
+    }
+
+    /// Sets what is called when a fetch waits for another process that fetches from the same repository, with its
+    /// address.
+    #[must_use]
+    pub fn on_wait(mut self, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.waiting = Waiting::new(report);
         self
     }
 
@@ -205,6 +215,8 @@ impl Installer {
     pub(super) fn fetcher(&self, place: &Place) -> Fetcher {
         let options = FetchOptions {
             limits: self.limits,
+            git: GitLimits { lock_timeout: self.lock_timeout, ..GitLimits::default() },
+            waiting: self.waiting.clone(),
             offline: self.offline,
             organisations: self.registries.clone(),
             installed: Some(place.base.join(SKILLS_FOLDER)),

@@ -1,8 +1,8 @@
 //! [`ChildProcess`]: a program that runs beside this one, and is killed with everything it started when it is dropped.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout};
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
@@ -36,15 +36,7 @@ impl ChildProcess {
         argv: &[String],
         folder: Option<&Path>,
     ) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
-        let mut child = {
-            // Locked while it starts, so that it is registered before it runs.
-            let mut running = running();
-            let running =
-                running.as_mut().ok_or(ProcessError::Start(std::io::ErrorKind::Interrupted.into()))?;
-            let child = spawn(argv, folder, &[], None)?;
-            running.push(child.id());
-            child
-        };
+        let mut child = registered(|| spawn(argv, folder, &[], None))?;
         let complaints: Arc<Mutex<Vec<u8>>> = Arc::default();
         let (sender, silent) = mpsc::channel();
         if let Some(pipe) = child.stderr.take() {
@@ -58,7 +50,7 @@ impl ChildProcess {
         let process = Self { child, over: false, complaints, silent: Mutex::new(silent) };
         // Both were requested. Without them, the child process is killed here.
         let (stdin, stdout) =
-            pipes.ok_or_else(|| ProcessError::Start(std::io::ErrorKind::BrokenPipe.into()))?;
+            pipes.ok_or_else(|| ProcessError::Start(io::ErrorKind::BrokenPipe.into()))?;
         Ok((process, stdin, stdout))
     }
 
@@ -87,15 +79,7 @@ impl ChildProcess {
         // Also if it has exited: programs that it started may still run. This may take a while, and does not block
         // starting others.
         kill(&mut self.child);
-        {
-            // Locked until the child is waited for: its id could be reused, and killing all children would hit another
-            // process.
-            let mut running = running();
-            let _ = orphans::wait(&mut self.child);
-            if let Some(running) = running.as_mut() {
-                running.retain(|id| *id != self.child.id());
-            }
-        }
+        let _ = waited(&mut self.child);
         orphans::end();
     }
 }
@@ -110,6 +94,29 @@ impl Drop for ChildProcess {
 fn running() -> MutexGuard<'static, Option<Vec<u32>>> {
     static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
     locked(&RUNNING)
+}
+
+/// Starts a child process, which [`end_children`] kills until it is [`waited`] for.
+pub(super) fn registered(
+    start: impl FnOnce() -> Result<Child, ProcessError>,
+) -> Result<Child, ProcessError> {
+    // Locked while it starts, so that it is registered before it runs.
+    let mut running = running();
+    let running = running.as_mut().ok_or(ProcessError::Start(io::ErrorKind::Interrupted.into()))?;
+    let child = start()?;
+    running.push(child.id());
+    Ok(child)
+}
+
+/// Waits for a registered child process that has exited. Its id may be reused afterwards.
+pub(super) fn waited(child: &mut Child) -> io::Result<ExitStatus> {
+    // Locked until the child is waited for: its id could be reused, and killing all children would hit another process.
+    let mut running = running();
+    let status = orphans::wait(child);
+    if let Some(running) = running.as_mut() {
+        running.retain(|id| *id != child.id());
+    }
+    status
 }
 
 /// Kills every child process and prevents new ones, before this process ends: threads that own one are not waited for

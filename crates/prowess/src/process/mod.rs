@@ -2,6 +2,8 @@
 
 pub(crate) mod child_process;
 mod orphans;
+#[cfg(feature = "install")]
+pub(crate) mod tied;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -125,7 +127,7 @@ pub(crate) fn run_with(
     limits: ProcessLimits,
     watch: Watch<'_>,
 ) -> Result<Finished, ProcessError> {
-    let mut child = spawn(argv, folder, variables, held)?;
+    let mut child = child_process::registered(|| spawn(argv, folder, variables, held))?;
     let deadline = Instant::now() + limits.timeout;
     if let Some(mut stdin) = child.stdin.take() {
         // On its own thread, since a program may write before it has read everything. One that reads nothing is not an
@@ -161,7 +163,7 @@ pub(crate) fn run_with(
         return Err(ProcessError::TooMuch(limits.max_output));
     }
     let stderr = text(stderr).unwrap_or_default();
-    let status = orphans::wait(&mut child).map_err(ProcessError::Wait)?;
+    let status = child_process::waited(&mut child).map_err(ProcessError::Wait)?;
     Ok(Finished { status, stdout, stderr })
 }
 
@@ -267,7 +269,7 @@ fn signal(id: u32, signal: rustix::process::Signal) {
 /// Kills a program and its group, and then waits for it: after that its id may be reused.
 fn end(child: &mut Child) {
     kill(child);
-    let _ = orphans::wait(child);
+    let _ = child_process::waited(child);
     orphans::end();
 }
 

@@ -14,6 +14,7 @@ use crate::ui::{Ui, count};
 
 /// Runs the command.
 pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    crate::signals::end_programs_too();
     let spec = spec(args)?;
     let scope = args.installing.common.scope();
     let installer = installer(&args.installing.common)?.with_limits(args.installing.limits.limits());
@@ -125,6 +126,14 @@ fn spec(args: &Add) -> Result<InstallSpec, CommandError> {
             return Err(Failure::new(error, "leave out --path, or the folder in the source").into());
         }
         spec.path = Some(path);
+    }
+    if let Some(named) = &spec.skill {
+        let other = args.skill.iter().find(|skill| *skill != named).map(|skill| format!("--skill {skill}"));
+        if let Some(option) = other.or_else(|| args.all.then(|| "--all".to_owned())) {
+            let error = format!("the source names one of its skills already: {}: {option}", args.source);
+            let option = option.split(' ').next().unwrap_or_default();
+            return Err(Failure::new(error, format!("leave out {option}, or @{named} in the source")).into());
+        }
     }
     if let [skill] = &*args.skill {
         spec.skill = Some(skill.clone());

@@ -18,6 +18,7 @@ type Done = (Changes, Vec<(String, Preview)>);
 
 /// Runs the command.
 pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    crate::signals::end_programs_too();
     let mut installer = installer(&args.installing.common)?.with_limits(args.installing.limits.limits());
     if args.offline || args.frozen {
         installer = installer.offline();

@@ -20,7 +20,7 @@ pub(crate) use self::contents::FindLimits;
 use self::contents::{Contents, SkillFolder, file_at, files_of, skills_below};
 use self::folder::FolderContents;
 pub(crate) use self::found::{Found, FoundSkill};
-use self::git::{Git, GitCommand, GitLimits, GitVersion};
+use self::git::{Git, GitCommand, GitLimits, GitVersion, Waiting};
 use self::repository::GitContents;
 use super::error::{InstallError, InstallErrorKind};
 use super::records::relative;
@@ -38,6 +38,8 @@ pub(crate) struct FetchOptions {
     pub(crate) find: FindLimits,
     /// The limits of git.
     pub(crate) git: GitLimits,
+    /// Who is told that a fetch waits for another process.
+    pub(crate) waiting: Waiting,
     /// Whether the network is not used. Skills that are already on this machine can still be used.
     pub(crate) offline: bool,
     /// Where the skills of organisations are: for each a source with `{org}` and `{name}` in it. One without `{name}`
@@ -60,6 +62,8 @@ pub(crate) struct FetchedSkill {
     pub(crate) source: String,
     /// The requested version, such as `tag:v1`; none for the default.
     pub(crate) requested: Option<String>,
+    /// The whole name of the requested branch, if a tag has the same name.
+    pub(crate) whole_ref: Option<String>,
     /// The commit.
     pub(crate) commit: Option<String>,
     /// The id of its folder's tree in git.
@@ -91,6 +95,8 @@ struct Located<'s> {
     spec: InstallSpec,
     /// The version of the repository.
     wanted: GitVersion,
+    /// The whole name of its branch, if a tag has the same name.
+    whole_ref: Option<String>,
     /// The folder in it to search; none for all of it.
     start: Option<RelPath>,
 }
@@ -121,6 +127,7 @@ impl Fetcher {
     /// A fetcher with a store, and git repositories in its folder.
     pub(crate) fn new(store: Store, environment: &Environment, options: FetchOptions) -> Self {
         let git = GitCommand::new(store.folder().join("git"), environment.clone(), options.git);
+        let git = git.with_waiting(options.waiting.clone());
         Self::with_git(store, Arc::new(git), options)
     }
 
@@ -171,11 +178,11 @@ impl Fetcher {
     /// Where a spec leads: the version and the folder that it refers to. Only the names of refs are fetched, if needed.
     fn locate<'s>(&self, asked: &'s InstallSpec) -> Result<Located<'s>, InstallError> {
         let spec = self.resolve(asked)?;
-        let (wanted, start) = match &spec.place {
+        let (wanted, start, whole_ref) = match &spec.place {
             InstallPlace::Git(url) => self.wanted(url, &spec)?,
-            _ => (GitVersion::Default, spec.path.clone()),
+            _ => (GitVersion::Default, spec.path.clone(), None),
         };
-        Ok(Located { asked, spec, wanted, start })
+        Ok(Located { asked, spec, wanted, whole_ref, start })
     }
 
     /// Opens a source, and fetches its commit unless it is on this machine.
@@ -187,7 +194,8 @@ impl Fetcher {
             }
             InstallPlace::Git(url) => {
                 let git = Arc::clone(&self.git);
-                let contents = GitContents::open(git, url, &located.wanted, self.options.offline)?;
+                let mut contents = GitContents::open(git, url, &located.wanted, self.options.offline)?;
+                contents.whole_ref.clone_from(&located.whole_ref);
                 Ok(Place::Git(Box::new(contents)))
             }
             // It was resolved before.

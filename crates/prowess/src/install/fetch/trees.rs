@@ -62,9 +62,13 @@ impl Fetcher {
     ) -> Result<Vec<Result<FetchedSkill, InstallError>>, InstallError> {
         let folders: Vec<&str> = skills.iter().map(|skill| skill.folder.as_str()).collect();
         let trees = self.each_tree(place, &folders, refusal)?;
-        let (commit, requested) = match place {
-            Place::Folder(_) => (None, None),
-            Place::Git(repository) => (Some(repository.commit.clone()), repository.requested.clone()),
+        let (commit, requested, whole_ref) = match place {
+            Place::Folder(_) => (None, None, None),
+            Place::Git(repository) => (
+                Some(repository.commit.clone()),
+                repository.requested.clone(),
+                repository.whole_ref.clone(),
+            ),
         };
         let fetched = |(skill, tree): (FoundSkill, Result<SkillTree, InstallError>)| {
             Ok(FetchedSkill {
@@ -76,6 +80,7 @@ impl Fetcher {
                 tree: tree?,
                 source: source.to_owned(),
                 requested: requested.clone(),
+                whole_ref: whole_ref.clone(),
                 commit: commit.clone(),
             })
         };

@@ -57,20 +57,21 @@ fn refused(reason: &str, hint: &str) -> InstallError {
 
 impl Fetcher {
     /// The commit and the folder that a spec refers to. The address of a folder's page has both in one text: the
-    /// longest ref at its beginning counts.
+    /// longest ref at its beginning counts. If that is a branch and a tag has the same name, the whole name of the branch
+    /// is returned too: the short one would mean the tag.
     pub(super) fn wanted(
         &self,
         url: &str,
         spec: &InstallSpec,
-    ) -> Result<(GitVersion, Option<RelPath>), InstallError> {
+    ) -> Result<(GitVersion, Option<RelPath>, Option<String>), InstallError> {
         let Some(tree) = &spec.tree else {
             // A program may have set it without parsing.
             let reference = spec.reference.as_deref().map(checked_reference).transpose()?;
-            return Ok((reference.map_or(GitVersion::Default, GitVersion::of), spec.path.clone()));
+            return Ok((reference.map_or(GitVersion::Default, GitVersion::of), spec.path.clone(), None));
         };
         let first = tree.split('/').next().unwrap_or_default();
-        let (wanted, rest) = if git::is_id(first) {
-            (GitVersion::of(first), tree.strip_prefix(first))
+        let (wanted, rest, whole_ref) = if git::is_id(first) {
+            (GitVersion::of(first), tree.strip_prefix(first), None)
         } else {
             if self.options.offline {
                 return Err(repository::needs_network(url));
@@ -91,7 +92,8 @@ impl Fetcher {
             });
             let Some(name) = name else { return Err(git::unknown_ref(url, tree, &refs)) };
             let short = name.strip_prefix("refs/heads/").or(name.strip_prefix("refs/tags/")).unwrap_or(name);
-            (GitVersion::Ref(name.clone()), tree.strip_prefix(short))
+            let is_both = name.starts_with("refs/heads/") && refs.contains(&format!("refs/tags/{short}"));
+            (GitVersion::Ref(name.clone()), tree.strip_prefix(short), is_both.then(|| name.clone()))
         };
         let path = rest.map(|rest| rest.trim_start_matches('/')).filter(|rest| !rest.is_empty());
         let path = path.map(RelPath::parse).transpose().map_err(|error| {
@@ -101,6 +103,6 @@ impl Fetcher {
                 error.hint(),
             )
         })?;
-        Ok((wanted, path))
+        Ok((wanted, path, whole_ref))
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn recorded(
             WantedSkill {
                 git: skill.source.strip_prefix("git+").map(str::to_owned),
                 path: skill.found.path.as_ref().map(RelPath::to_string),
-                reference: spec.reference.clone().or_else(version),
+                reference: spec.reference.clone().or_else(|| skill.whole_ref.clone()).or_else(version),
                 ..WantedSkill::default()
             }
         }

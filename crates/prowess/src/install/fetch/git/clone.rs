@@ -85,9 +85,11 @@ impl Bare {
         [false, true].iter().any(|long_ids| config.as_deref() == Some(&self.config(*long_ids)))
     }
 
-    /// Creates it unless it exists and its small files are complete; returns whether it existed.
+    /// Creates it unless it exists and its small files are complete; returns whether it existed. If `long_ids` is set, one
+    /// with short ids is created again.
     pub(super) fn open_or_make(&self, long_ids: bool) -> io::Result<bool> {
-        if self.is_complete() && !self.was_left() {
+        let fits = !long_ids || self.text("config").as_deref() == Some(&self.config(true));
+        if fits && self.is_complete() && !self.was_left() {
             return Ok(true);
         }
         self.remove()?;

@@ -7,7 +7,7 @@ use super::clone::{Bare, REMOTE};
 use super::errors::{self, Fault, Problem};
 use super::output::{Header, next_bytes, next_header, tree_entry};
 use super::run::GitRunner;
-use super::{FetchedRef, Git, GitEntry, GitLimits, GitObject, GitVersion, is_id};
+use super::{FetchedRef, Git, GitEntry, GitLimits, GitObject, GitVersion, Waiting, is_id};
 use crate::env::Environment;
 use crate::install::error::InstallError;
 use crate::install::spec::is_on_this_machine;
@@ -26,6 +26,12 @@ impl GitCommand {
     /// A command with its repositories in this folder.
     pub(crate) fn new(folder: PathBuf, environment: Environment, limits: GitLimits) -> Self {
         Self { runner: GitRunner::new(folder, environment, limits) }
+    }
+
+    /// Sets who is told that a fetch waits for another process.
+    pub(crate) fn with_waiting(mut self, waiting: Waiting) -> Self {
+        self.runner.waiting = waiting;
+        self
     }
 
     /// Sets another program than the `git` in the path.
@@ -60,9 +66,15 @@ impl GitCommand {
 
     /// Fetches into a repository, and creates it first if it does not exist. One that a killed process left incomplete,
     /// or that has become too large, is created again, once.
-    fn fetch_made(bare: &Bare, fetch: impl Fn(&Bare) -> Result<(), Problem>) -> Result<(), Problem> {
+    fn fetch_made(
+        bare: &Bare,
+        wanted: &GitVersion,
+        fetch: impl Fn(&Bare) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
         let made = |error| Problem::folder(bare, error);
-        let was_there = bare.open_or_make(false).map_err(made)?;
+        // With short ids, git would take a long one for the name of a branch.
+        let long_ids = wanted.has_long_id();
+        let was_there = bare.open_or_make(long_ids).map_err(made)?;
         let first = match fetch(bare) {
             Ok(()) => return Ok(()),
             Err(problem) => problem,
@@ -72,7 +84,7 @@ impl GitCommand {
             return Err(first);
         }
         bare.remove().map_err(made)?;
-        bare.open_or_make(other_ids).map_err(made)?;
+        bare.open_or_make(long_ids != other_ids).map_err(made)?;
         fetch(bare)
     }
 
@@ -126,7 +138,7 @@ impl Git for GitCommand {
 
     fn fetch(&self, url: &str, wanted: &GitVersion) -> Result<FetchedRef, InstallError> {
         self.runner.locked(url, |bare, lock| {
-            let fetched = Self::fetch_made(bare, |bare| {
+            let fetched = Self::fetch_made(bare, wanted, |bare| {
                 self.fetch_into((bare, lock), &[wanted.refspec()], Self::filter(url), b"")
             });
             match fetched {
@@ -136,7 +148,7 @@ impl Git for GitCommand {
                     bare.remove().map_err(|error| Problem::folder(bare, error).error(url))?;
                     let options = ["--filter=blob:none"];
                     let all = |bare: &Bare| self.fetch_into((bare, lock), &EVERYTHING, &options, b"");
-                    Self::fetch_made(bare, all).map_err(|problem| problem.error(url))?;
+                    Self::fetch_made(bare, wanted, all).map_err(|problem| problem.error(url))?;
                     let id = wanted.refspec().to_owned();
                     return Ok(FetchedRef { id, requested: wanted.requested() });
                 }

@@ -10,12 +10,14 @@ mod output;
 mod redirect;
 mod run;
 mod variables;
+mod waiting;
 mod watch;
 
 use std::fmt::Debug;
 use std::time::Duration;
 
 pub(crate) use self::command::GitCommand;
+pub(crate) use self::waiting::Waiting;
 pub(super) use self::errors::{no_commit, unknown_ref};
 use crate::install::error::InstallError;
 
@@ -66,6 +68,11 @@ impl GitVersion {
         } else {
             Self::Named(text.to_owned())
         }
+    }
+
+    /// Whether it is an id of a repository whose ids are SHA-256.
+    fn has_long_id(&self) -> bool {
+        matches!(self, Self::Commit(id) if id.len() == 64)
     }
 
     fn refspec(&self) -> &str {

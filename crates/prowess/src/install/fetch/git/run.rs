@@ -6,7 +6,9 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
+use super::waiting::Waiting;
 use super::GitLimits;
 use super::clone::{Bare, REMOTE, Temporary};
 use super::errors::{Fault, Problem};
@@ -21,6 +23,8 @@ use crate::install::store::make_folder;
 use crate::internal::locked;
 use crate::process::{self, Finished, ProcessLimits, Variables, Watch};
 
+/// How long to wait for another process before the wait is reported.
+const QUIET_WAIT: Duration = Duration::from_millis(500);
 /// Fewer bytes per second than this count as almost nothing.
 const SLOW: u32 = 100;
 
@@ -36,6 +40,11 @@ pub(super) struct GitRunner {
     other_folder: OnceLock<Temporary>,
     environment: Environment,
     ssh_command: OnceLock<bool>,
+    /// The beginning of a command line that ends git when this process is killed.
+    tie: OnceLock<Vec<String>>,
+    /// Where to look for programs.
+    path: Environment,
+    pub(super) waiting: Waiting,
     /// The targets of redirects on the same host.
     redirects: Mutex<BTreeMap<String, String>>,
     pub(super) limits: GitLimits,
@@ -44,7 +53,8 @@ pub(super) struct GitRunner {
 impl GitRunner {
     pub(super) fn new(folder: PathBuf, environment: Environment, limits: GitLimits) -> Self {
         // Without a `PATH` of its own, the environment is that of this process, as it is for the programs it starts.
-        let path = if environment.get("PATH").is_some() { &environment } else { &Environment::current() };
+        let path =
+            if environment.get("PATH").is_some() { environment.clone() } else { Environment::current() };
         let program = path.program("git").map(|program| program.to_string_lossy().into_owned());
         let program_folders = std::env::join_paths(path.program_folders()).unwrap_or_default();
         Self {
@@ -55,6 +65,9 @@ impl GitRunner {
             other_folder: OnceLock::new(),
             environment,
             ssh_command: OnceLock::new(),
+            tie: OnceLock::new(),
+            path,
+            waiting: Waiting::default(),
             redirects: Mutex::default(),
             limits,
         }
@@ -73,7 +86,7 @@ impl GitRunner {
     ) -> Result<T, InstallError> {
         let take = |bare: &Bare| {
             bare.lock_file().parent().map_or(Ok(()), make_folder)?;
-            lock_within(&bare.lock_file(), self.limits.lock_timeout)
+            self.wait(url, &|timeout| lock_within(&bare.lock_file(), timeout))
         };
         let mut bare = self.bare(url);
         let lock = take(&bare).or_else(|error| match (error.kind(), self.other_folder.get()) {
@@ -95,6 +108,18 @@ impl GitRunner {
         done
     }
 
+    /// Takes a lock of a repository. If that takes a while, the wait is reported.
+    fn wait<T>(&self, url: &str, lock: &dyn Fn(Duration) -> io::Result<T>) -> io::Result<T> {
+        let (started, timeout) = (Instant::now(), self.limits.lock_timeout);
+        match lock(QUIET_WAIT.min(timeout)) {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut && timeout > QUIET_WAIT => {
+                self.waiting.report(url);
+                lock(timeout.saturating_sub(started.elapsed()))
+            }
+            locked => locked,
+        }
+    }
+
     /// Reads the repository of an address while no other process removes it; none when it does not exist or is incomplete.
     pub(super) fn reading<T>(
         &self,
@@ -105,7 +130,7 @@ impl GitRunner {
         if !bare.is_there() {
             return Ok(None);
         }
-        let _held = match lock_to_read(&bare.lock_file(), self.limits.lock_timeout) {
+        let _held = match self.wait(url, &|timeout| lock_to_read(&bare.lock_file(), timeout)) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(busy(url, error)),
             lock => lock.ok().flatten(),
         };
@@ -121,11 +146,11 @@ impl GitRunner {
         limit: usize,
     ) -> Result<Finished, Problem> {
         let mut watch = || true;
-        self.start(bare, None, arguments, (input, limit), (&[], &mut watch))
+        self.start(bare, None, arguments, (input, limit), (&[], &mut watch), false)
     }
 
     /// Sends a request to the server of a repository. If the lock of the repository is given, git holds it until it
-    /// ends: when this process is killed, git runs on, and no other process may work there.
+    /// ends: where git runs on after this process is killed, no other process may work there.
     pub(super) fn ask_server(
         &self,
         bare: &Bare,
@@ -181,7 +206,7 @@ impl GitRunner {
         let mut watcher = Watcher::new(&bare.folder, &self.limits, !is_on_this_machine(&bare.url));
         let mut watch = || watcher.go_on();
         let input = (input.to_vec(), self.limits.listing_bytes);
-        let finished = self.start(bare, lock, arguments, input, (variables, &mut watch));
+        let finished = self.start(bare, lock, arguments, input, (variables, &mut watch), true);
         // A quick fetch may have finished before it was measured.
         if lock.is_some() && finished.is_ok() {
             watcher.go_on();
@@ -192,7 +217,8 @@ impl GitRunner {
         }
     }
 
-    /// Runs git. Its current folder is that of the repositories, never that of a project.
+    /// Runs git, which may send requests to a server if it is watched. Its current folder is that of the repositories,
+    /// never that of a project.
     fn start(
         &self,
         bare: &Bare,
@@ -200,6 +226,7 @@ impl GitRunner {
         arguments: &[&str],
         (input, limit): (Vec<u8>, usize),
         (more_variables, watch): (&Variables, Watch<'_>),
+        is_watched: bool,
     ) -> Result<Finished, Problem> {
         let mut settings: Vec<String> = variables::SETTINGS.map(str::to_owned).into();
         settings.push(format!("http.lowSpeedLimit={SLOW}"));
@@ -209,7 +236,12 @@ impl GitRunner {
         }
         let settings = settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]);
         let program = self.program.clone().ok_or_else(Problem::not_installed)?;
-        let argv: Vec<String> = std::iter::once(program)
+        // Only a server can keep git running for long.
+        let tie = if is_watched && !is_on_this_machine(&bare.url) { self.tie(bare, &program) } else { &[] };
+        let argv: Vec<String> = tie
+            .iter()
+            .cloned()
+            .chain([program])
             .chain(settings)
             .chain(arguments.iter().map(|argument| (*argument).to_owned()))
             .collect();
@@ -224,6 +256,16 @@ impl GitRunner {
             process::run_with(&argv, (bare.folder.parent(), &variables), input, lock, limits, watch);
         let finished = finished.map_err(Problem::process)?;
         if finished.status.success() { Ok(finished) } else { Err(Problem::said(&finished.stderr)) }
+    }
+
+    /// The beginning of a command line that ends git when this process is killed, so that it does not hold the lock of
+    /// the repository until its server says something.
+    fn tie(&self, bare: &Bare, git: &str) -> &[String] {
+        self.tie.get_or_init(|| {
+            let probe = [git.to_owned(), "version".to_owned()];
+            let variables = [("PATH", Some(self.program_folders.clone()))];
+            process::tied::tie(&self.path, &probe, (bare.folder.parent(), &variables))
+        })
     }
 
     /// Whether the user's configuration sets the ssh command. The environment would override it.
