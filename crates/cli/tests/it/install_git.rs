@@ -77,7 +77,8 @@ fn a_skill_that_the_source_names_is_not_replaced_by_options() {
     let github = place.path().join("gh/o");
     fs::create_dir_all(&github).unwrap();
     git(&place, ".", &["clone", "-q", "--bare", &url, &github.join("r.git").to_string_lossy()]);
-    let instead = format!("[url \"file://{}/gh/\"]\n\tinsteadOf = https://github.com/\n", place.path().display());
+    let instead =
+        format!("[url \"file://{}/gh/\"]\n\tinsteadOf = https://github.com/\n", place.path().display());
     place.write("home/.gitconfig", instead.as_bytes());
     for (options, named) in [(&["--skill", "notes"][..], "--skill notes"), (&["--all"], "--all")] {
         let said = crate::shelf::run(&place, &[&["add", "o/r@pdf", "--yes"], options].concat());
@@ -87,4 +88,19 @@ fn a_skill_that_the_source_names_is_not_replaced_by_options() {
     }
     let said = crate::shelf::run(&place, &["add", "o/r@pdf", "--skill", "pdf", "--yes"]);
     assert!(said.starts_with("exit 0") && said.contains("+ pdf") && !said.contains("notes"), "{said}");
+}
+
+#[test]
+fn a_tag_of_a_file_or_a_folder_is_no_version() {
+    let place = place();
+    let url = commit(&place, "from");
+    git(&place, "from", &["tag", "file", "HEAD:pdf/SKILL.md"]);
+    git(&place, "from", &["tag", "folder", "HEAD:pdf"]);
+    for tag in ["file", "folder"] {
+        let said = crate::shelf::run(&place, &["add", &format!("{url}#{tag}"), "--yes"]);
+        assert!(
+            said.starts_with("exit 2") && said.contains("error: this branch or tag is no commit: "),
+            "{said}"
+        );
+    }
 }

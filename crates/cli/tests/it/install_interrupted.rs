@@ -69,7 +69,8 @@ fn killed() -> Place {
     let before = records.map(|file| read(&place, file));
     let digest = |name: &str| {
         let lock = read(&place, "skills.lock");
-        let entry = lock.split("[[skill]]").find(|entry| entry.contains(&format!("name = \"{name}\""))).unwrap();
+        let entry =
+            lock.split("[[skill]]").find(|entry| entry.contains(&format!("name = \"{name}\""))).unwrap();
         entry.split("digest = \"").nth(1).unwrap().split('"').next().unwrap().to_owned()
     };
     let old = digest("pdf");
@@ -140,7 +141,10 @@ fn dry_runs_and_lists_write_nothing_while_an_interrupted_installation_is_pending
     ] {
         let said = run(&place, args);
         let is_pending = said.contains("an interrupted installation is pending");
-        assert!(is_pending && said.contains("with: prowess verify") || args == ["why", "pdf"], "{args:?}: {said}");
+        assert!(
+            is_pending && said.contains("with: prowess verify") || args == ["why", "pdf"],
+            "{args:?}: {said}"
+        );
         assert!(!said.contains("nothing was changed"), "{args:?}: {said}");
         assert_eq!((state(), read(&place, "skills.toml"), read(&place, "skills.lock")), before, "{args:?}");
     }
@@ -193,7 +197,11 @@ fn until_closed(mut connection: TcpStream) {
 
 #[test]
 fn git_ends_with_the_command_that_started_it_and_blocks_no_later_one() {
-    if !Command::new("setpriv").args(["--pdeathsig", "TERM", "true"]).status().is_ok_and(|done| done.success()) {
+    if !Command::new("setpriv")
+        .args(["--pdeathsig", "TERM", "true"])
+        .status()
+        .is_ok_and(|done| done.success())
+    {
         return crate::skipped("there is no setpriv that ends a program with its parent");
     }
     let place = place();

@@ -120,7 +120,8 @@ fn while_asked(place: &Place, args: &str, act: impl FnOnce()) -> Option<String> 
         said.push(byte[0]);
     }
     act();
-    child.stdin.as_mut().unwrap().write_all(b"y\n").unwrap();
+    // A command that asks nothing has ended by now.
+    let _ = child.stdin.as_mut().unwrap().write_all(b"y\n");
     out.read_to_end(&mut said).unwrap();
     child.wait().unwrap();
     Some(String::from_utf8_lossy(&said).replace(&*place.path().to_string_lossy(), "[DIR]"))
@@ -138,6 +139,29 @@ fn a_file_that_is_written_while_the_question_is_open_is_not_deleted() {
         assert!(said.contains("[DIR]/.agents/skills/pdf: late.txt"), "{args}: {said}");
         assert_eq!(read(&place, ".agents/skills/pdf/late.txt"), "work", "{args}");
     }
+}
+
+#[test]
+fn a_dry_run_names_the_edits_that_overwriting_would_lose() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    edit(&place);
+    for args in [&["sync", "--overwrite", "--dry-run"][..], &["remove", "pdf", "--overwrite", "--dry-run"]] {
+        let said = run(&place, args);
+        assert!(said.contains("these edits would be lost:\npdf\n  changed  SKILL.md\n"), "{args:?}: {said}");
+        let json = json_of(&place, &[args, &["--json"]].concat());
+        let lost = json["skills"][0]["lost_files"].as_array().unwrap();
+        assert!(lost[0].as_str().unwrap().ends_with("/.agents/skills/pdf/SKILL.md"), "{lost:?}");
+    }
+}
+
+#[test]
+fn nothing_is_asked_about_a_skill_whose_name_is_taken() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    place.write("other/pdf/SKILL.md", skill("pdf", "other").as_bytes());
+    let Some(said) = while_asked(&place, "add ./other/pdf", || {}) else { return };
+    assert!(said.contains("installed from another source: pdf") && !said.contains("[y/N]"), "{said}");
 }
 
 #[test]
@@ -269,7 +293,9 @@ fn edits_that_the_user_trusted_are_still_edits() {
         let stops = |args: &[&'static str], files: &str| {
             let said = in_scope(args);
             assert!(said.starts_with("exit 2"), "{args:?} {scope:?}: {said}");
-            assert!(said.contains("was edited after it was installed") && said.contains(files), "{said}");
+            let is_named = said.contains("was edited after it was installed");
+            assert!(is_named || said.contains("it is not known whether it was edited"), "{said}");
+            assert!(said.contains(files), "{said}");
             assert_eq!(read(&place, &format!("{folder}/mine.txt")), "work");
         };
         stops(&["sync", "--yes"], ": mine.txt");

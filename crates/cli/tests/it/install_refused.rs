@@ -24,7 +24,7 @@ fn nothing_is_written_where_a_link_of_the_project_leads() {
       can be run  scripts/run.sh
       asks for tools  Read
     error: a link leads out of the project: [DIR]/project/.agents
-      hint: remove the link, or install the skill for the user
+      hint: remove the link, or let it lead to a place inside of the project
     ");
     assert_eq!(fs::read_dir(place.path().join("outside")).unwrap().count(), 1);
     assert!(!project.join("skills.lock").exists());
@@ -69,7 +69,7 @@ fn names_that_are_one_folder_on_some_systems_are_refused() {
     PDF  1 file, 69 bytes
       agents see the name  notes
       asks for tools  Read
-      looks like  pdf; check which one you want
+      looks like  pdf, by one of its two names; check which one you want
     error: two skills would be one folder on some systems: PDF: pdf
       hint: give one of them another name: with --as NAME, or by its key in skills.toml; or remove one first
     ");

@@ -207,7 +207,7 @@ fn verify_where_nothing_was_recorded_is_no_success() {
     exit 2
     --- stderr
     error: there is no skills.toml for this folder: [DIR]
-      hint: run it in the project, or name the project with --project FOLDER; --user verifies your own skills
+      hint: run it in the project, or name the project with --project FOLDER; --user is for your own skills
     ");
     let said = run(&place, &["verify", "--user"]);
     assert!(said.starts_with("exit 2") && said.contains("prowess add SOURCE --user"), "{said}");

@@ -49,6 +49,7 @@ mod install_losses;
 mod install_names;
 mod install_places;
 mod install_preview;
+mod install_records;
 mod install_refused;
 mod install_reports;
 mod install_sync;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::records::{InstallScope, Place};
-use crate::error::{escape_control, plain_cause, shown};
+use crate::error::{SourceError, SourceErrorKind, escape_control, plain_cause, shown};
 
 /// The kind of a failure, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,6 +207,16 @@ impl InstallError {
             _ => "run the command again; what was installed before is still there",
         };
         Self::new(InstallErrorKind::Io, format!("could not {doing}: {}", shown(path)), hint).because(error)
+    }
+
+    /// The error for approvals of the user that cannot be read or written.
+    pub(crate) fn approvals(doing: &str, file: &Path, error: &SourceError) -> Self {
+        let failed = Self::io(doing, file, io::Error::other(error.with_cause()));
+        match error.kind {
+            SourceErrorKind::Io(_) | SourceErrorKind::Busy => failed,
+            _ => failed
+                .with_hint("repair the file, or move it away: then you are asked again for what you trust"),
+        }
     }
 
     /// The kind of the failure.

@@ -319,6 +319,8 @@ impl Installer {
             let folder = own.clone().unwrap_or_default();
             preview.shadows = hidden.map(|name| folder.join(name).to_string_lossy().into_owned()).collect();
             let others = records.lock.skills().iter();
+            // One that `skills.toml` no longer names is removed by the same command.
+            let others = others.filter(|other| records.wanted.get(&other.name).is_some());
             let others = others.filter(|other| other.name != skill.name() && other.is_from(skill.locked()));
             let unfetched = Some(skill.locked()).filter(|locked| !self.fetch_log().has(locked));
             preview.claimed_source =

@@ -43,6 +43,19 @@ impl InstallLimits {
         total_bytes: u64::MAX,
     };
 
+    /// The limits for a skill that a lock names by its digest: up to what can be verified, since they may have been
+    /// raised when it was added.
+    pub(crate) fn of_locked(self) -> Self {
+        let most = DigestLimits::approving();
+        Self {
+            files: self.files.max(most.files),
+            bytes: self.bytes.max(most.bytes),
+            file_bytes: self.file_bytes.max(most.bytes),
+            depth: MAX_DEPTH,
+            ..self
+        }
+    }
+
     /// An error when a file is too large or too deep.
     pub(crate) fn check_file(&self, path: &str, size: u64) -> Result<(), InstallError> {
         if size > self.file_bytes {

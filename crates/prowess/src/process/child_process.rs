@@ -49,8 +49,7 @@ impl ChildProcess {
         let pipes = child.stdin.take().zip(child.stdout.take());
         let process = Self { child, over: false, complaints, silent: Mutex::new(silent) };
         // Both were requested. Without them, the child process is killed here.
-        let (stdin, stdout) =
-            pipes.ok_or_else(|| ProcessError::Start(io::ErrorKind::BrokenPipe.into()))?;
+        let (stdin, stdout) = pipes.ok_or_else(|| ProcessError::Start(io::ErrorKind::BrokenPipe.into()))?;
         Ok((process, stdin, stdout))
     }
 
@@ -97,9 +96,7 @@ fn running() -> MutexGuard<'static, Option<Vec<u32>>> {
 }
 
 /// Starts a child process, which [`end_children`] kills until it is [`waited`] for.
-pub(super) fn registered(
-    start: impl FnOnce() -> Result<Child, ProcessError>,
-) -> Result<Child, ProcessError> {
+pub(super) fn registered(start: impl FnOnce() -> Result<Child, ProcessError>) -> Result<Child, ProcessError> {
     // Locked while it starts, so that it is registered before it runs.
     let mut running = running();
     let running = running.as_mut().ok_or(ProcessError::Start(io::ErrorKind::Interrupted.into()))?;

@@ -68,14 +68,17 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         report::phase("fetched", skills.len(), started.elapsed(), ui);
     }
     let mut previews = report::previews(&installer, scope, &skills)?;
-    if options.edits == Edits::Overwrite {
-        // Plan first, so that the question names what would be lost.
+    let overwrites = options.edits == Edits::Overwrite;
+    if overwrites || (ui.can_ask() && !args.installing.yes) {
+        // Plan first, so that the question names what would be lost, and nothing is asked that fails anyway.
         let mut looking = options.clone();
         looking.dry_run = true;
         let planned =
             installer.add(scope, skills.clone(), &looking, &mut |what| report::progress(what, ui))?;
-        report::name_replaced(&mut previews, &planned);
-        options.shown = Some(planned.losses());
+        if overwrites {
+            report::name_replaced(&mut previews, &planned);
+            options.shown = Some(planned.losses());
+        }
     }
     if options.dry_run {
         consent::would_ask(!previews.is_empty(), args.installing.yes, ui);

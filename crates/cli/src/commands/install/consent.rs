@@ -64,6 +64,14 @@ pub(super) fn ask_to_lose(lost: &str, question: &str, yes: bool, ui: &mut Ui) ->
     Err(Failure::new(error, "keep them with --keep, or answer y to lose them").into())
 }
 
+/// Shows in a dry run which edits would be lost.
+pub(super) fn would_lose(lost: &str, ui: &mut Ui) {
+    if !lost.is_empty() {
+        ui.note("these edits would be lost:");
+        ui.tell(lost);
+    }
+}
+
 /// Reports in a dry run that the command itself would ask.
 pub(super) fn would_ask(is_needed: bool, yes: bool, ui: &mut Ui) {
     if is_needed && !yes {
@@ -163,7 +171,9 @@ pub(in crate::commands) fn shown(name: &str, preview: &Preview) -> String {
         line("not looked into", unseen);
     }
     if !preview.looks_like.is_empty() {
-        line("looks like", &format!("{}; check which one you want", preview.looks_like.join(", ")));
+        let both =
+            if ["", name].contains(&&*preview.declared_name) { "" } else { ", by one of its two names" };
+        line("looks like", &format!("{}{both}; check which one you want", preview.looks_like.join(", ")));
     }
     text
 }

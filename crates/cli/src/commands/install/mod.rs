@@ -42,6 +42,7 @@ pub(crate) fn remove(args: &Remove, json: bool, ui: &mut Ui) -> Result<Outcome, 
             .map_err(|error| for_user_only(error, &installer, args))?;
         let lost = report::lost(&planned, |_| true);
         if options.dry_run {
+            consent::would_lose(&lost, ui);
             consent::would_ask(!lost.is_empty(), args.yes, ui);
         } else {
             consent::ask_to_lose(&lost, consent::DELETE, args.yes, ui)?;
@@ -64,6 +65,9 @@ fn for_user_only(error: InstallError, installer: &Installer, args: &Remove) -> C
         Some(name) => {
             let remove = command_for("remove", name, " --user");
             with_hint(&error, &format!("it is installed for you; remove it with: {remove}"))
+        }
+        None if error.kind() == InstallErrorKind::Taken => {
+            with_hint(&error, "keep its files with --keep, or delete them with --overwrite")
         }
         None => error.into(),
     }

@@ -121,12 +121,18 @@ pub(super) fn name_replaced(previews: &mut [(String, Preview)], planned: &Change
     for (name, preview) in previews {
         let lost =
             planned.skills.iter().filter(|change| change.name == *name).flat_map(|change| &change.replaced);
-        for Loss { path, files, .. } in lost {
+        for loss in lost {
+            let path = &loss.path;
             preview.replaces.push(path.to_string_lossy().into_owned());
-            let there = files.iter().filter(|(_, change)| *change != FileChange::Missing);
-            preview.loses.extend(there.map(|(file, _)| path.join(file).to_string_lossy().into_owned()));
+            preview.loses.extend(lost_files(loss));
         }
     }
+}
+
+/// The files of a path whose edits are lost.
+fn lost_files(loss: &Loss) -> impl Iterator<Item = String> {
+    let there = loss.files.iter().filter(|(_, change)| *change != FileChange::Missing);
+    there.map(|(file, _)| loss.path.join(file).to_string_lossy().into_owned())
 }
 
 /// What would be lost of some skills, in lines that name the files.
@@ -232,6 +238,7 @@ fn value(change: &Change) -> Value {
         "newly_trusted": change.newly_trusted,
         "clients": change.clients,
         "replaced": change.replaced.iter().map(|loss| &loss.path).collect::<Vec<_>>(),
+        "lost_files": change.replaced.iter().flat_map(lost_files).collect::<Vec<_>>(),
         "left": change.left,
     })
 }
@@ -337,7 +344,10 @@ pub(in crate::commands) fn origin(
     fetched: bool,
 ) -> String {
     let origin = locked.origin_from(&env::absolute(".".as_ref()), scope, path);
-    if fetched { origin } else { format!("{origin}, says the lock; not fetched by you") }
+    // An entry of the lock has a digest, and from git a commit; without them, only skills.toml names it.
+    let is_locked =
+        !locked.digest.is_empty() && (locked.commit.is_some() || locked.source.starts_with("path+"));
+    if fetched || !is_locked { origin } else { format!("{origin}, says the lock; not fetched by you") }
 }
 
 /// The path of a skill for display.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use prowess::install::{Changes, Edits, InstallError, InstallErrorKind, Installer, Preview, SyncOptions};
 
-use super::{consent, installer, report, with_hint};
+use super::{consent, installer, report, verify, with_hint};
 use crate::Outcome;
 use crate::args::Sync;
 use crate::error::{CommandError, Failure};
@@ -27,13 +27,18 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         let error = "--frozen writes no record, so nothing would remember the clients: --client and --link";
         return Err(Failure::new(error, "leave out --frozen, or --client and --link").into());
     }
+    let scope = args.installing.common.scope();
+    // A run of a CI job in the wrong folder must not count as a success.
+    if (args.locked || args.frozen) && !installer.has_records(scope)? {
+        return Err(verify::without_records(&installer, scope));
+    }
     let mut options = SyncOptions::default();
     (options.locked, options.frozen) = (args.locked, args.frozen);
     (options.fetch_only, options.lock_only) = (args.fetch_only, args.lock_only);
     options.install = args.installing.options();
     if args.installing.sets_clients() {
         // Before anything is fetched. The plan checks the records itself.
-        installer.check_request(args.installing.common.scope(), &options.install, None)?;
+        installer.check_request(scope, &options.install, None)?;
     }
     for left in (0..MAX_PLANS).rev() {
         if let Some((changes, previews)) = once(args, &installer, options.clone(), (left == 0, json), ui)? {
@@ -107,6 +112,7 @@ fn once(
             options.install.shown = Some(planned.losses());
         }
         if args.installing.common.dry_run {
+            consent::would_lose(&lost, ui);
             consent::would_ask(!new.is_empty() || !lost.is_empty(), args.installing.yes, ui);
         } else {
             consent::ask_to_lose(&lost, consent::REPLACE, args.installing.yes, ui)?;

@@ -89,14 +89,14 @@ fn is_only_missing(skill: &InstalledSkill) -> bool {
 }
 
 /// The error for a place without `skills.toml` and `skills.lock`.
-fn without_records(installer: &Installer, scope: InstallScope) -> CommandError {
+pub(super) fn without_records(installer: &Installer, scope: InstallScope) -> CommandError {
     let folders = installer.folders();
     let (folder, hint) = match (scope, &folders.user) {
         (InstallScope::User, Some(user)) => {
             (user, "install skills for yourself with: prowess add SOURCE --user")
         }
         _ => {
-            let hint = "run it in the project, or name the project with --project FOLDER; --user verifies your own skills";
+            let hint = "run it in the project, or name the project with --project FOLDER; --user is for your own skills";
             (&folders.project, hint)
         }
     };

@@ -45,6 +45,18 @@ pub(super) fn edited(place: &Place, old: &LockedSkill, how: &Orders<'_>) -> Inst
     InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them")
 }
 
+/// The error for a skill that the lock does not have and that may have been edited, so that its files would be lost.
+pub(super) fn edited_unlocked(place: &Place, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
+    let path = place.skill(&old.name);
+    let edits = edits_of(&path, old, how.listing);
+    let what = match edits {
+        Some(_) => "this skill was edited after it was installed, and skills.lock does not have it",
+        None => "skills.lock does not have this skill, so it is not known whether it was edited",
+    };
+    let message = format!("{what}: {}{}", shown(&path), named(edits.unwrap_or_default()));
+    InstallError::new(InstallErrorKind::Taken, message, "keep its files, or delete them")
+}
+
 /// One error for all edited skills; none when there are none.
 pub(super) fn all_edited(mut errors: Vec<InstallError>) -> Option<InstallError> {
     if errors.len() < 2 {

@@ -13,7 +13,7 @@ use prowess_core::Manifest;
 
 pub(crate) use self::copy::copy;
 pub(super) use self::edits::named;
-use self::edits::{all_edited, edited};
+use self::edits::{all_edited, edited, edited_unlocked};
 pub(crate) use self::edits::{edits_of, unknown};
 pub use self::loss::Loss;
 use self::loss::check_shown;
@@ -26,6 +26,7 @@ use super::links::{AcceptedSkills, end_trust, links};
 use super::modes::is_tree;
 use super::records::{
     FetchLog, LinkMode, LockedSkill, Place, Records, SKILLS_FOLDER, WantedSkill, not_locked,
+    with_line_ends_of,
 };
 use super::target::{Accepted, Dir, State, Transaction, state_of};
 use super::tree::{SkillTree, TreeSkill};
@@ -153,6 +154,7 @@ pub(crate) fn apply(
         for (file, before, after) in
             [(place.wanted_file(), records.wanted_text, wanted), (place.lock_file(), records.lock_text, lock)]
         {
+            let after = with_line_ends_of(before.as_deref(), after);
             if before.as_deref() == Some(&*after) {
                 continue;
             }
@@ -310,6 +312,7 @@ fn remove(
                 Action::Removed
             }
             Edits::Keep => Action::Kept,
+            Edits::Stop if records.lock.get(name).is_none() => return Err(edited_unlocked(place, &old, how)),
             Edits::Stop => return Err(edited(place, &old, how)),
         },
     };

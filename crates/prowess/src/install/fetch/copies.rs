@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::contents::{Kind, files_of};
+use super::trees::tree_of;
 use super::{Fetcher, Found, Place};
 use crate::install::records::folder_key;
 
@@ -33,7 +34,9 @@ impl Fetcher {
     fn identity(&self, place: &mut Place, folder: &str) -> Option<String> {
         let (planned, whole) = files_of(place.contents(), folder, &self.options.limits).ok()?;
         match place {
-            Place::Folder(_) => Some(self.tree(place, &planned).ok()?.digest().to_owned()),
+            Place::Folder(_) => {
+                Some(tree_of(place, &planned, &self.options.limits).ok()?.digest().to_owned())
+            }
             Place::Git(_) => whole.then(|| {
                 let mut text = String::new();
                 for file in &planned {

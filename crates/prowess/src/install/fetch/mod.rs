@@ -153,9 +153,15 @@ impl Fetcher {
             version::check_tree(spec, (spec.reference.as_deref(), spec.path.as_ref()))?;
             return Ok(spec.clone());
         };
-        let template = self.options.organisations.get(&skill.org).map(String::as_str);
-        let template = template.unwrap_or("https://github.com/{org}/{name}.git");
-        let text = template.replace("{org}", &skill.org).replace("{name}", &skill.name);
+        // Hosts do not distinguish cases either, and `@ACME` must not lead elsewhere than `@acme`.
+        let known = self.options.organisations.get_key_value(&skill.org).or_else(|| {
+            self.options.organisations.iter().find(|(org, _)| org.eq_ignore_ascii_case(&skill.org))
+        });
+        let (org, template) = known
+            .map_or((&*skill.org, "https://github.com/{org}/{name}.git"), |(org, template)| {
+                (&**org, &**template)
+            });
+        let text = template.replace("{org}", org).replace("{name}", &skill.name);
         let mut place: InstallSpec = text.parse()?;
         if matches!(place.place, InstallPlace::Reference(_)) {
             let message = format!("an organisation leads to another reference: {}: {template}", skill.org);

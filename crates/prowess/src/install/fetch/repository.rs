@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::contents::{Contents, Item, Kind, Planned, joined};
-use super::git::{FetchedRef, Git, GitEntry, GitObject, GitVersion, is_id, no_commit};
+use super::git::{FetchedRef, Git, GitEntry, GitObject, GitVersion, is_id, leads_to_no_commit, no_commit};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::spec::is_on_this_machine;
 use crate::install::tree::{InstallLimits, TreeFile, refused};
@@ -55,13 +55,14 @@ impl GitContents {
                 match (tree, wanted) {
                     (Some(tree), _) => (fetched, tree),
                     (None, GitVersion::Commit(id)) => return Err(no_commit(url, id)),
-                    (None, _) => return Err(not_there(url, &fetched.id)),
+                    (None, _) => return Err(no_commit_in(&*git, url, wanted, &fetched.id)),
                 }
             }
         };
         // The ref may be a tag.
         let commits = git.objects(url, &[format!("{}^{{commit}}", fetched.id)], 1 << 20)?;
-        let commit = commits.into_iter().next().flatten().ok_or_else(|| not_there(url, &fetched.id))?;
+        let commit = commits.into_iter().next().flatten();
+        let commit = commit.ok_or_else(|| no_commit_in(&*git, url, wanted, &fetched.id))?;
         if matches!(wanted, GitVersion::Commit(id) if *id != commit.id) {
             return Err(no_commit(url, &fetched.id));
         }
@@ -235,6 +236,15 @@ fn tree_of(commit: &GitObject) -> Option<String> {
     let line = commit.bytes.split(|byte| *byte == b'\n').next()?;
     let id = std::str::from_utf8(line).ok()?.strip_prefix("tree ")?;
     is_id(id).then(|| id.to_owned())
+}
+
+/// The error for a branch or tag whose commit cannot be read: it leads to something else, or the repository is damaged.
+fn no_commit_in(git: &dyn Git, url: &str, wanted: &GitVersion, id: &str) -> InstallError {
+    // The size of a commit is in the store if there is one, so an object without a commit is something else.
+    match git.sizes(url, &[id.to_owned()]) {
+        Ok(sizes) if matches!(*sizes, [Some(_)]) => leads_to_no_commit(url, wanted.refspec()),
+        _ => not_there(url, id),
+    }
 }
 
 fn not_there(url: &str, id: &str) -> InstallError {

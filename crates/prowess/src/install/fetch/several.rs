@@ -64,7 +64,10 @@ impl Fetcher {
             (place, source) = (found.place, found.source);
         }
         let (owners, skills): (Vec<usize>, Vec<FoundSkill>) = chosen.into_iter().unzip();
-        let fetched = self.take_from(&mut place, &source, skills)?;
+        let fetched = self.take_from(&mut place, &source, skills).map_err(|error| match group {
+            [(at, _)] => error.of_skill(asked.get(*at).map_or("", |(name, _)| name)),
+            _ => error,
+        })?;
         let mut taken: Vec<(usize, Vec<FetchedSkill>)> =
             group.iter().map(|(at, _)| (*at, Vec::new())).collect();
         for (owner, skill) in owners.into_iter().zip(fetched) {

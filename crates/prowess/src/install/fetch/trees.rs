@@ -61,14 +61,12 @@ impl Fetcher {
         refusal: Refusal,
     ) -> Result<Vec<Result<FetchedSkill, InstallError>>, InstallError> {
         let folders: Vec<&str> = skills.iter().map(|skill| skill.folder.as_str()).collect();
-        let trees = self.each_tree(place, &folders, refusal)?;
+        let trees = self.each_tree(place, &folders, (&self.options.limits, refusal))?;
         let (commit, requested, whole_ref) = match place {
             Place::Folder(_) => (None, None, None),
-            Place::Git(repository) => (
-                Some(repository.commit.clone()),
-                repository.requested.clone(),
-                repository.whole_ref.clone(),
-            ),
+            Place::Git(repository) => {
+                (Some(repository.commit.clone()), repository.requested.clone(), repository.whole_ref.clone())
+            }
         };
         let fetched = |(skill, tree): (FoundSkill, Result<SkillTree, InstallError>)| {
             Ok(FetchedSkill {
@@ -114,8 +112,18 @@ impl Fetcher {
                 .iter()
                 .map(|(_, skill)| skill.path.as_ref().map(RelPath::as_str).unwrap_or_default())
                 .collect();
-            for ((at, skill), tree) in members.iter().zip(self.trees(&mut place, &folders)?) {
-                if tree.digest() != skill.digest {
+            let fetched = self.locked_trees(&mut place, &folders).map_err(|error| match &*members {
+                [(_, skill)] => error.of_skill(&skill.name),
+                _ => error,
+            })?;
+            for (((at, skill), tree), folder) in members.iter().zip(fetched).zip(&folders) {
+                let git_tree = match &place {
+                    Place::Git(repository) => repository.tree_id(folder),
+                    Place::Folder(_) => None,
+                };
+                if tree.digest() != skill.digest
+                    || skill.git_tree.as_ref().is_some_and(|id| Some(id) != git_tree.as_ref())
+                {
                     return Err(not_the_same(skill));
                 }
                 if let Some(place) = trees.get_mut(*at) {
@@ -150,9 +158,10 @@ impl Fetcher {
         }
     }
 
-    /// The trees of the skills in these folders. They are also stored.
-    fn trees(&self, place: &mut Place, folders: &[&str]) -> Result<Vec<SkillTree>, InstallError> {
-        self.each_tree(place, folders, Refusal::OfAll)?.into_iter().collect()
+    /// The trees of the locked skills in these folders. They are also stored.
+    fn locked_trees(&self, place: &mut Place, folders: &[&str]) -> Result<Vec<SkillTree>, InstallError> {
+        let limits = self.options.limits.of_locked();
+        self.each_tree(place, folders, (&limits, Refusal::OfAll))?.into_iter().collect()
     }
 
     /// The tree of the skill in each of these folders, or why it cannot be installed. They are also stored.
@@ -160,9 +169,8 @@ impl Fetcher {
         &self,
         place: &mut Place,
         folders: &[&str],
-        refusal: Refusal,
+        (limits, refusal): (&InstallLimits, Refusal),
     ) -> Result<Vec<Result<SkillTree, InstallError>>, InstallError> {
-        let limits = &self.options.limits;
         let mut plan = Plan::new(folders, refusal);
         match place {
             Place::Folder(contents) => drop(plan.make(contents, limits)?),
@@ -172,7 +180,7 @@ impl Fetcher {
         let mut total = 0_u64;
         for (planned, folder) in plan.skills.into_iter().zip(folders) {
             let tree = planned.and_then(|files| {
-                let tree = self.tree(place, &files);
+                let tree = tree_of(place, &files, limits);
                 tree.map_err(|error| error.of_skill(folder))
             });
             let tree = match tree {
@@ -192,23 +200,26 @@ impl Fetcher {
         }
         Ok(trees)
     }
+}
 
-    /// The tree of one skill.
-    pub(super) fn tree(&self, place: &mut Place, planned: &[Planned]) -> Result<SkillTree, InstallError> {
-        let limits = &self.options.limits;
-        let mut files: Vec<TreeFile> = Vec::with_capacity(planned.len());
-        let mut bytes = 0_u64;
-        for planned in planned {
-            let file = match place {
-                Place::Folder(contents) => contents.read(planned, limits)?,
-                Place::Git(repository) => repository.file(planned)?,
-            };
-            bytes = bytes.saturating_add(file.bytes.len() as u64);
-            limits.check_sum(files.len(), bytes)?;
-            files.push(file);
-        }
-        SkillTree::new(files, limits)
+/// The tree of one skill.
+pub(super) fn tree_of(
+    place: &mut Place,
+    planned: &[Planned],
+    limits: &InstallLimits,
+) -> Result<SkillTree, InstallError> {
+    let mut files: Vec<TreeFile> = Vec::with_capacity(planned.len());
+    let mut bytes = 0_u64;
+    for planned in planned {
+        let file = match place {
+            Place::Folder(contents) => contents.read(planned, limits)?,
+            Place::Git(repository) => repository.file(planned)?,
+        };
+        bytes = bytes.saturating_add(file.bytes.len() as u64);
+        limits.check_sum(files.len(), bytes)?;
+        files.push(file);
     }
+    SkillTree::new(files, limits)
 }
 
 /// What an error about one skill stops.
@@ -295,8 +306,20 @@ fn load(
 }
 
 fn not_the_same(skill: &LockedSkill) -> InstallError {
-    let message = format!("what is there now is not what the lock says: {}: {}", skill.name, skill.source);
-    let hint = format!("to accept what is there now, add it again; the lock has {}", skill.digest);
+    let (name, source) = (&skill.name, &skill.source);
+    let (message, hint) = match &skill.commit {
+        // A commit never changes, so the lock did, or the server does not give what it gave before.
+        Some(commit) => (
+            format!("the commit does not have the files that the lock names: {name}: {source} @{commit}"),
+            "the lock was changed, or the server gives other files: restore skills.lock from version control, and add \
+             the skill again only if you trust what is there now"
+                .to_owned(),
+        ),
+        None => (
+            format!("what is there now is not what the lock says: {name}: {source}"),
+            format!("restore the folder; or to accept what is there now, add it again; the lock has {}", skill.digest),
+        ),
+    };
     InstallError::new(InstallErrorKind::Mismatch, message, hint)
 }
 

@@ -11,7 +11,9 @@ use crate::fs::location::is_in;
 use crate::install::apply::unknown;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::installer::{InstallFolders, Installer};
-use crate::install::records::{InstallScope, LockedSkill, Place, SKILLS_FILE, SkillsLock, is_meant};
+use crate::install::records::{
+    InstallScope, LockedSkill, Place, SKILLS_FILE, SKILLS_FOLDER, SkillsLock, is_meant,
+};
 use crate::install::spec::SkillRef;
 
 impl InstallFolders {
@@ -81,7 +83,10 @@ pub(super) fn meant(lock: SkillsLock, skill: &SkillRef) -> Result<Option<LockedS
         let names: Vec<&str> = found.iter().map(|locked| &*locked.name).collect();
         let message =
             format!("several skills are installed by this reference: {skill}: {}", names.join(", "));
-        return Err(InstallError::new(InstallErrorKind::Request, message, "name one of them"));
+        let first = names.first().copied().unwrap_or_default();
+        let hint =
+            format!("name one of them, such as {first}; as a source, its folder {SKILLS_FOLDER}/{first}");
+        return Err(InstallError::new(InstallErrorKind::Request, message, hint));
     }
     let named = found.iter().position(|locked| locked.name == skill.name).unwrap_or(0);
     Ok((!found.is_empty()).then(|| found.swap_remove(named)))

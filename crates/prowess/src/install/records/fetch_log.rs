@@ -5,7 +5,7 @@
 //! appended. A skill whose line is lost or damaged counts as not fetched.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -13,6 +13,7 @@ use std::sync::Mutex;
 use prowess_core::RelPath;
 
 use super::skills_lock::LockedSkill;
+use crate::fs::atomic;
 use crate::fs::read::read_small;
 use crate::internal::locked;
 
@@ -61,7 +62,8 @@ impl FetchLog {
     }
 
     fn append(&self, lines: &[String]) -> io::Result<()> {
-        self.file.parent().map_or(Ok(()), fs::create_dir_all)?;
+        // Synced, since the journal is in the same folder.
+        self.file.parent().map_or(Ok(()), atomic::make_folders)?;
         let mut options = File::options();
         options.append(true).create(true);
         #[cfg(unix)]
@@ -84,6 +86,8 @@ fn line(skill: &LockedSkill) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn skill(digest: &str, commit: &str) -> LockedSkill {

@@ -1,12 +1,14 @@
 //! The records of installed skills: `skills.toml` and `skills.lock` of a project or a user, and what the user fetched.
 
 mod fetch_log;
+mod line_ends;
 mod place;
 mod skills_lock;
 mod skills_toml;
 mod wanted;
 
 pub(crate) use fetch_log::FetchLog;
+pub(crate) use line_ends::with_line_ends_of;
 pub use place::{InstallScope, SKILLS_FOLDER};
 pub(crate) use place::{Place, Records};
 pub use skills_lock::{LOCK_FILE, LockedSkill, SkillsLock};

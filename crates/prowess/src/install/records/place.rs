@@ -278,7 +278,7 @@ fn user_folders(client: &Client, environment: &crate::env::Environment) -> Vec<P
 fn leads_out(link: &Path, target: &Path, base: &Path) -> InstallError {
     let to = if target.starts_with(base) { "into .git" } else { "out of the project" };
     let message = format!("a link leads {to}: {}", shown(link));
-    let hint = "remove the link, or install the skill for the user";
+    let hint = "remove the link, or let it lead to a place inside of the project";
     InstallError::new(InstallErrorKind::Refused, message, hint)
 }
 

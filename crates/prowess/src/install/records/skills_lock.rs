@@ -88,14 +88,7 @@ impl SkillsLock {
     /// Reads the text of a lock; `file` is for errors.
     pub fn parse(text: &str, file: &Path) -> Result<Self, InstallError> {
         let damaged = |reason: String| damaged(file, &reason);
-        let document = Document::parse(text).map_err(|error| {
-            let conflict = text.contains("<<<<<<<") && text.contains(">>>>>>>");
-            damaged(if conflict {
-                "it has conflict markers of a merge".to_owned()
-            } else {
-                syntax_error(text, &error)
-            })
-        })?;
+        let document = Document::parse(text).map_err(|error| damaged(syntax_error(text, &error)))?;
         let table = document.as_table();
         match table.get("version").and_then(Item::as_integer) {
             Some(VERSION) => {}
@@ -244,9 +237,9 @@ fn read(table: &Table) -> Result<LockedSkill, String> {
     if !skill.digest.strip_prefix("sha256:").is_some_and(|digits| digits.len() == 64 && hex(digits)) {
         return Err(format!("the digest of {} is not sha256: and 64 digits", skill.name));
     }
-    for id in [&skill.commit, &skill.git_tree].into_iter().flatten() {
-        if !matches!(id.len(), 40 | 64) || !hex(id) {
-            return Err(format!("the commit of {} is not 40 or 64 digits", skill.name));
+    for (key, id) in [("commit", &skill.commit), ("git-tree", &skill.git_tree)] {
+        if id.as_ref().is_some_and(|id| !matches!(id.len(), 40 | 64) || !hex(id)) {
+            return Err(format!("the {key} of {} is not 40 or 64 digits", skill.name));
         }
     }
     if git && skill.commit.is_none() {
@@ -279,6 +272,9 @@ fn damaged(file: &Path, reason: &str) -> InstallError {
 
 /// What is wrong with a text that is no TOML, and in which line.
 pub(crate) fn syntax_error(text: &str, error: &toml_edit::TomlError) -> String {
+    if text.contains("<<<<<<<") && text.contains(">>>>>>>") {
+        return "it has conflict markers of a merge".to_owned();
+    }
     let line = error.span().map(|span| format!("line {}: ", line_at(text, span.start))).unwrap_or_default();
     let reason = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
     format!("{line}{reason}")

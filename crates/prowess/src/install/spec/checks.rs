@@ -29,7 +29,7 @@ refusals! {
     PLAIN "it is neither encrypted nor authenticated" "use https:// or ssh://; only this machine is asked over http:// and git://";
     CREDENTIALS "it has a user or a password in it" "leave them out; git asks a credential helper, see: git help credentials";
     QUERY "it has a ? in it" "give the address without it";
-    PERCENT "it has a percent escape that hides a separator or another path" "write the characters themselves";
+    PERCENT "it has a percent escape that hides a separator or another path" "write the address without it; of a folder on this machine, write the path itself";
     STEP "it has . or .. or nothing between two slashes" "write the address without";
     ADDRESS "it is no address of a repository or of a folder in one" "use https://host/repo.git, or …/tree/REF/folder as the site shows it";
     GUESS "a host is not guessed" "write https:// before it, or ./ when it is a folder";

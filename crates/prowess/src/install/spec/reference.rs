@@ -73,8 +73,14 @@ impl FromStr for SkillRef {
                 return Err(refused("it has more than one /"));
             }
             // It becomes the name of a folder and part of an address.
-            if RelPath::from_name(value).is_err() || value.starts_with('.') || !value.bytes().all(is_plain) {
+            if !value.bytes().all(is_plain) {
                 return Err(refused(&format!("the {part} has other characters than letters, digits, . _ -")));
+            }
+            if value.starts_with(['.', '-']) {
+                return Err(refused(&format!("the {part} begins with . or -")));
+            }
+            if RelPath::from_name(value).is_err() {
+                return Err(refused(&format!("the {part} is a name that some systems cannot store")));
             }
         }
         if version.is_some_and(|version| version.starts_with('-') || version.chars().any(char::is_control)) {
@@ -138,6 +144,15 @@ mod tests {
             "@a/CON",
         ] {
             assert!(text.parse::<SkillRef>().is_err(), "{text:?}");
+        }
+        for (text, reason) in [
+            ("@a/-b", "the name begins with . or -"),
+            ("@.a/b", "the org begins with . or -"),
+            ("@a/b c", "the name has other characters than letters, digits, . _ -"),
+            ("@a/CON", "the name is a name that some systems cannot store"),
+        ] {
+            let error = text.parse::<SkillRef>().unwrap_err().to_string();
+            assert!(error.ends_with(reason), "{error}");
         }
     }
 

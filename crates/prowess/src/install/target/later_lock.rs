@@ -15,7 +15,9 @@ impl LaterLock {
     /// Reads the lock that a journal would write. One that cannot be read names nothing.
     pub(super) fn of(journal: &Journal) -> Self {
         let is_lock = |path: &std::path::Path| path.file_name().is_some_and(|name| name == LOCK_FILE);
-        let Some(step) = journal.files.iter().find(|file| is_lock(&file.path)) else { return Self::default() };
+        let Some(step) = journal.files.iter().find(|file| is_lock(&file.path)) else {
+            return Self::default();
+        };
         let text = text_of(&step.path).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
         let later = text.filter(|text| step.before.as_ref() != Some(text) && step.after != *text);
         Self(later.and_then(|text| SkillsLock::parse(&text, &step.path).ok()))

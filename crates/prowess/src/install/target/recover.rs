@@ -39,10 +39,10 @@ pub(crate) struct Recovered {
 impl Recovered {
     /// Notes for the user, as sentences.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let names = |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        let list = |title: &str, of: &BTreeSet<String>| match of.is_empty() {
-            true => String::new(),
-            false => format!("; {title}: {}", names(of)),
+        let names =
+            |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let list = |title: &str, of: &BTreeSet<String>| {
+            if of.is_empty() { String::new() } else { format!("; {title}: {}", names(of)) }
         };
         let first = match &self.undone {
             Some(reason) if self.recorded.is_empty() && self.changed.is_empty() => {

@@ -82,8 +82,7 @@ impl Work<'_> {
                 Reached::Done => Ok(()),
                 // Another user installed the same files meanwhile.
                 Reached::NotYet | Reached::Lost
-                    if step.after.is_some()
-                        && state(dir, &step.name, step.after.as_ref())? == step.after =>
+                    if step.after.is_some() && state(dir, &step.name, step.after.as_ref())? == step.after =>
                 {
                     Ok(())
                 }
@@ -136,7 +135,9 @@ impl Work<'_> {
                 let there = state(dir, &step.name, step.before.as_ref())?;
                 let before = step.before.as_ref();
                 // The old entry must not be removed with the staging folder while nothing is in its place.
-                if there.is_none() && before.is_some() && state(stage, &step.staged, before)?.as_ref() == before
+                if there.is_none()
+                    && before.is_some()
+                    && state(stage, &step.staged, before)?.as_ref() == before
                 {
                     return stage.move_new(&step.staged, dir, &step.name);
                 }

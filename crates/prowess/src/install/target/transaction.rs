@@ -151,9 +151,8 @@ impl<'b> Transaction<'b> {
     fn prepare(&mut self, keeps_modes: impl Fn(&Path) -> bool) -> Result<(), InstallError> {
         if !self.journal.accepted.is_empty() {
             let file = &self.books.approvals;
-            let approvals = Approvals::load(file).map_err(|error| {
-                InstallError::io("read your approvals", file, io::Error::other(error.with_cause()))
-            })?;
+            let approvals = Approvals::load(file)
+                .map_err(|error| InstallError::approvals("read your approvals", file, &error))?;
             self.journal.approvals = Some(approvals.revision());
         }
         let without_modes: Vec<&PathBuf> =
@@ -240,13 +239,7 @@ pub(super) fn record(
         approvals.replace(&ended, changed().filter_map(Accepted::approval));
         Ok::<(), SourceError>(())
     });
-    recorded.map_err(|error| {
-        InstallError::io(
-            "record that you accepted the skill",
-            approvals,
-            io::Error::other(error.with_cause()),
-        )
-    })
+    recorded.map_err(|error| InstallError::approvals("record that you accepted the skill", approvals, &error))
 }
 
 #[cfg(test)]

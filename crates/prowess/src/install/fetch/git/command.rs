@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::clone::{Bare, REMOTE};
 use super::errors::{self, Fault, Problem};
+use super::missing;
 use super::output::{Header, next_bytes, next_header, tree_entry};
 use super::run::GitRunner;
 use super::{FetchedRef, Git, GitEntry, GitLimits, GitObject, GitVersion, Waiting, is_id};
@@ -91,10 +92,10 @@ impl GitCommand {
     /// The error for an unknown ref, with similar names.
     fn unknown_ref(&self, bare: &Bare, wanted: &GitVersion) -> InstallError {
         if let GitVersion::Commit(id) = wanted {
-            return errors::no_commit(&bare.url, id);
+            return missing::no_commit(&bare.url, id);
         }
         let names = self.refs_in(bare).unwrap_or_default();
-        errors::unknown_ref(&bare.url, wanted.refspec(), &names)
+        missing::unknown_ref(&bare.url, wanted.refspec(), &names)
     }
 
     fn refs_in(&self, bare: &Bare) -> Result<Vec<String>, Problem> {

@@ -4,10 +4,10 @@ use std::io;
 
 use super::clone::Bare;
 use super::watch::Stop;
-use crate::install::error::{About, InstallError, InstallErrorKind};
+use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::spec::{host_of, without_credentials};
 use crate::process::ProcessError;
-use prowess_core::text::{cut, similar};
+use prowess_core::text::cut;
 
 /// The kind of a failure.
 #[derive(Debug)]
@@ -253,7 +253,7 @@ impl Problem {
             Fault::Other | Fault::OtherIds => failed(
                 git,
                 format!("git could not fetch: {url}"),
-                "nothing was changed; try the same with: git ls-remote URL",
+                &format!("nothing was changed; try the same with: git ls-remote {}", word(url)),
             ),
             Fault::NotInstalled => InstallError::new(
                 git,
@@ -274,33 +274,10 @@ impl Problem {
     }
 }
 
-/// The error for a branch, tag or commit that does not exist.
-pub(in crate::install::fetch) fn unknown_ref(url: &str, wanted: &str, names: &[String]) -> InstallError {
-    let short = |name: &'_ str| -> String {
-        ["refs/heads/", "refs/tags/"]
-            .iter()
-            .find_map(|start| name.strip_prefix(start))
-            .unwrap_or(name)
-            .to_owned()
-    };
-    let names: Vec<String> = names.iter().map(|name| short(name)).collect();
-    if names.is_empty() {
-        let message = format!("the repository is empty: {url}");
-        return InstallError::new(InstallErrorKind::NotFound, message, "check the address");
-    }
-    let near = similar(&short(wanted), names.iter().map(String::as_str));
-    let shown: Vec<&str> =
-        if near.is_empty() { names.iter().map(String::as_str).take(3).collect() } else { near };
-    let message = format!("the repository has no such branch or tag: {url}: {wanted}");
-    let hint = format!("there is {}; a commit is written with all its digits", shown.join(", "));
-    InstallError::new(InstallErrorKind::NotFound, message, hint)
-}
-
-/// The error for a commit that does not exist, or no longer does.
-pub(in crate::install::fetch) fn no_commit(url: &str, id: &str) -> InstallError {
-    let message = format!("the repository does not have this commit: {url}: {id}");
-    let hint = "choose another branch, tag or commit";
-    InstallError::new(InstallErrorKind::NotFound, message, hint).about(About::Commit)
+/// An address as one word of a shell.
+fn word(url: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_:./@%+".contains(c);
+    if url.chars().all(plain) { url.to_owned() } else { format!("'{}'", url.replace('\'', r"'\''")) }
 }
 
 /// The error for output of git that is not as documented.
@@ -360,6 +337,17 @@ mod tests {
         let said = b"fatal: detected dubious ownership in repository at '/srv/x y.git'\n";
         let error = Problem::said(said).error("file:///srv/x%20y.git");
         assert!(error.hint().ends_with("safe.directory '/srv/x y.git'"), "{}", error.hint());
+    }
+
+    #[test]
+    fn a_hint_about_an_unknown_failure_can_be_pasted() {
+        for (url, word) in [
+            ("https://host.example/x.git", "https://host.example/x.git"),
+            ("file:///a/it's & it.git", r"'file:///a/it'\''s & it.git'"),
+        ] {
+            let error = Problem::said(b"fatal: what?\n").error(url);
+            assert!(error.hint().ends_with(&format!("git ls-remote {word}")), "{}", error.hint());
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod clone;
 mod command;
 mod errors;
+mod missing;
 mod output;
 mod redirect;
 mod run;
@@ -17,8 +18,8 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 pub(crate) use self::command::GitCommand;
+pub(super) use self::missing::{leads_to_no_commit, no_commit, unknown_ref};
 pub(crate) use self::waiting::Waiting;
-pub(super) use self::errors::{no_commit, unknown_ref};
 use crate::install::error::InstallError;
 
 /// The limits of git.
@@ -75,7 +76,7 @@ impl GitVersion {
         matches!(self, Self::Commit(id) if id.len() == 64)
     }
 
-    fn refspec(&self) -> &str {
+    pub(super) fn refspec(&self) -> &str {
         match self {
             Self::Default => "HEAD",
             Self::Named(text) | Self::Ref(text) | Self::Commit(text) => text,

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use super::waiting::Waiting;
 use super::GitLimits;
 use super::clone::{Bare, REMOTE, Temporary};
 use super::errors::{Fault, Problem};
 use super::redirect::{self, MAX_REDIRECTS, Redirect};
 use super::variables;
+use super::waiting::Waiting;
 use super::watch::Watcher;
 use crate::env::{self, Environment};
 use crate::fs::atomic::{lock_to_read, lock_within};

@@ -3,9 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+/// A function that gets an address.
+type Report = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// A function that gets the address of the repository; nothing by default.
 #[derive(Clone, Default)]
-pub(crate) struct Waiting(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+pub(crate) struct Waiting(Option<Report>);
 
 impl Waiting {
     pub(crate) fn new(report: impl Fn(&str) + Send + Sync + 'static) -> Self {

@@ -8,6 +8,7 @@ mod local;
 mod repositories;
 mod servers;
 mod several;
+mod versions;
 
 use std::fs;
 use std::io::Write as _;

@@ -1,5 +1,6 @@
 //! A transaction that succeeds or fails.
 
+mod approvals;
 mod meanwhile;
 mod recovery;
 

@@ -1,0 +1,41 @@
+//! Errors for branches, tags and commits that a repository does not have.
+
+use prowess_core::text::similar;
+
+use crate::install::error::{About, InstallError, InstallErrorKind};
+
+/// The error for a branch or tag that leads to a file or a folder.
+pub(in crate::install::fetch) fn leads_to_no_commit(url: &str, wanted: &str) -> InstallError {
+    let message = format!("this branch or tag is no commit: {url}: {wanted}");
+    let hint = "it leads to a file or a folder; choose another branch, tag or commit";
+    InstallError::new(InstallErrorKind::NotFound, message, hint)
+}
+
+/// The error for a branch, tag or commit that does not exist.
+pub(in crate::install::fetch) fn unknown_ref(url: &str, wanted: &str, names: &[String]) -> InstallError {
+    let short = |name: &'_ str| -> String {
+        ["refs/heads/", "refs/tags/"]
+            .iter()
+            .find_map(|start| name.strip_prefix(start))
+            .unwrap_or(name)
+            .to_owned()
+    };
+    let names: Vec<String> = names.iter().map(|name| short(name)).collect();
+    if names.is_empty() {
+        let message = format!("the repository is empty: {url}");
+        return InstallError::new(InstallErrorKind::NotFound, message, "check the address");
+    }
+    let near = similar(&short(wanted), names.iter().map(String::as_str));
+    let shown: Vec<&str> =
+        if near.is_empty() { names.iter().map(String::as_str).take(3).collect() } else { near };
+    let message = format!("the repository has no such branch or tag: {url}: {wanted}");
+    let hint = format!("there is {}; a commit is written with all its digits", shown.join(", "));
+    InstallError::new(InstallErrorKind::NotFound, message, hint)
+}
+
+/// The error for a commit that does not exist, or no longer does.
+pub(in crate::install::fetch) fn no_commit(url: &str, id: &str) -> InstallError {
+    let message = format!("the repository does not have this commit: {url}: {id}");
+    let hint = "choose another branch, tag or commit";
+    InstallError::new(InstallErrorKind::NotFound, message, hint).about(About::Commit)
+}
