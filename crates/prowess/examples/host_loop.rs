@@ -50,7 +50,7 @@ fn converse(dialect: Dialect) -> Result<(), Failed> {
     let mut refused = 0;
     for answer in script(dialect) {
         let Some(received) = dialect.call(&answer) else { return Err("the model called nothing".into()) };
-        if !session.options().naming.owns(&received.call.tool) {
+        if !session.owns(&received.call.tool) {
             return Err("this call is for another tool of the host".into());
         }
         let result = drive(&mut session, &performer, received.call.clone());

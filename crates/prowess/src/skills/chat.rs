@@ -1,11 +1,12 @@
 //! [`Chat`]: a session that performs its own effects and follows the refreshes of its skills.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use prowess_core::select::Query;
 use prowess_core::session::{
-    Actor, Arguments, CatalogChange, Dialect, Prompt, PromptOptions, Session, SessionState, Step, ToolCall,
-    ToolResult,
+    Actor, Arguments, CatalogChange, Dialect, Prompt, PromptOptions, Session, SessionState, Step, Tool,
+    ToolCall, ToolResult,
 };
 use serde_json::Value;
 
@@ -21,6 +22,8 @@ use crate::drive::finish;
 pub struct Chat {
     skills: Skills,
     session: Session,
+    /// The tools that the host was given. A refresh can withdraw one before the model calls it.
+    given: BTreeSet<Tool>,
     /// Changes of the active skills by refreshes since the host last asked.
     swapped: CatalogChange,
 }
@@ -34,7 +37,7 @@ impl Chat {
     }
 
     pub(super) fn restored(skills: Skills, session: Session) -> Self {
-        Self { skills, session, swapped: CatalogChange::default() }
+        Self { skills, session, given: BTreeSet::new(), swapped: CatalogChange::default() }
     }
 
     /// The text for the system prompt: how to use skills, the list of skills, and the instructions of the preloaded
@@ -65,14 +68,20 @@ impl Chat {
     /// are no skills.
     pub fn tools(&mut self, dialect: Dialect) -> Value {
         self.follow();
-        dialect.tools(&self.session.tools())
+        let tools = self.session.tools();
+        self.given.extend(tools.iter().map(|tool| tool.tool));
+        dialect.tools(&tools)
     }
 
-    /// Answers one call of the model, in the form of its interface. `None` if the call is not for a tool of
-    /// [`Chat::tools`], or is not a call.
+    /// Answers one call of the model, in the form of its interface. `None` if it is not a call, or is for a tool that
+    /// [`Chat::tools`] does not offer and has not offered before.
     pub fn answer(&mut self, dialect: Dialect, call: &Value) -> Option<Value> {
         let received = dialect.call(call)?;
-        if !self.session.options().naming.owns(&received.call.tool) {
+        self.follow();
+        let name = &received.call.tool;
+        let was_given =
+            || self.session.options().naming.tool(name).is_some_and(|tool| self.given.contains(&tool));
+        if !self.session.owns(name) && !was_given() {
             return None;
         }
         let result = self.call(received.call.clone());

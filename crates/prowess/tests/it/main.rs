@@ -75,3 +75,4 @@ mod untrusted;
 mod web;
 #[cfg(feature = "http")]
 mod web_server;
+mod whose_calls;

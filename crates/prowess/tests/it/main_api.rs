@@ -15,11 +15,11 @@ use crate::trees::{skill, tree, write};
 fn send_and_sync<T: Send + Sync>(_: &T) {}
 
 /// A call of `load_skill` as an interface sends it.
-fn load(dialect: Dialect, name: &str) -> Value {
+pub(crate) fn load(dialect: Dialect, name: &str) -> Value {
     call(dialect, "load_skill", &json!({"name": name}))
 }
 
-fn call(dialect: Dialect, tool: &str, arguments: &Value) -> Value {
+pub(crate) fn call(dialect: Dialect, tool: &str, arguments: &Value) -> Value {
     match dialect {
         Dialect::Anthropic => json!({"type": "tool_use", "id": "t1", "name": tool, "input": arguments}),
         Dialect::OpenAi => json!({
@@ -32,7 +32,7 @@ fn call(dialect: Dialect, tool: &str, arguments: &Value) -> Value {
     }
 }
 
-fn loads(chat: &mut Chat, name: &str) -> String {
+pub(crate) fn loads(chat: &mut Chat, name: &str) -> String {
     chat.answer(Dialect::Mcp, &load(Dialect::Mcp, name)).unwrap().to_string()
 }
 
@@ -53,18 +53,6 @@ fn a_host_in_five_lines_works_in_every_interface() {
         }
         assert_eq!(chat.active(), ["a"]);
     }
-}
-
-#[test]
-fn a_call_that_is_not_ours_gets_no_answer() {
-    let folder = tree(&[("a/SKILL.md", &skill("a"))]);
-    let mut chat = Skills::open([folder.path()]).unwrap().chat("chat-1");
-    for dialect in Dialect::ALL {
-        assert_eq!(chat.answer(dialect, &call(dialect, "bash", &json!({"command": "ls"}))), None);
-        assert_eq!(chat.answer(dialect, &json!({"type": "text", "text": "hello"})), None);
-        assert_eq!(chat.answer(dialect, &Value::Null), None);
-    }
-    assert!(chat.session().state().log().len() <= 1, "nothing happened in the session");
 }
 
 #[test]

@@ -88,7 +88,13 @@ impl Dialect {
         let given = |value: &Value, key: &str| value.get(key).cloned().unwrap_or_default();
         let (id, tool, arguments) = match self {
             Self::Mcp => (None, text(message, "name")?, given(message, "arguments")),
-            Self::Anthropic => (text(message, "id"), text(message, "name")?, given(message, "input")),
+            Self::Anthropic => {
+                // The interface itself performs other kinds of calls, such as `mcp_tool_use`.
+                if message.get("type").is_some_and(|kind| kind != "tool_use") {
+                    return None;
+                }
+                (text(message, "id"), text(message, "name")?, given(message, "input"))
+            }
             Self::OpenAi => {
                 let function = message.get("function")?;
                 (text(message, "id"), text(function, "name")?, given(function, "arguments"))

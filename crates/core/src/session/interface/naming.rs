@@ -168,10 +168,16 @@ impl Naming {
         Tool::ALL.get(at).copied()
     }
 
-    /// Whether a call of this name is for the session: one of its tools, or a name in its namespace.
+    /// Whether a name is one of the tools, offered or not, or a name in the namespace.
+    /// [`Session::owns`](crate::session::Session::owns) says whether a call is for a session.
     pub fn owns(&self, name: &str) -> bool {
+        self.tool(name).is_some() || self.in_namespace(name)
+    }
+
+    /// Whether a name begins with the common prefix of all names, if there is one.
+    pub(in crate::session) fn in_namespace(&self, name: &str) -> bool {
         let namespace = self.namespace();
-        self.tool(name).is_some() || (!namespace.is_empty() && name.starts_with(&namespace))
+        !namespace.is_empty() && name.starts_with(&namespace)
     }
 
     /// The name of the argument for the skill in a tool.

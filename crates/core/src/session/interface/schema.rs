@@ -68,22 +68,36 @@ impl Session {
         let loadable = seen.clone();
         // A skill that a user started may be hidden from lists, and its files can be read.
         seen.extend(hidden);
-        let offered = |tool: &Tool| {
-            self.options().tools.contains(tool)
-                && match tool {
-                    Tool::Run => self.policy().run,
-                    Tool::List | Tool::Search | Tool::Load => !loadable.is_empty(),
-                    Tool::Unload | Tool::Read => true,
-                }
-        };
         Tool::ALL
             .into_iter()
-            .filter(offered)
+            .filter(|tool| self.offers(*tool, !loadable.is_empty()))
             .map(|tool| {
                 let keys = if matches!(tool, Tool::Load) { &loadable } else { &seen };
                 self.tool_def(tool, keys, list)
             })
             .collect()
+    }
+
+    /// Whether a tool is offered while a skill can be loaded, or while one is only active.
+    fn offers(&self, tool: Tool, loadable: bool) -> bool {
+        self.options().tools.contains(&tool)
+            && match tool {
+                Tool::Run => self.policy().run,
+                Tool::List | Tool::Search | Tool::Load => loadable,
+                Tool::Unload | Tool::Read => true,
+            }
+    }
+
+    /// Whether a call of this name is for the session: a tool that [`tools`](Self::tools) returns now, or a name in the
+    /// namespace of its naming. A host can have a tool of its own under a name that the session does not offer.
+    pub fn owns(&self, name: &str) -> bool {
+        let naming = &self.options().naming;
+        if naming.in_namespace(name) {
+            return true;
+        }
+        let Some(tool) = naming.tool(name) else { return false };
+        let loadable = !self.visible(Actor::Model, self.filter()).is_empty();
+        (loadable || !self.state().active().is_empty()) && self.offers(tool, loadable)
     }
 
     fn tool_def(&self, tool: Tool, keys: &[&str], list: Option<&str>) -> ToolDef {
