@@ -115,7 +115,7 @@ impl Failure {
             ConnectionError::File(EditedFileError::Read(error)) => error.at.path().unwrap_or_default(),
             _ => "",
         };
-        Self::of(error, path.to_owned(), &error.hint(client))
+        Self::of(error, path.to_owned(), &hints::of_connection(error, client))
     }
 }
 
@@ -127,7 +127,7 @@ impl From<&ConfigSetError> for Failure {
 
 impl From<UnknownKey> for CommandError {
     fn from(error: UnknownKey) -> Self {
-        Self::Failed(Failure::new(error.to_string(), error.hint()))
+        Self::Failed(Failure::new(error.to_string(), hints::with_commands(error.hint())))
     }
 }
 

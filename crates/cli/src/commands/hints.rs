@@ -1,16 +1,17 @@
 //! Hints of the command line. Each command in them can be copied and run.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use prowess::catalog::TurnedOffBy;
 use prowess::fs::read::read_skill;
 use prowess::install::{InstallErrorKind, InstallScope, Origins};
-use prowess::internal::escape_control;
+use prowess::internal::{ConfigEditError, ConnectionError, EditedFileError, advice, escape_control};
 use prowess::library::clients;
 use prowess::path::{Glob, MAX_DEPTH};
 use prowess::source::spec::Place;
 use prowess::{
-    Candidate, ConfigError, LookupError, Obstacle, Preset, Registry, SourceError, SourceErrorKind,
+    Candidate, ConfigError, Counted, LookupError, Obstacle, Preset, Registry, SourceError, SourceErrorKind,
     SpecialFile, Standing, env,
 };
 
@@ -86,7 +87,7 @@ pub(super) fn check_command(path: &str, profile: Option<Preset>) -> String {
 /// Whether this user may not read a file.
 pub(super) fn is_forbidden(file: &Path) -> bool {
     let denied = |kind: &SourceErrorKind| match kind {
-        SourceErrorKind::Io(error) => error.kind() == std::io::ErrorKind::PermissionDenied,
+        SourceErrorKind::Io(error) => error.kind() == io::ErrorKind::PermissionDenied,
         _ => false,
     };
     read_skill(file).is_err_and(|error| denied(&error.kind))
@@ -105,7 +106,7 @@ pub(crate) fn of_config(error: &ConfigError) -> String {
             "put a regular file in its place".to_owned()
         }
         ConfigError::Read(read) => hint(read, error.path().parent()),
-        other => other.hint().into_owned(),
+        other => with_commands(&other.hint()),
     }
 }
 
@@ -136,7 +137,84 @@ fn hint(error: &SourceError, from: Option<&Path>) -> String {
              skills"
                 .to_owned()
         }
-        _ => error.hint().into_owned(),
+        SourceErrorKind::TooMany { what, .. } if *what != Counted::Lines => {
+            "give a folder with fewer entries below it, or name it with --in, which has no limit".to_owned()
+        }
+        SourceErrorKind::Busy | SourceErrorKind::Unwritable(_) => {
+            error.hint().replace("try again", "run the command again")
+        }
+        _ => with_commands(&error.hint()),
+    }
+}
+
+/// Advice of the library, and the same with the command or the option that does it.
+const COMMANDS: [(&str, &str); 7] = [
+    (advice::LIST_KEYS, "list the keys with: prowess config"),
+    (advice::LIST_RULES, "list the rules with: prowess rule"),
+    (advice::LIST_INSTALLED, "list what is installed with: prowess list --installed"),
+    (advice::NOTHING_INSTALLED, "see all that is with: prowess list --installed"),
+    (advice::OTHER_NAME, "give one of them another name: with --as NAME, or by its key in skills.toml"),
+    (advice::NAME_A_SKILL, "name the skill that you want: --skill NAME"),
+    (advice::CORRECT_YAML, "see the error with: prowess check"),
+];
+
+/// The hint of the library, with the command or the option of this program that it is about.
+pub(crate) fn with_commands(hint: &str) -> String {
+    let known = COMMANDS.iter().find(|(advice, _)| hint.contains(advice));
+    known.map_or_else(|| hint.to_owned(), |(advice, command)| hint.replace(advice, command))
+}
+
+/// What to do when a configuration of a client, by its name on the command line, was not changed.
+pub(crate) fn of_connection(error: &ConnectionError, client: &str) -> String {
+    use ConnectionError as Error;
+    match error {
+        Error::File(error) if error.is_too_large() => {
+            format!(
+                "nothing was changed; use the client's own command that adds a server, or change the file yourself, by \
+                 the text of: prowess serve --print-config {client}"
+            )
+        }
+        Error::File(EditedFileError::Outside { .. }) => {
+            "connect for yourself, without --project; nothing was changed".to_owned()
+        }
+        Error::File(error) => error.hint(),
+        Error::Edit { source: ConfigEditError::Invalid { .. }, .. } => {
+            "correct the file, then run the command again; nothing was changed".to_owned()
+        }
+        Error::Edit { .. } => {
+            format!(
+                "nothing was changed; change the file yourself, by the text of: prowess serve --print-config {client}"
+            )
+        }
+        Error::NotOurs { removes: true, .. } => {
+            "look at the entry; --overwrite removes it, although Prowess did not write it".to_owned()
+        }
+        Error::Shared { removes: true, client, .. } => format!(
+            "remove it for both with --overwrite, or disconnect the other client with: prowess disconnect {client} \
+             --project"
+        ),
+        Error::Shared { .. } => {
+            "serve every skill to both with --all, or take its place with --overwrite".to_owned()
+        }
+        Error::NotOurs { .. } | Error::Members { .. } => {
+            "look at the entry; --overwrite takes its place".to_owned()
+        }
+        Error::Write(error) => error.hint().to_owned(),
+        Error::Records { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
+            "use that version of prowess, or a newer one; nothing was changed".to_owned()
+        }
+        Error::Records { .. } => {
+            "move the file away: disconnect then removes the entry and nothing else; nothing was changed"
+                .to_owned()
+        }
+        Error::Record { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
+            "use a folder whose path is UTF-8; nothing was changed".to_owned()
+        }
+        Error::Record { .. } => "check that you may write to the folder; nothing was changed".to_owned(),
+        Error::RecordLeft { .. } => {
+            "the record does no harm; check that you may write to the folder".to_owned()
+        }
+        Error::Homeless => "set HOME or XDG_STATE_HOME".to_owned(),
     }
 }
 
@@ -246,5 +324,32 @@ mod tests {
         assert_eq!(shell_word(""), "''");
         assert_eq!(command_for("why", "pdf", " --in team"), "prowess why pdf --in team");
         assert_eq!(command_for("why", "-x", " --in team"), "prowess why --in team -- '-x'");
+    }
+
+    #[test]
+    fn the_library_names_no_command_and_this_program_does() {
+        let names_one = |hint: &str| hint.contains("--") || hint.contains("prowess ");
+        for (advice, command) in COMMANDS {
+            assert!(!names_one(advice) && names_one(command), "{advice}");
+            assert_eq!(with_commands(&format!("first; {advice}; then")), format!("first; {command}; then"));
+        }
+        assert_eq!(prowess::client::Fact::YamlOther.fix(), advice::CORRECT_YAML);
+        assert_eq!(with_commands("rename it"), "rename it");
+        let many = SourceErrorKind::TooMany { what: Counted::Files, limit: 1 }.at("x");
+        assert!(!names_one(&many.hint()) && of_source(&many).contains("--in"));
+        let busy = SourceErrorKind::Busy.at("x");
+        assert!(!busy.hint().contains("command") && of_source(&busy).contains("run the command again"));
+    }
+
+    #[test]
+    fn records_of_connections_that_cannot_be_used_are_said_with_what_to_do() {
+        let hint = |kind| {
+            let (file, source) = (PathBuf::from("x"), io::Error::from(kind));
+            of_connection(&ConnectionError::Records { file, source }, "cursor")
+        };
+        assert!(hint(io::ErrorKind::InvalidData).starts_with("move the file away"));
+        assert!(hint(io::ErrorKind::Unsupported).starts_with("use that version of prowess"));
+        let (file, source) = (PathBuf::from("x"), io::Error::from(io::ErrorKind::InvalidInput));
+        assert!(of_connection(&ConnectionError::Record { file, source }, "cursor").contains("UTF-8"));
     }
 }

@@ -157,6 +157,7 @@ fn library_options(places: &Places, purpose: Purpose) -> LibraryOptions {
         .with_except(places.scan.except.clone())
         .with_strict(places.scan.strict.map(Profile::new))
         .with_duplicates(places.scan.duplicates.map(Into::into))
+        .with_option_prefix("--")
 }
 
 fn no_library(error: &LibraryError) -> CommandError {

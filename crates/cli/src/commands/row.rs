@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::advice;
 use super::copies::Copy;
 use super::cost::Cost;
+use super::hints::with_commands;
 use super::provenance::Provenance;
 
 /// A skill and its state.
@@ -94,7 +95,7 @@ impl NotSeen {
     pub(super) fn of(standing: &Standing, client: Option<&Client>, who: &str) -> Option<Self> {
         match (standing, client) {
             (Standing::Unseen { code, reason, fix }, _) => {
-                Some(Self { code, reason: reason.clone(), fix: fix.clone() })
+                Some(Self { code, reason: reason.clone(), fix: with_commands(fix) })
             }
             (Standing::Shadowed { by }, Some(client)) => Some(Self {
                 code: "same-name",

@@ -12,7 +12,7 @@ use prowess::{Candidate, Location, Obstacle, Standing};
 use serde::Serialize;
 
 use super::client_prompt::is_not_read;
-use super::hints::trust_hint;
+use super::hints::{trust_hint, with_commands};
 use super::list::{Counts, Wanted};
 use super::row::Row;
 use super::short_path::ShortPaths;
@@ -106,7 +106,7 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
                     client: client.id,
                     code: why.code(),
                     reason: why.reason(),
-                    fix: why.fix(),
+                    fix: with_commands(&why.fix()),
                 }),
             }
         }

@@ -19,7 +19,7 @@ use crate::skill::location::Location;
 pub enum TurnedOffBy {
     /// The host unregistered it.
     Host,
-    /// An option that the user gave, such as `--except`.
+    /// An option that the user gave, as the user knows it, such as `--except` on a command line.
     Option(String),
     /// A list, by its name, such as the path of a configuration.
     List(String),

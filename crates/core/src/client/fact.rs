@@ -64,7 +64,7 @@ facts! {
     YamlColon "yaml-colon" "a value has an unquoted colon" "put the value in quotes";
     YamlFlow "yaml-flow" "a value begins with a bracket and is not a list" "put the value in quotes";
     YamlTab "yaml-tab" "its YAML is indented with a tab" "indent with spaces";
-    YamlOther "yaml-syntax" "its YAML has a syntax error" "see the error with: prowess check";
+    YamlOther "yaml-syntax" "its YAML has a syntax error" "correct its YAML";
     KeyTwice "key-twice" "a field of its frontmatter appears twice" "keep one of them";
     IdentityTwice "identity-twice" "its name or description appears twice" "keep one of them";
     NameMissing "name-missing" "it has no name" "add a name";

@@ -56,7 +56,7 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         Kind::TooDeep { .. } => "give a folder closer to the skills",
         Kind::TooMany { what: Counted::Lines, .. } => "split the file, and name each part",
         Kind::TooMany { .. } => {
-            "give a folder with fewer entries below it, or name it with --in, which has no limit"
+            "give a folder with fewer entries below it, or name it as a source, which has no limit"
         }
         Kind::OutsideProject | Kind::SiteOfProject => "trust the project's folder",
         Kind::ProjectTooLarge { .. } => "trust the project's folder, or name the folders you want",
@@ -83,11 +83,11 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         Kind::NoIndex => "a site offers skills at /.well-known/agent-skills/index.json",
         Kind::Server { hint, .. } => hint,
         Kind::NotAsListed { .. } => "list the skills again; if it persists, do not use them",
-        Kind::Busy => "wait until it is done, then run the command again",
+        Kind::Busy => "wait until it is done, then try again",
         Kind::Unwritable(error)
             if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
         {
-            "make room on the disk, then run the command again"
+            "make room on the disk, then try again"
         }
         Kind::Unwritable(_) => "make its folder writable for this user, or set XDG_STATE_HOME to one that is",
         Kind::Io(error) if is_loop(error) => {

@@ -64,6 +64,9 @@ impl LookupError {
                 Standing::Blocked { obstacle: Obstacle::Disabled { by: TurnedOffBy::Host } } => {
                     "the host puts it back with Registry::restore"
                 }
+                Standing::Blocked { obstacle: Obstacle::Disabled { by: TurnedOffBy::Option(_) } } => {
+                    "leave that option out to use it"
+                }
                 Standing::Blocked { obstacle: Obstacle::Disabled { .. } } => {
                     "change skills.disable or skills.enable in that file to use it"
                 }

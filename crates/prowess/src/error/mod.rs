@@ -1,5 +1,6 @@
 //! [`SourceError`]: why something in a source could not be read. [`LookupError`]: why no skill could be found by a name.
 
+pub mod advice;
 mod hints;
 mod kind;
 mod lookup;

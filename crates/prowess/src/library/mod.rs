@@ -78,6 +78,9 @@ pub struct LibraryOptions {
     pub strict: Option<Profile>,
     /// Which of two skills with the same key is offered. Overrides configurations.
     pub duplicates: Option<Duplicates>,
+    /// What the users of the host write before the name of an option, such as `except`: `--` on a command line. It is
+    /// for messages about skills that an option turned off.
+    pub option_prefix: &'static str,
 }
 
 with_methods! { LibraryOptions:
@@ -96,6 +99,7 @@ with_methods! { LibraryOptions:
     with_except except: Vec<Glob>;
     with_strict strict: Option<Profile>;
     with_duplicates duplicates: Option<Duplicates>;
+    with_option_prefix option_prefix: &'static str;
 }
 
 /// Why a library could not be opened.

@@ -15,6 +15,7 @@ use crate::env::Environment;
 /// What a client reads by itself, as seen from a folder.
 pub(crate) struct ReadBy {
     client: &'static Client,
+    option_prefix: &'static str,
     views: Views,
 }
 
@@ -27,7 +28,8 @@ impl fmt::Debug for ReadBy {
 /// The skills that a client lists: their names and their files.
 #[derive(Debug)]
 pub(crate) struct OwnSkills {
-    client: &'static Client,
+    /// The option that leaves them to the client.
+    option: String,
     names: BTreeSet<String>,
     files: BTreeSet<(u64, u64)>,
 }
@@ -40,12 +42,13 @@ impl ReadBy {
         environment: &Environment,
         options: &LibraryOptions,
     ) -> Result<Self, LibraryError> {
+        let option_prefix = options.option_prefix;
         let options = LibraryOptions::default()
             .with_cache(options.cache)
             .with_limits(options.limits)
             .with_project_limits(options.project_limits);
         let views = Views::open(from, environment, &options, &[client], Reach::Clients)?;
-        Ok(Self { client, views })
+        Ok(Self { client, option_prefix, views })
     }
 
     /// Lists them. What cannot be read is not listed by the client either.
@@ -60,7 +63,7 @@ impl ReadBy {
                 files.extend(identity_of(sight.skill.stamp));
             }
         }
-        OwnSkills { client: self.client, names, files }
+        OwnSkills { option: format!("{}not-read-by {}", self.option_prefix, self.client.id), names, files }
     }
 
     /// The folders whose changes may change the list.
@@ -75,6 +78,6 @@ impl OwnSkills {
     pub(crate) fn leave_out(&self, found: &Found) -> Option<TurnedOffBy> {
         let same_file = identity_of(found.stamp).is_some_and(|file| self.files.contains(&file));
         let named = [&found.entry.key, &found.entry.name].iter().any(|name| self.names.contains(*name));
-        (same_file || named).then(|| TurnedOffBy::Option(format!("--not-read-by {}", self.client.id)))
+        (same_file || named).then(|| TurnedOffBy::Option(self.option.clone()))
     }
 }

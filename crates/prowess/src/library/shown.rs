@@ -37,11 +37,11 @@ impl Shown {
                 registry.allow_only(Allowed::new(globs, by).with_within(within));
             }
         }
-        let off = |glob| Disabled::new(glob, TurnedOffBy::Option("--except".to_owned()));
+        let option = |name| TurnedOffBy::Option(format!("{}{name}", options.option_prefix));
+        let off = |glob| Disabled::new(glob, option("except"));
         registry.disable(options.except.iter().cloned().map(off));
         if !options.only.is_empty() {
-            let by = TurnedOffBy::Option("--only".to_owned());
-            registry.allow_only(Allowed::new(options.only.clone(), by));
+            registry.allow_only(Allowed::new(options.only.clone(), option("only")));
         }
         let own = configs.iter().find(|config| config.own).map(|found| &found.config);
         let project = configs.iter().find(|config| !config.own);

@@ -11,7 +11,7 @@ use prowess::library::views::{NotSeen, Sight};
 use prowess::{Candidate, Location, Obstacle, Profile, Severity, SkillFile, Standing};
 use prowess_mcp::ConfigOwner;
 
-use super::super::hints::{check_command, is_forbidden};
+use super::super::hints::{check_command, is_forbidden, with_commands};
 use super::installed::removing;
 use super::look::{Look, Sighted, names, path_of, stays};
 use super::moves;
@@ -194,7 +194,7 @@ fn ignored<'o>(
             troubles.push(trouble.fixed_by(command));
             continue;
         }
-        let mut words: Vec<String> = by.iter().map(|(_, why)| why.fix()).collect();
+        let mut words: Vec<String> = by.iter().map(|(_, why)| with_commands(&why.fix())).collect();
         words.sort();
         words.dedup();
         let check = word(Path::new(&*place)).map(|_| check_command(&place, None));

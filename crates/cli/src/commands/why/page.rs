@@ -207,7 +207,7 @@ pub(super) fn page(
             }
         }
         Standing::Unseen { fix, .. } if !fix.is_empty() => {
-            let _ = writeln!(text, "  hint: {}", clean(fix));
+            let _ = writeln!(text, "  hint: {}", clean(&hints::with_commands(fix)));
         }
         Standing::Listed => {
             let of_client = is_not_read(candidate).then_some(Fact::NotRead);

@@ -5,7 +5,7 @@ use std::path::Path;
 use prowess_core::Manifest;
 
 use super::Orders;
-use crate::error::shown;
+use crate::error::{advice, shown};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::{LockedSkill, Place, SkillsLock};
 use crate::install::target::manifest_of;
@@ -83,12 +83,9 @@ pub(in crate::install) fn named(files: Vec<(String, FileChange)>) -> String {
 pub(crate) fn unknown(place: &Place, name: &str, lock: &SkillsLock) -> InstallError {
     let names: Vec<&str> = lock.skills().iter().map(|skill| &*skill.name).take(MAX_NAMED + 1).collect();
     let hint = if names.is_empty() {
-        format!(
-            "nothing is installed for this {}; see all that is with: prowess list --installed",
-            place.scope.word()
-        )
+        format!("nothing is installed for this {}; {}", place.scope.word(), advice::NOTHING_INSTALLED)
     } else if names.len() > MAX_NAMED {
-        "list what is installed with: prowess list --installed".to_owned()
+        advice::LIST_INSTALLED.to_owned()
     } else {
         format!("installed are: {}", names.join(", "))
     };

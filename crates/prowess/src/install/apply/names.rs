@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{NewSkill, Order};
+use crate::error::advice;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::{SkillsLock, check_folder_name, folder_key};
 use crate::install::target::Dir;
@@ -46,7 +47,7 @@ impl Names {
 
     /// Takes a name; an error when another one is the same on some system.
     pub(super) fn take(&mut self, name: &str) -> Result<(), InstallError> {
-        let hint = "give one of them another name: with --as NAME, or by its key in skills.toml; or remove one first";
+        let hint = format!("{}; or remove one first", advice::OTHER_NAME);
         match self.0.insert(folder_key(name), name.to_owned()) {
             Some(other) if other != name => Err(InstallError::new(
                 InstallErrorKind::Request,

@@ -9,6 +9,7 @@ use prowess_core::{Origin, RelPath, parse};
 
 use super::Place;
 use super::contents::{Planned, SkillFolder, file_at};
+use crate::error::advice;
 use crate::install::apply::same_name;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::{check_folder_name, folder_key};
@@ -229,7 +230,7 @@ impl Found {
     fn check_read(&self) -> Result<(), InstallError> {
         match self.unread.first() {
             Some((_, error)) => {
-                let hint = "make it readable, or name the skill that you want: --skill NAME";
+                let hint = format!("make it readable, or {}", advice::NAME_A_SKILL);
                 Err(InstallError::new(InstallErrorKind::Io, error.with_cause(), hint))
             }
             None => Ok(()),

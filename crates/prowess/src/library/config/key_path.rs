@@ -6,6 +6,7 @@ use prowess_core::internal::did_you_mean;
 use prowess_core::text::similar;
 
 use super::keys::{CONFIG_TABLES, ConfigKey, ConfigKind, ConfigTable};
+use crate::error::advice;
 
 /// A key that exists.
 #[derive(Clone, Debug)]
@@ -90,7 +91,7 @@ impl KeyPath {
             near.into_iter().map(str::to_owned).collect::<Vec<String>>()
         };
         let suggestion = did_you_mean(&near).map(|meant| format!("{meant} ")).unwrap_or_default();
-        let hint = format!("{suggestion}list the keys with: prowess config");
+        let hint = format!("{suggestion}{}", advice::LIST_KEYS);
         UnknownKey { message: format!("no such key: {text}"), hint }
     }
 

@@ -20,7 +20,7 @@ use prowess_core::with_methods;
 use prowess_core::{Duplicates, Level, Profile};
 
 use crate::env;
-use crate::error::SourceError;
+use crate::error::{SourceError, advice};
 use crate::fs::confine;
 use crate::fs::walk::ScanChanges;
 use crate::library::clients;
@@ -155,7 +155,7 @@ impl ConfigError {
 /// An error if a rule cannot have this level.
 pub fn refuse_level(code: &str, level: Level) -> Result<(), (String, String)> {
     match check::rule(code) {
-        Err(unknown) => Err((unknown.to_string(), "list the rules with: prowess rule".to_owned())),
+        Err(unknown) => Err((unknown.to_string(), advice::LIST_RULES.to_owned())),
         // Ignoring the level silently would look as if it counted.
         Ok(rule) if rule.refuses() && level < Level::Error => Err((
             format!("this rule is always an error, because the skill cannot be loaded: {code}"),

@@ -1,4 +1,4 @@
-//! [`ConnectionError`]: why a configuration was not changed, and what to do about it.
+//! [`ConnectionError`]: why a configuration was not changed.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +8,6 @@ use crate::library::config_edit::{ConfigEditError, EditedFileError};
 
 /// Why a configuration was not changed.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ConnectionError {
     /// The configuration cannot be edited.
     #[error(transparent)]
@@ -85,60 +84,4 @@ pub enum ConnectionError {
     /// There is no place for records.
     #[error("there is no place to record what was connected")]
     Homeless,
-}
-
-impl ConnectionError {
-    /// What to do about it, for a client by its name on the command line.
-    pub fn hint(&self, client: &str) -> String {
-        match self {
-            Self::File(error) if error.is_too_large() => {
-                format!(
-                    "nothing was changed; use the client's own command that adds a server, or change the file yourself, \
-                     by the text of: prowess serve --print-config {client}"
-                )
-            }
-            Self::File(EditedFileError::Outside { .. }) => {
-                "connect for yourself, without --project; nothing was changed".to_owned()
-            }
-            Self::File(error) => error.hint(),
-            Self::Edit { source: ConfigEditError::Invalid { .. }, .. } => {
-                "correct the file, then run the command again; nothing was changed".to_owned()
-            }
-            Self::Edit { .. } => {
-                format!(
-                    "nothing was changed; change the file yourself, by the text of: prowess serve --print-config {client}"
-                )
-            }
-            Self::NotOurs { removes: true, .. } => {
-                "look at the entry; --overwrite removes it, although Prowess did not write it".to_owned()
-            }
-            Self::Shared { removes: true, client, .. } => format!(
-                "remove it for both with --overwrite, or disconnect the other client with: prowess disconnect \
-                 {client} --project"
-            ),
-            Self::Shared { .. } => {
-                "serve every skill to both with --all, or take its place with --overwrite".to_owned()
-            }
-            Self::NotOurs { .. } | Self::Members { .. } => {
-                "look at the entry; --overwrite takes its place".to_owned()
-            }
-            Self::Write(error) => error.hint().to_owned(),
-            Self::Records { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
-                "use that version of prowess, or a newer one; nothing was changed".to_owned()
-            }
-            Self::Records { .. } => {
-                "move the file away: disconnect then removes the entry and nothing else; nothing \
-                                     was changed"
-                    .to_owned()
-            }
-            Self::Record { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
-                "use a folder whose path is UTF-8; nothing was changed".to_owned()
-            }
-            Self::Record { .. } => "check that you may write to the folder; nothing was changed".to_owned(),
-            Self::RecordLeft { .. } => {
-                "the record does no harm; check that you may write to the folder".to_owned()
-            }
-            Self::Homeless => "set HOME or XDG_STATE_HOME".to_owned(),
-        }
-    }
 }
