@@ -174,7 +174,7 @@ impl FakeServer {
 
     /// A source for this server, with these limits.
     pub fn source(&self, limits: McpLimits) -> McpSource {
-        source(&format!("mcp={}", self.url)).within(limits)
+        source(&format!("mcp={}", self.url)).with_limits(limits)
     }
 }
 

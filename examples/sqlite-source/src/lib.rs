@@ -59,7 +59,7 @@ impl Source for SqliteSource {
         for (id, skill_md) in rows {
             // Within a source a skill is known by its location, so that is made of the key.
             let location = Location::Record { file: self.id.as_str().into(), id: id.as_str().into() };
-            let at = Origin::at(location).in_scope(Scope::Explicit).in_folder(&*id);
+            let at = Origin::at(location).with_scope(Scope::Explicit).with_folder(&*id);
             // A row that is no skill becomes a broken one, which says why; it hides no other.
             let mut listed = found(&parse(skill_md.as_bytes()), &at);
             listed.virtual_path = id;

@@ -56,7 +56,7 @@ pub(crate) fn callback(error: &SourceError) -> Option<ForeignError> {
 pub fn of_source(error: &SourceError) -> Failure {
     if let Some(callback) = callback_of(error) {
         let code = if callback.code == "failed" { "source" } else { callback.code };
-        let message = if callback.ends_operation() { callback.message.clone() } else { error.with_cause() };
+        let message = if callback.ends_operation() { callback.message.clone() } else { error.full_message() };
         return Failure { cause: callback.cause.clone(), ..Failure::new(code, message) };
     }
     let code = match &error.kind {
@@ -75,7 +75,7 @@ pub fn of_source(error: &SourceError) -> Failure {
     };
     let hint = Some(error.hint().into_owned());
     let cause = thrown().and_then(|error| error.cause);
-    Failure { hint, cause, ..Failure::new(code, error.with_cause()) }
+    Failure { hint, cause, ..Failure::new(code, error.full_message()) }
 }
 
 pub(crate) fn of_lookup(error: &LookupError) -> Failure {

@@ -90,12 +90,12 @@ impl OfHost {
             layer = layer.with_prefix(prefix);
         }
         if let Some(mount) = self.mount {
-            layer = layer.mounted_at(self::mount(&mount)?);
+            layer = layer.with_mount(self::mount(&mount)?);
         }
         if let Some(word) = self.key_from {
-            layer = layer.keyed_by(key_from(&word)?);
+            layer = layer.with_key_from(key_from(&word)?);
         }
-        Ok(if self.preload { layer.preloaded() } else { layer })
+        Ok(layer.with_preload(self.preload))
     }
 }
 

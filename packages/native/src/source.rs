@@ -96,7 +96,7 @@ impl Source for HostSource {
                     }
                 },
             };
-            let mut at = Origin::at(location.clone()).in_scope(self.scope);
+            let mut at = Origin::at(location.clone()).with_scope(self.scope);
             at.folder = at.folder.or_else(|| skill.id.rsplit('/').next().map(str::to_owned));
             let mut found = found(&parse(&bytes), &at);
             if self.untrusted && found.obstacle.is_none() {

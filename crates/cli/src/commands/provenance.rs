@@ -44,7 +44,7 @@ pub(super) fn origins(ui: &mut Ui) -> Origins {
     let installer = Installer::of_user(environment, &project);
     let origins = installer.map(|installer| installer.origins()).unwrap_or_default();
     for error in origins.unread() {
-        ui.note(&format!("it is not known where some skills came from: {}", error.with_cause()));
+        ui.note(&format!("it is not known where some skills came from: {}", error.full_message()));
     }
     origins
 }

@@ -341,7 +341,8 @@ fn the_schema_of_the_frontmatter_agrees_with_the_profile() {
         let vectors: Value = serde_json::from_str(&repository(&format!("conformance/{file}"))).unwrap();
         for case in vectors["cases"].as_array().unwrap() {
             let Some(input) = case["input"].as_str() else { continue };
-            let at = Origin::at("skills/demo/SKILL.md").in_folder(case["folder"].as_str().unwrap_or("demo"));
+            let at =
+                Origin::at("skills/demo/SKILL.md").with_folder(case["folder"].as_str().unwrap_or("demo"));
             let document = parse(input.as_bytes());
             let errors: Vec<&str> = Profile::spec()
                 .check(&document, None, &at)

@@ -11,7 +11,7 @@ fn made(candidates: Vec<Candidate>, duplicates: Duplicates) -> Result<Catalog, D
 
 fn candidate(name: &str, location: &str, scope: Scope) -> Candidate {
     let text = format!("---\nname: {name}\ndescription: d\n---\n");
-    let at = Origin::at(format!("{location}/SKILL.md")).in_scope(scope);
+    let at = Origin::at(format!("{location}/SKILL.md")).with_scope(scope);
     let mut candidate = Candidate::new(parse(text.as_bytes()).skill(&at).unwrap());
     candidate.virtual_path = location.to_owned();
     candidate

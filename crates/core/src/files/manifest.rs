@@ -134,9 +134,9 @@ impl Manifest {
         self.files.binary_search_by(|file| file.path.cmp(path)).ok().and_then(|at| self.files.get(at))
     }
 
-    /// The manifest of a skill whose own file has this name.
+    /// Sets the name of the skill's own file.
     #[must_use]
-    pub fn of_skill(mut self, own: &str) -> Self {
+    pub fn with_own(mut self, own: &str) -> Self {
         self.own = if OWN.contains(&own) { None } else { RelPath::parse(own).ok() };
         self
     }

@@ -281,14 +281,14 @@ impl Origin {
 
     /// Sets the scope.
     #[must_use]
-    pub fn in_scope(mut self, scope: Scope) -> Self {
+    pub fn with_scope(mut self, scope: Scope) -> Self {
         self.scope = scope;
         self
     }
 
     /// Sets the name of the folder, as the file system spells it.
     #[must_use]
-    pub fn in_folder(mut self, folder: impl Into<String>) -> Self {
+    pub fn with_folder(mut self, folder: impl Into<String>) -> Self {
         self.folder = Some(folder.into());
         self
     }
@@ -300,9 +300,9 @@ impl Origin {
     /// use prowess_core::{Location, Origin, Scope};
     ///
     /// let at = Location::Mcp { label: "team".into(), uri: "skill://pdf/SKILL.md".into() };
-    /// assert_eq!(Origin::at(at).in_scope(Scope::Remote).sender().as_deref(), Some("mcp:team"));
+    /// assert_eq!(Origin::at(at).with_scope(Scope::Remote).sender().as_deref(), Some("mcp:team"));
     /// let at = Location::Url("https://example.com/a/pdf/SKILL.md".into());
-    /// assert_eq!(Origin::at(at).in_scope(Scope::Remote).sender().as_deref(), Some("https://example.com"));
+    /// assert_eq!(Origin::at(at).with_scope(Scope::Remote).sender().as_deref(), Some("https://example.com"));
     /// assert_eq!(Origin::at("/skills/pdf/SKILL.md").sender(), None);
     /// ```
     pub fn sender(&self) -> Option<Cow<'_, str>> {

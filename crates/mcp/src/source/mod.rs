@@ -107,7 +107,7 @@ impl McpSource {
 
     /// Sets the limits.
     #[must_use]
-    pub fn within(mut self, limits: McpLimits) -> Self {
+    pub fn with_limits(mut self, limits: McpLimits) -> Self {
         self.limits = limits;
         self
     }
@@ -221,7 +221,7 @@ impl McpSource {
     /// What is known of a listed skill.
     fn found(&self, listed: &ListedSkill) -> Found {
         let location = Location::Mcp { label: self.label.clone(), uri: listed.uri.as_str().into() };
-        let at = Origin::at(location).in_scope(Scope::Remote);
+        let at = Origin::at(location).with_scope(Scope::Remote);
         let mut found = found(&listed.document(), &at);
         found.announced = Some(digests::announced(listed.frontmatter.clone()));
         if listed.files.is_none() && found.obstacle.is_none() {

@@ -18,6 +18,6 @@ pub struct Servers {
 
 impl OpenServer for Servers {
     fn open(&self, server: &Server, label: &str) -> Result<Arc<dyn Source>, SourceError> {
-        Ok(Arc::new(McpSource::new(label, server)?.within(self.limits)))
+        Ok(Arc::new(McpSource::new(label, server)?.with_limits(self.limits)))
     }
 }

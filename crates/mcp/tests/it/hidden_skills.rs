@@ -19,8 +19,8 @@ async fn a_skill_that_may_not_be_used_is_on_no_route() {
     for sessionless in [false, true] {
         let mut registry = Registry::new();
         registry
-            .add(DirSource::new(root.path(), ScanOptions::unbounded()).in_scope(Scope::User))
-            .add(DirSource::new(project.path(), ScanOptions::unbounded()).in_scope(Scope::Project))
+            .add(DirSource::new(root.path(), ScanOptions::unbounded()).with_scope(Scope::User))
+            .add(DirSource::new(project.path(), ScanOptions::unbounded()).with_scope(Scope::Project))
             .disable([Disabled::new(Glob::parse("staff").unwrap(), TurnedOffBy::List("test".to_owned()))])
             .set_trust(Trust::in_approved(Approvals::default()));
         // Long names only: beta is too short.
@@ -83,7 +83,7 @@ async fn revoked_trust_takes_effect_at_once() {
     };
     let mut registry = Registry::new();
     registry
-        .add(DirSource::new(root.path(), ScanOptions::unbounded()).in_scope(Scope::Project))
+        .add(DirSource::new(root.path(), ScanOptions::unbounded()).with_scope(Scope::Project))
         .set_trust(Trust::in_approved(trust(Some(root.path()))));
     let options = ServeOptions::default().with_approvals(Some(file.clone()));
     let mut client = PipeClient::initialized(served(registry, options), false).await;

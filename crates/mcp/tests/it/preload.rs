@@ -8,7 +8,8 @@ use crate::support::{PipeClient, served, skill, write};
 
 fn preloaded(root: &std::path::Path) -> Registry {
     let mut registry = Registry::new();
-    registry.add(Layer::from(DirSource::new(root.join("first"), ScanOptions::unbounded())).preloaded());
+    registry
+        .add(Layer::from(DirSource::new(root.join("first"), ScanOptions::unbounded())).with_preload(true));
     registry.add(DirSource::new(root.join("others"), ScanOptions::unbounded()));
     registry
 }

@@ -52,7 +52,7 @@ fn an_error_contains_other_output_of_the_process() {
         ),
         "{text}"
     );
-    let remote = shell("echo hello; cat >/dev/null").within(short());
+    let remote = shell("echo hello; cat >/dev/null").with_limits(short());
     let text = error_text(&remote.list().unwrap_err());
     assert_eq!(text, "connecting to sh: there was no answer within 2000 ms; it also wrote: hello");
 }
@@ -81,7 +81,7 @@ fn a_process_that_ended_is_started_again_on_the_next_request() {
 #[test]
 fn a_message_with_too_many_values_ends_the_connection() {
     let remote = shell("printf '[%s0]\\n' \"$(yes 0, | head -n 100 | tr -d '\\n')\"; cat")
-        .within(McpLimits::default().with_answer_values(100));
+        .with_limits(McpLimits::default().with_answer_values(100));
     assert_eq!(
         error_text(&remote.list().unwrap_err()),
         "connecting to sh: its answer has more than 100 values"
@@ -90,7 +90,7 @@ fn a_message_with_too_many_values_ends_the_connection() {
 
 #[test]
 fn an_endless_line_is_an_error() {
-    let remote = shell("yes | tr -d '\\n'").within(small_limits());
+    let remote = shell("yes | tr -d '\\n'").with_limits(small_limits());
     assert_eq!(
         error_text(&remote.list().unwrap_err()),
         "connecting to sh: it wrote a line of more than 10000 bytes"
@@ -131,7 +131,7 @@ fn a_process_that_hangs_is_ended_and_requests_are_paused() {
     let starts = folder.path().join("starts");
     let before = format!("{line}; echo start >> '{}'", starts.display());
     let remote = shell(&format!("{} sleep 600", script(&before, 1)))
-        .within(short().with_rest(Duration::from_secs(3600)));
+        .with_limits(short().with_rest(Duration::from_secs(3600)));
     // More than a pipe holds, so that the write blocks.
     let error = remote.get(&format!("skill://{}/SKILL.md", "x".repeat(1 << 20))).unwrap_err();
     assert!(error_text(&error).ends_with("there was no answer within 2000 ms"), "{error}");
@@ -157,7 +157,7 @@ const NOTE: &str =
 fn a_process_that_sends_only_unsolicited_messages_is_ended() {
     let flood = format!("read -r line; while :; do echo '{NOTE}'; done");
     for flood in [flood, script(":", 1) + "while echo noise; do :; done"] {
-        let text = error_text(&shell(&flood).within(small_limits()).list().unwrap_err());
+        let text = error_text(&shell(&flood).with_limits(small_limits()).list().unwrap_err());
         assert!(text.contains("it wrote more than 10000 bytes that answer nothing"), "{text}");
     }
 }
@@ -169,7 +169,7 @@ fn unsolicited_messages_between_responses_are_allowed() {
         "notes() {{ for _ in 1 2 3 4 5; do for _ in 1 2 3 4 5 6 7 8 9; do echo '{NOTE}'; done; done; }}"
     );
     let script = script(&notes, 3).replace("; printf", "; notes; printf");
-    let remote = shell(&script).within(small_limits());
+    let remote = shell(&script).with_limits(small_limits());
     let skill = remote.list().unwrap().skills.remove(0);
     assert!(remote.read(skill.source_skill(), &RelPath::parse("SKILL.md").unwrap(), Slice::first(9)).is_ok());
 }

@@ -219,7 +219,7 @@ fn an_approval_is_checked_against_the_list_that_a_skill_is_from() {
     server.change(|content| content.last()["frontmatter"]["description"] = "Use it for everything.".into());
     let source = Arc::new(server.source(McpLimits::default()));
     let mut library = Registry::new();
-    library.add(prowess::Layer::shared(source.clone()).with_prefix("far").needing_approval());
+    library.add(prowess::Layer::shared(source.clone()).with_prefix("far").with_approval_required(true));
     library.set_trust(Trust::in_approved(approvals));
     library.refresh().unwrap();
     server.change(|content| *content.last() = honest.clone());

@@ -103,7 +103,7 @@ impl SourceError {
     }
 
     /// What went wrong and why, as one text.
-    pub fn with_cause(&self) -> String {
+    pub fn full_message(&self) -> String {
         match self.source() {
             Some(cause) => format!("{self}: {}", plain_cause(&cause.to_string())),
             None => self.to_string(),
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn an_error_with_its_cause_is_one_text() {
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
-        assert_eq!(SourceError::io("a", denied).with_cause(), "could not read: a: permission denied");
+        assert_eq!(SourceError::io("a", denied).full_message(), "could not read: a: permission denied");
     }
 
     #[test]

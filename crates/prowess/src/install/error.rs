@@ -211,7 +211,7 @@ impl InstallError {
 
     /// The error for approvals of the user that cannot be read or written.
     pub(crate) fn approvals(doing: &str, file: &Path, error: &SourceError) -> Self {
-        let failed = Self::io(doing, file, io::Error::other(error.with_cause()));
+        let failed = Self::io(doing, file, io::Error::other(error.full_message()));
         match error.kind {
             SourceErrorKind::Io(_) | SourceErrorKind::Busy => failed,
             _ => failed
@@ -238,7 +238,7 @@ impl InstallError {
     }
 
     /// What went wrong and why, in one line.
-    pub fn with_cause(&self) -> String {
+    pub fn full_message(&self) -> String {
         match &self.source {
             Some(cause) => format!("{}: {}", self.message, plain_cause(&cause.to_string())),
             None => self.message.clone(),

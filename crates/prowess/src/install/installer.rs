@@ -155,7 +155,7 @@ impl Installer {
     /// Sets what is called when a fetch waits for another process that fetches from the same repository, with its
     /// address.
     #[must_use]
-    pub fn on_wait(mut self, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    pub fn with_on_wait(mut self, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.waiting = Waiting::new(report);
         self
     }
@@ -167,10 +167,10 @@ impl Installer {
         self
     }
 
-    /// Disables the network.
+    /// Sets whether the network is disabled.
     #[must_use]
-    pub fn offline(mut self) -> Self {
-        self.offline = true;
+    pub fn with_offline(mut self, offline: bool) -> Self {
+        self.offline = offline;
         self
     }
 

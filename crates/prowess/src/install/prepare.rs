@@ -218,7 +218,7 @@ impl Installer {
                 Err(error) => {
                     let skill = available.0.skills.get(*at);
                     let name = skill.map(|skill| skill.name.clone()).unwrap_or_default();
-                    let reason = error.with_cause();
+                    let reason = error.full_message();
                     // The name need not be there twice.
                     let folder = skill.map(|skill| format!("{}: ", skill.path())).unwrap_or_default();
                     let reason = reason.strip_prefix(&folder).unwrap_or(&reason).to_owned();

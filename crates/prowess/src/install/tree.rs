@@ -220,7 +220,7 @@ impl SkillTree {
             if !is_own || skills.contains_key(folder) {
                 continue;
             }
-            let at = Origin::at(path).in_folder(folder.rsplit('/').next().unwrap_or_default());
+            let at = Origin::at(path).with_folder(folder.rsplit('/').next().unwrap_or_default());
             let name = parse(bytes).entry(&at).name;
             skills
                 .insert(folder, TreeSkill { file: path.to_owned(), name, digest: self.digest_below(folder) });

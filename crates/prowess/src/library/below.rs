@@ -43,7 +43,7 @@ impl Below {
         };
         let mut registry = Registry::new();
         registry.set_on_error(OnError::Report);
-        registry.add(DirSource::new(folder, scan).in_scope(Scope::Project));
+        registry.add(DirSource::new(folder, scan).with_scope(Scope::Project));
         registry.refresh_local()?;
         let mut below = Self { registry, configured: Vec::new(), unseen: Vec::new() };
         below.look_for_configurations(folder);

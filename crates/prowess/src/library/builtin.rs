@@ -86,7 +86,7 @@ mod tests {
             let files = registry.files(skill.folder).unwrap();
             assert_eq!(files.files.len(), 1 + skill.files.len());
             for preset in Preset::ALL {
-                let at = Origin::at(format!("builtin/{}/SKILL.md", skill.folder)).in_scope(Scope::Builtin);
+                let at = Origin::at(format!("builtin/{}/SKILL.md", skill.folder)).with_scope(Scope::Builtin);
                 let problems = Profile::new(preset).check(&document, Some(&files), &at);
                 assert_eq!(problems, [], "{} under {}", skill.folder, preset.name());
             }

@@ -290,7 +290,7 @@ impl Finding<'_> {
         let opening = self.opening_of(&path, scope, project, scan);
         #[cfg(feature = "install")]
         let names = crate::install::InstalledNames::of(&path, scope, self.environment);
-        let layer = opening.open(&SourceSpec::dir(path), self.environment)?.read_by(readers);
+        let layer = opening.open(&SourceSpec::dir(path), self.environment)?.with_readers(readers);
         #[cfg(feature = "install")]
         let layer = layer.named_as_installed(names);
         Ok(self.shown.layer(scope, layer))
@@ -302,7 +302,7 @@ impl Finding<'_> {
         let Root { path, scope, readers, project, .. } = root;
         let mut opening = self.opening_of(&path, scope, project, ScanOptions::default());
         opening.scan = ScanOptions { within: opening.scan.within.take(), ..scan };
-        Layer::from(opening.dir(path).sighted(policies)).read_by(readers)
+        Layer::from(opening.dir(path).with_sightings(policies)).with_readers(readers)
     }
 
     /// How a folder of a client is opened, with these options of its walk.

@@ -107,7 +107,7 @@ fn problems(name: &str, files: &[NewFile]) -> Vec<Problem> {
     let document = parse(text.as_bytes());
     let entry = |(path, text): &NewFile| Some(FileEntry::new(RelPath::parse(path).ok()?, text.len() as u64));
     let manifest = Manifest::new(files.iter().filter_map(entry).collect());
-    let at = Origin::at(format!("{name}/SKILL.md")).in_folder(name);
+    let at = Origin::at(format!("{name}/SKILL.md")).with_folder(name);
     let mut problems: Vec<Problem> = Vec::new();
     for preset in Preset::ALL {
         for problem in Profile::new(preset).check(&document, Some(&manifest), &at) {

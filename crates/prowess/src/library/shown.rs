@@ -47,7 +47,7 @@ impl Shown {
         let project = configs.iter().find(|config| !config.own);
         let strict = options.strict.clone().or_else(|| own?.strict.map(Profile::new));
         if let Some(profile) = strict {
-            registry.judged_by(profile);
+            registry.set_profile(profile);
         }
         // An untrusted project must not decide which of two skills is offered.
         let trusted = project.filter(|found| found.trusted).and_then(|found| found.config.duplicates);
@@ -81,7 +81,7 @@ impl Shown {
     /// A layer with skills of this scope, and the profile that is required of them.
     pub(super) fn layer(&self, scope: Scope, layer: Layer) -> Layer {
         match self.strict.as_ref().filter(|_| scope == Scope::Project) {
-            Some(profile) => layer.judged_by(profile.clone()),
+            Some(profile) => layer.with_profile(profile.clone()),
             None => layer,
         }
     }

@@ -18,8 +18,8 @@
 //! # let approvals = &folder.path().join("trust.json");
 //! let mut registry = Registry::new();
 //! registry
-//!     .add(DirSource::new(project, ScanOptions::default()).in_scope(Scope::Project))
-//!     .add(DirSource::new(own, ScanOptions::unbounded()).in_scope(Scope::User))
+//!     .add(DirSource::new(project, ScanOptions::default()).with_scope(Scope::Project))
+//!     .add(DirSource::new(own, ScanOptions::unbounded()).with_scope(Scope::User))
 //!     .set_trust(Trust::in_approved(Approvals::load(approvals)?));
 //! registry.refresh()?;
 //!
@@ -225,10 +225,9 @@ impl Registry {
         self.client
     }
 
-    /// Offers only skills without errors under a profile, from every source; if a layer has its own profile, both apply.
-    /// The others are in the catalog as broken skills, with every error. Without a profile, every skill that loads is
-    /// offered.
-    pub fn judged_by(&mut self, profile: Profile) -> &mut Self {
+    /// Sets the profile that the skills of every source must pass; if a layer has its own profile, both apply. Skills
+    /// with errors are in the catalog as broken, with every error. Without a profile, every skill that loads is offered.
+    pub fn set_profile(&mut self, profile: Profile) -> &mut Self {
         self.profile = Some(profile);
         self
     }

@@ -90,7 +90,7 @@ impl<R: Deref<Target = Registry> + Send + Sync> Selector for LazyIndex<R> {
         let (of, hits) = match ended {
             None => (now, index.select(query, among, limit)),
             // The next search reads what is missing.
-            Some(error) => (Arc::default(), Err(SelectError::Stopped { reason: error.with_cause() })),
+            Some(error) => (Arc::default(), Err(SelectError::Stopped { reason: error.full_message() })),
         };
         let mut built = write_locked(&self.built);
         let current = self.registry.catalog();

@@ -160,7 +160,7 @@ impl SkillsBuilder {
             registry.set_trust(trust);
         }
         if let Some(profile) = self.profile.take() {
-            registry.judged_by(profile);
+            registry.set_profile(profile);
         }
         if let Some(duplicates) = self.duplicates {
             registry.set_duplicates(duplicates);

@@ -37,7 +37,7 @@ fn discovered(
         let expanded = root.to_str().and_then(|root| environment.expand(root));
         let source = DirSource::new(expanded.as_deref().unwrap_or(root), options.clone());
         registry.add(match profile {
-            Some(profile) => source.judged_by(profile.clone()),
+            Some(profile) => source.with_profile(profile.clone()),
             None => source,
         });
     }

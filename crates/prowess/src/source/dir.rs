@@ -78,23 +78,23 @@ impl DirSource {
         }
     }
 
-    /// Also records the facts about each skill that clients treat differently: about its place, and about its file.
+    /// Records, beside each skill, the facts that clients treat differently: about its place, and about its file.
     #[must_use]
-    pub fn sighted(mut self, policies: Policies) -> Self {
+    pub fn with_sightings(mut self, policies: Policies) -> Self {
         self.sighted = Some(policies);
         self
     }
 
     /// Sets the scope of the skills.
     #[must_use]
-    pub fn in_scope(mut self, scope: Scope) -> Self {
+    pub fn with_scope(mut self, scope: Scope) -> Self {
         self.scope = scope;
         self
     }
 
     /// Restricts the source to the folder of a project, also through links: for a project that is not trusted.
     #[must_use]
-    pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
+    pub fn with_project(mut self, folder: Option<PathBuf>) -> Self {
         self.options.within = folder;
         self
     }
@@ -102,7 +102,7 @@ impl DirSource {
     /// Sets the folder that virtual paths are relative to, if it is not the folder itself: a folder above it, by any
     /// path. If the folder is not in it, every list reports this, and virtual paths stay relative to the folder.
     #[must_use]
-    pub fn relative_to(mut self, base: impl Into<PathBuf>) -> Self {
+    pub fn with_base(mut self, base: impl Into<PathBuf>) -> Self {
         self.base = Some(env::place(&base.into()));
         self
     }
@@ -114,10 +114,10 @@ impl DirSource {
         self
     }
 
-    /// Offers only skills without an error under a profile. `on_error` in the options decides about the others: the
-    /// list fails with every error of the first, or they are listed as broken, or they are left out.
+    /// Sets the profile that skills must pass. `on_error` in the options decides about those with errors: the list
+    /// fails with every error of the first, or they are listed as broken, or they are left out.
     #[must_use]
-    pub fn judged_by(mut self, profile: Profile) -> Self {
+    pub fn with_profile(mut self, profile: Profile) -> Self {
         self.profile = Some(profile);
         self
     }

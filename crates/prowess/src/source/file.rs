@@ -39,7 +39,7 @@ impl SkillsFile {
 
     /// Where a skill in it comes from.
     pub(super) fn origin(&self, location: Location) -> Origin {
-        Origin::at(location).in_scope(self.scope)
+        Origin::at(location).with_scope(self.scope)
     }
 
     /// The traits of a source that is this file.
@@ -54,7 +54,7 @@ macro_rules! file_source {
         impl $source {
             /// Sets the scope of the skills.
             #[must_use]
-            pub fn in_scope(mut self, scope: Scope) -> Self {
+            pub fn with_scope(mut self, scope: Scope) -> Self {
                 self.file.scope = scope;
                 self
             }
@@ -62,14 +62,14 @@ macro_rules! file_source {
             /// Refuses a file that is outside the folder of a project, also through links: for a project that is not
             /// trusted.
             #[must_use]
-            pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
+            pub fn with_project(mut self, folder: Option<PathBuf>) -> Self {
                 self.file.project = folder;
                 self
             }
 
             #[doc = $within]
             #[must_use]
-            pub fn within(mut self, limits: $limits) -> Self {
+            pub fn with_limits(mut self, limits: $limits) -> Self {
                 self.limits = limits;
                 self
             }

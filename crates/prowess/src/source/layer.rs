@@ -65,7 +65,7 @@ impl Mount {
 /// let team = MemorySource::new("team");
 /// team.insert("tidy-up", "---\nname: tidy-up\ndescription: Tidies up.\n---\nDo.\n", Scope::Explicit);
 /// let mut registry = Registry::new();
-/// registry.add(Layer::from(team).with_prefix("team").mounted_at(Mount::parse("shared")?));
+/// registry.add(Layer::from(team).with_prefix("team").with_mount(Mount::parse("shared")?));
 /// registry.refresh()?;
 /// let skill = registry.get("team:tidy-up")?;
 /// assert_eq!((skill.entry.name.as_str(), skill.virtual_path.as_str()), ("tidy-up", "shared/tidy-up"));
@@ -139,22 +139,22 @@ impl Layer {
 
     /// Sets how the keys are made: by default from the name, and for a site or a file with records from their ids.
     #[must_use]
-    pub fn keyed_by(mut self, key_from: KeyFrom) -> Self {
+    pub fn with_key_from(mut self, key_from: KeyFrom) -> Self {
         self.appearance.key_from = Some(key_from);
         self
     }
 
     /// Shows the skills to filters below a folder of virtual paths. The folders that they are in are kept.
     #[must_use]
-    pub fn mounted_at(mut self, mount: Mount) -> Self {
+    pub fn with_mount(mut self, mount: Mount) -> Self {
         self.appearance.mount = Some(mount.0);
         self
     }
 
-    /// Preloads every skill.
+    /// Sets whether every skill is preloaded.
     #[must_use]
-    pub fn preloaded(mut self) -> Self {
-        self.appearance.preload = true;
+    pub fn with_preload(mut self, preload: bool) -> Self {
+        self.appearance.preload = preload;
         self
     }
 
@@ -163,25 +163,25 @@ impl Layer {
         self.appearance.preload
     }
 
-    /// Requires an approval of each skill before it is used, whatever its scope.
+    /// Sets whether each skill needs an approval before it is used, whatever its scope.
     #[must_use]
-    pub fn needing_approval(mut self) -> Self {
-        self.appearance.approval = true;
+    pub fn with_approval_required(mut self, required: bool) -> Self {
+        self.appearance.approval = required;
         self
     }
 
-    /// Offers only skills without errors under a profile. The others are in the catalog as broken skills, with every error.
+    /// Sets the profile that skills must pass. Those with errors are in the catalog as broken skills, with every error.
     /// Without a profile, every skill that loads is offered.
     #[must_use]
-    pub fn judged_by(mut self, profile: impl Into<Arc<Profile>>) -> Self {
+    pub fn with_profile(mut self, profile: impl Into<Arc<Profile>>) -> Self {
         self.profile = Some(profile.into());
         self
     }
 
-    /// Allows the file or folder of the source to be missing: it then has no skills.
+    /// Sets whether the file or folder of the source may be missing: it then has no skills.
     #[must_use]
-    pub fn optional(mut self) -> Self {
-        self.optional = true;
+    pub fn with_optional(mut self, optional: bool) -> Self {
+        self.optional = optional;
         self
     }
 
@@ -211,7 +211,7 @@ impl Layer {
 
     /// Sets which clients read the source.
     #[must_use]
-    pub fn read_by(mut self, readers: Vec<&'static str>) -> Self {
+    pub fn with_readers(mut self, readers: Vec<&'static str>) -> Self {
         self.appearance.readers = readers;
         self
     }
@@ -259,7 +259,7 @@ impl Layer {
     pub(crate) fn files(&self, skill: SourceSkill<'_>) -> Result<Manifest, SourceError> {
         let files = self.source.files(skill)?;
         Ok(match &skill.entry.origin.file {
-            Some(own) => files.of_skill(own),
+            Some(own) => files.with_own(own),
             None => files,
         })
     }

@@ -147,7 +147,7 @@ impl Source for MemorySource {
         for (key, held) in skills.iter() {
             let location = || Location::Memory { source: self.id.clone(), key: key.as_str().into() };
             let at = held.beside.as_ref().map(|beside| beside.skill.entry.origin.clone());
-            let at = at.unwrap_or_else(|| Origin::at(location())).in_scope(held.scope);
+            let at = at.unwrap_or_else(|| Origin::at(location())).with_scope(held.scope);
             let mut listed = found(&parse(held.text.as_bytes()), &at);
             listed.virtual_path.clone_from(held.beside.as_ref().map_or(key, |it| &it.skill.virtual_path));
             if self.registered {

@@ -25,16 +25,16 @@ impl MergedSource {
 
     /// Adds a layer after the others.
     #[must_use]
-    pub fn with(mut self, layer: impl Into<Layer>) -> Self {
+    pub fn with_layer(mut self, layer: impl Into<Layer>) -> Self {
         let layer = layer.into().beside(&mut self.labels);
         self.layers.push(layer);
         self
     }
 
-    /// Makes later layers override earlier ones.
+    /// Sets whether later layers override earlier ones.
     #[must_use]
-    pub fn overriding(mut self) -> Self {
-        self.overriding = true;
+    pub fn with_overriding(mut self, overriding: bool) -> Self {
+        self.overriding = overriding;
         self
     }
 

@@ -258,7 +258,7 @@ fn lenient() -> &'static Profile {
 
 /// A skill that exists and cannot be read, as a source lists it.
 pub(crate) fn unread(problem: &SourceError, at: &Origin) -> Found {
-    let document = Document::unread(problem.with_cause(), problem.hint());
+    let document = Document::unread(problem.full_message(), problem.hint());
     let problems = lenient().judge(document.findings().to_vec());
     Found::broken(&document, at, problems)
 }

@@ -100,21 +100,21 @@ impl Opening {
                 // An explicit mount decides where the skills appear.
                 let base = self.relative_to.as_ref().filter(|_| spec.mount.is_none());
                 Layer::from(match base.filter(|base| source.root().starts_with(base)) {
-                    Some(base) => source.relative_to(base),
+                    Some(base) => source.with_base(base),
                     None => source,
                 })
             }
             Place::Plugin(folder) => {
-                let source = PluginSource::new(path(folder)?).in_scope(self.scope);
-                let mut source = source.in_project(self.project.clone()).spending(self.budget.clone());
+                let source = PluginSource::new(path(folder)?).with_scope(self.scope);
+                let mut source = source.with_project(self.project.clone()).spending(self.budget.clone());
                 if self.scope == Scope::Project {
-                    source = source.within(&self.scan);
+                    source = source.with_limits(&self.scan);
                 }
                 Layer::from(source.with_digests(Arc::clone(&self.digests)))
             }
             Place::Jsonl(file) => {
-                let source = JsonlSource::new(path(file)?).in_scope(self.scope);
-                Layer::from(source.in_project(self.project.clone()).spending(self.budget.clone()))
+                let source = JsonlSource::new(path(file)?).with_scope(self.scope);
+                Layer::from(source.with_project(self.project.clone()).spending(self.budget.clone()))
             }
             // The extension is only a hint.
             Place::Archive(file) if path(file)?.is_dir() => {
@@ -168,7 +168,8 @@ impl Opening {
                 }
             }
         }
-        let layer = Layer::shared(servers.open(&server, &label)?).with_prefix(label).needing_approval();
+        let layer =
+            Layer::shared(servers.open(&server, &label)?).with_prefix(label).with_approval_required(true);
         Ok(appearing(layer, spec))
     }
 
@@ -234,8 +235,8 @@ impl Opening {
     /// The skills in a folder.
     pub(crate) fn dir(&self, dir: PathBuf) -> DirSource {
         let index = self.index(&dir);
-        let source = DirSource::new(dir, self.scan.clone()).in_scope(self.scope).with_cache(index);
-        let source = source.in_project(self.project.clone()).spending(self.budget.clone());
+        let source = DirSource::new(dir, self.scan.clone()).with_scope(self.scope).with_cache(index);
+        let source = source.with_project(self.project.clone()).spending(self.budget.clone());
         source.with_digests(Arc::clone(&self.digests))
     }
 
@@ -247,8 +248,8 @@ impl Opening {
     #[cfg(feature = "archive")]
     #[expect(clippy::unnecessary_wraps, reason = "without the feature it is an error")]
     fn archive(&self, file: &Path) -> Result<Layer, SourceError> {
-        let source = crate::source::ArchiveSource::new(file).in_scope(self.scope);
-        Ok(Layer::from(source.in_project(self.project.clone()).spending(self.budget.clone())))
+        let source = crate::source::ArchiveSource::new(file).with_scope(self.scope);
+        Ok(Layer::from(source.with_project(self.project.clone()).spending(self.budget.clone())))
     }
 
     #[cfg(not(feature = "archive"))]
@@ -261,7 +262,7 @@ impl Opening {
     fn site(&self, url: &str, ca_file: Option<PathBuf>, unlisted: bool) -> Result<Layer, SourceError> {
         let client = crate::net::UreqClient::new(ca_file.as_deref())?;
         let source = crate::source::HttpSource::new(url, Arc::new(client))?;
-        let mut source = source.asking_for_unlisted(unlisted);
+        let mut source = source.with_unlisted(unlisted);
         if let Some(cache) = &self.cache {
             source = source.with_cache(cache.join("http"));
         }
@@ -278,15 +279,12 @@ impl Opening {
 /// A layer with the options of a spec.
 fn appearing(mut layer: Layer, spec: &SourceSpec) -> Layer {
     if let Some(mount) = &spec.mount {
-        layer = layer.mounted_at(mount.clone());
+        layer = layer.with_mount(mount.clone());
     }
     if let Some(key_from) = spec.key_from {
-        layer = layer.keyed_by(key_from);
+        layer = layer.with_key_from(key_from);
     }
-    if spec.optional {
-        layer = layer.optional();
-    }
-    if spec.preload { layer.preloaded() } else { layer }
+    layer.with_optional(spec.optional).with_preload(spec.preload)
 }
 
 /// Whether a program is named by its path, and not searched by the system.

@@ -74,22 +74,22 @@ impl PluginSource {
 
     /// Sets the scope of the skills.
     #[must_use]
-    pub fn in_scope(mut self, scope: Scope) -> Self {
-        self.inner = self.inner.in_scope(scope);
+    pub fn with_scope(mut self, scope: Scope) -> Self {
+        self.inner = self.inner.with_scope(scope);
         self
     }
 
     /// Restricts the source to the folder of a project, also through links: for a project that is not trusted.
     #[must_use]
-    pub fn in_project(mut self, folder: Option<PathBuf>) -> Self {
-        self.inner = self.inner.in_project(folder.clone());
+    pub fn with_project(mut self, folder: Option<PathBuf>) -> Self {
+        self.inner = self.inner.with_project(folder.clone());
         self.project = folder;
         self
     }
 
     /// Limits the number of folders and entries, instead of the limits for a folder that was named.
     #[must_use]
-    pub fn within(mut self, limits: &ScanOptions) -> Self {
+    pub fn with_limits(mut self, limits: &ScanOptions) -> Self {
         self.inner = self.inner.limited_to(limits);
         self
     }

@@ -28,7 +28,7 @@ fn make_huge(path: &Path) {
 
 /// A registry where a project's skills need an approval.
 fn project(folder: &Path, approvals: &Approvals) -> Registry {
-    let source = DirSource::new(folder, ScanOptions::default()).in_scope(Scope::Project);
+    let source = DirSource::new(folder, ScanOptions::default()).with_scope(Scope::Project);
     let mut registry = Registry::new();
     registry.add(source).set_trust(Trust::in_approved(approvals.clone()));
     registry.refresh().unwrap();
@@ -162,7 +162,7 @@ fn a_forged_cache_of_digests_approves_nothing() {
     let file = cache.path().join("digests");
     forge(&file, &[(&script, of_bytes(b"echo good").as_bytes())]);
     let with = |trust: Option<Trust>| {
-        let source = DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project);
+        let source = DirSource::new(folder.path(), ScanOptions::default()).with_scope(Scope::Project);
         let mut registry = Registry::new();
         registry.add(source.with_digests(Arc::new(Digests::load(Some(file.clone())))));
         if let Some(trust) = trust {
@@ -218,7 +218,7 @@ fn what_is_said_of_an_approved_skill_is_made_of_the_bytes_that_were_digested() {
     let index = cache.path().join("index");
     let evil = b"---\nname: a\ndescription: EVIL\nallowed-tools: Bash\n---\n";
     forge(&index, &[(&folder.path().join("a/SKILL.md"), evil)]);
-    let source = DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project);
+    let source = DirSource::new(folder.path(), ScanOptions::default()).with_scope(Scope::Project);
     let mut registry = Registry::new();
     registry.add(source.with_cache(Some(index))).set_trust(Trust::in_approved(approvals));
     registry.refresh().unwrap();
@@ -294,7 +294,9 @@ fn a_skill_file_beside_an_own_file_of_another_name_has_a_digest_of_its_own() {
 fn the_digest_of_a_layer_that_asks_for_approvals_is_of_the_bytes_too() {
     let folder = tree(&[("a/SKILL.md", &skill("a"))]);
     let mut registry = Registry::new();
-    registry.add(Layer::from(DirSource::new(folder.path(), ScanOptions::unbounded())).needing_approval());
+    registry.add(
+        Layer::from(DirSource::new(folder.path(), ScanOptions::unbounded())).with_approval_required(true),
+    );
     registry.refresh().unwrap();
     let candidate = registry.get("a").unwrap();
     assert_eq!(registry.digest_of(&candidate).unwrap(), registry.approvable(&candidate).unwrap());
@@ -329,7 +331,7 @@ for line in sys.stdin:
         done.read_line(&mut String::new()).unwrap();
     };
     let cache = tempfile::tempdir().unwrap();
-    let source = DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project);
+    let source = DirSource::new(folder.path(), ScanOptions::default()).with_scope(Scope::Project);
     let digests = Arc::new(Digests::load(Some(cache.path().join("digests"))));
     let mut registry = Registry::new();
     registry.add(source.with_digests(digests).with_cache(Some(cache.path().join("index"))));

@@ -62,7 +62,7 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     fs::write(skill.join("more.md"), "more\n").unwrap();
     let registry = |approvals: Approvals| {
         let mut registry = Registry::new();
-        registry.add(DirSource::new(place.path(), ScanOptions::unbounded()).in_scope(Scope::Project));
+        registry.add(DirSource::new(place.path(), ScanOptions::unbounded()).with_scope(Scope::Project));
         registry.set_trust(Trust::in_approved(approvals));
         registry.refresh().unwrap();
         registry
@@ -89,7 +89,7 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     let ask = OriginRule::usual(Scope::Project).with_approve(true);
     let policy = Policy::default().with_origin(Scope::Project, ask);
     let mut everything = Registry::new();
-    everything.add(DirSource::new(place.path(), ScanOptions::unbounded()).in_scope(Scope::Project));
+    everything.add(DirSource::new(place.path(), ScanOptions::unbounded()).with_scope(Scope::Project));
     everything.refresh().unwrap();
     let mut session = Session::new("test", everything.catalog(), policy, Options::default());
     let no = load(&mut session, &Performer::new(&everything, &All), None);

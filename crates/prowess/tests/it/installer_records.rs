@@ -76,9 +76,9 @@ fn a_record_that_is_a_fifo_or_a_folder_or_a_link_out_is_an_error_and_no_wait() {
             let error =
                 desk.installer().install_local(&desk.folder("fresh"), InstallScope::Project).unwrap_err();
             assert!(
-                error.with_cause().contains(what) && error.to_string().contains(record),
+                error.full_message().contains(what) && error.to_string().contains(record),
                 "{}",
-                error.with_cause()
+                error.full_message()
             );
             assert!(fs::read_to_string(&other).unwrap().len() < 20);
             assert!(!desk.path("project/.agents/skills/fresh").exists(), "{record}: {what}");

@@ -52,7 +52,7 @@ fn changes_its_folder() {
     registry
         .add(
             DirSource::new("skills", ScanOptions::unbounded())
-                .relative_to(".")
+                .with_base(".")
                 .with_cache(Some("index".into())),
         )
         .add(JsonlSource::new("lines.jsonl"))
@@ -91,7 +91,7 @@ fn lists_what_a_tilde_names() {
     }
     let mut registry = Registry::new();
     registry
-        .add(DirSource::new("~/.agents/skills", ScanOptions::default()).relative_to("~"))
+        .add(DirSource::new("~/.agents/skills", ScanOptions::default()).with_base("~"))
         .add(JsonlSource::new("~/lines.jsonl"))
         .add(PluginSource::new("~/plugin"));
     registry.refresh().unwrap();

@@ -172,8 +172,9 @@ fn a_file_of_lines_has_limits_and_what_is_within_them_stands() {
         ("three.jsonl", &format!("{}\n{}{}", line("a"), line("b"), line("c"))),
         ("bad.jsonl", &format!("{}{}", "x\n".repeat(1_000), line("good"))),
     ]);
-    let list =
-        |name: &str, limits: JsonlLimits| JsonlSource::new(folder.path().join(name)).within(limits).list();
+    let list = |name: &str, limits: JsonlLimits| {
+        JsonlSource::new(folder.path().join(name)).with_limits(limits).list()
+    };
     let usual = JsonlLimits::default();
     let cut = list("three.jsonl", usual.with_lines(2)).unwrap();
     assert_eq!(cut.skills.len(), 2);

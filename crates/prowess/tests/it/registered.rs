@@ -110,7 +110,7 @@ fn a_folder_that_is_linked_from_another_root_is_one_skill_with_the_readers_of_bo
         let mut registry = Registry::new();
         for (root, reader) in [(&agents, "codex"), (&claude, "claude-code")] {
             let source = DirSource::new(root, ScanOptions::unbounded());
-            registry.add(Layer::from(source).read_by(vec![reader]));
+            registry.add(Layer::from(source).with_readers(vec![reader]));
         }
         registry.set_duplicates(duplicates).refresh().unwrap();
         let catalog = registry.catalog();

@@ -79,7 +79,7 @@ fn on_problem_is_called_with_every_reason_of_a_refusal() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
     let mut registry = registry(&[folder.path()]);
-    registry.judged_by(Profile::spec());
+    registry.set_profile(Profile::spec());
     registry.on_problem(move |problem| sink.lock().unwrap().push(problem.to_string()));
     registry.refresh().unwrap();
     let catalog = registry.catalog();
@@ -287,7 +287,7 @@ fn duplicates_and_prefixes() {
     assert!(matches!(offered(Duplicates::Error), Err(RegistryError::Duplicate(_))));
     let mut prefixed = Registry::new();
     prefixed.add(Layer::from(DirSource::new(one.path(), ScanOptions::unbounded())).with_prefix("proj"));
-    prefixed.add(Layer::from(DirSource::new(two.path(), ScanOptions::unbounded())).preloaded());
+    prefixed.add(Layer::from(DirSource::new(two.path(), ScanOptions::unbounded())).with_preload(true));
     prefixed.set_duplicates(Duplicates::Error).refresh().unwrap();
     assert_eq!(keys(&prefixed), ["proj:only-one", "proj:shared", "shared"]);
     // What is listed under a key is what is read under it.
@@ -405,8 +405,8 @@ fn a_client_sees_what_it_would_see() {
         let mut registry = Registry::new();
         for root in client(id).unwrap().roots(&project.path().join("sub"), &environment) {
             let options = ScanOptions::default().with_max_depth(root.depth);
-            let source = DirSource::new(root.path, options).in_scope(root.scope);
-            registry.add(Layer::from(source).read_by(root.readers));
+            let source = DirSource::new(root.path, options).with_scope(root.scope);
+            registry.add(Layer::from(source).with_readers(root.readers));
         }
         registry.refresh().unwrap();
         registry

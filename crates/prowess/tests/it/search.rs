@@ -138,7 +138,7 @@ fn a_body_counts_once_its_skill_is_trusted() {
     let shelf = Shelf::new(2);
     shelf.write(1, "zebra");
     let mut registry = Registry::new();
-    let source = DirSource::new(shelf.root(), ScanOptions::unbounded()).in_scope(Scope::Project);
+    let source = DirSource::new(shelf.root(), ScanOptions::unbounded()).with_scope(Scope::Project);
     registry.add(source).set_trust(Trust::in_approved(Approvals::default()));
     registry.refresh().unwrap();
     let mut index = SearchIndex::open(&registry, Some(shelf.cache()));

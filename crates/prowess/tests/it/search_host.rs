@@ -142,7 +142,8 @@ fn a_read_may_search_the_skills_that_it_is_read_for() {
 #[test]
 fn a_merged_source_is_read_on_the_calling_thread_if_one_of_its_layers_is() {
     let host = || Host { count: 1, on_read: Box::new(|| None) };
-    let merged = prowess::MergedSource::new("both").with(MemorySource::new("memory")).with(host());
+    let merged =
+        prowess::MergedSource::new("both").with_layer(MemorySource::new("memory")).with_layer(host());
     assert!(merged.traits().calling_thread && host().traits().calling_thread);
     assert!(!MemorySource::new("memory").traits().calling_thread);
 }

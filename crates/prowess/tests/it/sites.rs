@@ -30,7 +30,7 @@ fn site_of_files(number: usize, answer: &Answer) -> Server {
 }
 
 fn within(site: &Server, limits: HttpLimits) -> Registry {
-    listed(site.source("/index.json").within(limits, ArchiveLimits::default())).unwrap()
+    listed(site.source("/index.json").with_limits(limits, ArchiveLimits::default())).unwrap()
 }
 
 fn error_of<T: std::fmt::Debug>(result: Result<T, SourceError>) -> HttpError {
@@ -56,7 +56,7 @@ fn an_index_with_too_many_values_is_refused_before_it_is_read() {
     let site = site_of_files(100, &Answer::Silent);
     let list = |index_values| {
         let limits = HttpLimits::default().with_index_values(index_values);
-        listed(site.source("/index.json").within(limits, ArchiveLimits::default()))
+        listed(site.source("/index.json").with_limits(limits, ArchiveLimits::default()))
     };
     assert!(list(200).is_ok());
     let error = list(100).unwrap_err().to_string();
@@ -83,14 +83,14 @@ fn all_files_of_a_skill_share_one_time() {
 fn a_list_has_one_time_for_all_that_it_fetches() {
     let limits = HttpLimits::default().with_timeout(HOUR).with_list_timeout(MOMENT);
     let site = Server::start(&[("/index.json", Answer::Silent)]);
-    let source = site.source("/index.json").within(limits, ArchiveLimits::default());
+    let source = site.source("/index.json").with_limits(limits, ArchiveLimits::default());
     assert!(matches!(http_error(listed(source)), HttpError::TooSlow(_) | HttpError::NotInTime(_)));
 
     // Entries that say nothing of themselves are asked; those that say something need no answer.
     let entries = json!(["silent", "late", {"name": "said", "description": "Says it."}]);
     let site = Server::start(&[("/index.json", index(&entries)), ("/silent/SKILL.md", Answer::Silent)]);
     let limits = limits.with_list_timeout(Duration::from_secs(2));
-    let source = site.source("/index.json").within(limits, ArchiveLimits::default());
+    let source = site.source("/index.json").with_limits(limits, ArchiveLimits::default());
     let registry = match listed(source) {
         Ok(registry) => registry,
         // On a machine that stalls, the index itself may come too late.
@@ -164,8 +164,8 @@ fn a_file_that_no_list_names_is_asked_for_only_when_that_was_wanted() {
     assert!(site.asked().is_empty());
 
     let limits = HttpLimits::default().with_file_bytes(100);
-    let source = site.source("/index.json").within(limits, ArchiveLimits::default());
-    let registry = listed(source.asking_for_unlisted(true)).unwrap();
+    let source = site.source("/index.json").with_limits(limits, ArchiveLimits::default());
+    let registry = listed(source.with_unlisted(true)).unwrap();
     assert_eq!(read(&registry, "references/x y.md").unwrap(), 4);
     assert_eq!(read(&registry, "moved.md").unwrap(), 4, "a redirect on the same site is followed");
     assert!(matches!(read(&registry, "gone.md"), Err(SourceError { kind: SourceErrorKind::Missing, .. })));

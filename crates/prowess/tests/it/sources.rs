@@ -31,14 +31,12 @@ fn memory(id: &str, key: &str, body: &str) -> MemorySource {
 fn in_a_merged_source_what_is_listed_is_what_is_read() {
     // One of five systems lists the second of two namesakes and reads the first.
     for overriding in [false, true] {
-        let mut merged = MergedSource::new("all")
-            .with(memory("memory", "shared", "first"))
-            .with(memory("memory", "shared", "second"))
-            .with(Layer::from(memory("third", "shared", "third")).with_prefix("proj"));
-        if overriding {
-            merged = merged.overriding();
-        }
-        let outer = MergedSource::new("outer").with(merged);
+        let merged = MergedSource::new("all")
+            .with_layer(memory("memory", "shared", "first"))
+            .with_layer(memory("memory", "shared", "second"))
+            .with_layer(Layer::from(memory("third", "shared", "third")).with_prefix("proj"))
+            .with_overriding(overriding);
+        let outer = MergedSource::new("outer").with_layer(merged);
         let registry = refreshed(outer);
         assert_eq!(keys(&registry), ["proj:shared", "shared"]);
         let expected = if overriding { "second" } else { "first" };
@@ -61,7 +59,7 @@ fn in_a_merged_source_what_is_listed_is_what_is_read() {
 
 #[test]
 fn labels_that_look_like_a_way_lead_to_no_other_source() {
-    let inner = MergedSource::new("a").with(memory("b", "one", "inner"));
+    let inner = MergedSource::new("a").with_layer(memory("b", "one", "inner"));
     let mut registry = Registry::new();
     registry.add(memory("a › b", "one", "plain")).add(Layer::from(inner).with_prefix("x"));
     registry.refresh().unwrap();
@@ -114,8 +112,8 @@ fn what_a_source_leaves_out_keeps_a_skill_from_being_approved_and_not_from_being
 #[test]
 fn a_layer_that_cannot_be_listed_takes_no_other_along() {
     let merged = MergedSource::new("all")
-        .with(DirSource::new("/nowhere/at/all", ScanOptions::unbounded()))
-        .with(memory("memory", "a", "x"));
+        .with_layer(DirSource::new("/nowhere/at/all", ScanOptions::unbounded()))
+        .with_layer(memory("memory", "a", "x"));
     let registry = refreshed(merged);
     assert_eq!(keys(&registry), ["a"]);
     assert!(matches!(*registry.problems()[0], SourceError { kind: SourceErrorKind::Missing, .. }));
@@ -126,7 +124,7 @@ fn a_mount_is_what_filters_see_and_reads_go_to_the_real_place() {
     let folder = tree(&[("billing/refunds/SKILL.md", &skill("refunds")), ("billing/refunds/notes.md", "n")]);
     let mounted = || {
         let source = DirSource::new(folder.path(), ScanOptions::unbounded());
-        Layer::from(source).mounted_at(Mount::parse("team/finance").unwrap())
+        Layer::from(source).with_mount(Mount::parse("team/finance").unwrap())
     };
     let registry = refreshed(mounted());
     let catalog = registry.catalog();
@@ -144,9 +142,9 @@ fn virtual_paths_may_be_relative_to_another_folder() {
     let root = folder.path().join("repo/skills");
     let path = |source: DirSource| refreshed(source).get("refunds").unwrap().virtual_path.clone();
     assert_eq!(path(DirSource::new(&root, ScanOptions::unbounded())), "billing/refunds");
-    let based = DirSource::new(&root, ScanOptions::unbounded()).relative_to(folder.path().join("repo"));
+    let based = DirSource::new(&root, ScanOptions::unbounded()).with_base(folder.path().join("repo"));
     assert_eq!(path(based), "skills/billing/refunds");
-    let elsewhere = DirSource::new(&root, ScanOptions::unbounded()).relative_to("/somewhere/else");
+    let elsewhere = DirSource::new(&root, ScanOptions::unbounded()).with_base("/somewhere/else");
     assert!(matches!(
         elsewhere.list().unwrap().problems.as_slice(),
         [SourceError { kind: SourceErrorKind::NotBelow { .. }, .. }]
@@ -162,7 +160,7 @@ fn a_strict_host_refuses_what_lines_say_too() {
     )]);
     let mut registry = Registry::new();
     registry
-        .add(Layer::from(JsonlSource::new(folder.path().join("skills.jsonl"))).judged_by(Profile::spec()));
+        .add(Layer::from(JsonlSource::new(folder.path().join("skills.jsonl"))).with_profile(Profile::spec()));
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["good"]);
     assert_eq!(registry.catalog().all().count(), 2, "the other is in the catalog");
@@ -174,9 +172,12 @@ fn what_is_optional_may_be_absent() {
     let mut registry = Registry::new();
     registry
         .add(DirSource::new(folder.path().join("here"), ScanOptions::unbounded()))
-        .add(Layer::from(DirSource::new(folder.path().join("gone"), ScanOptions::unbounded())).optional())
-        .add(Layer::from(JsonlSource::new(folder.path().join("gone.jsonl"))).optional())
-        .add(Layer::from(PluginSource::new(folder.path().join("plugin"))).optional());
+        .add(
+            Layer::from(DirSource::new(folder.path().join("gone"), ScanOptions::unbounded()))
+                .with_optional(true),
+        )
+        .add(Layer::from(JsonlSource::new(folder.path().join("gone.jsonl"))).with_optional(true))
+        .add(Layer::from(PluginSource::new(folder.path().join("plugin"))).with_optional(true));
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["a"]);
     assert!(registry.problems().is_empty());
@@ -197,12 +198,12 @@ fn what_virtual_paths_are_relative_to_may_be_written_in_any_way() {
         ("repo/skills", "by-link"),
         ("by-link/skills", "repo"),
     ] {
-        let source = DirSource::new(at(root), ScanOptions::unbounded()).relative_to(at(base));
+        let source = DirSource::new(at(root), ScanOptions::unbounded()).with_base(at(base));
         let registry = refreshed(source);
         assert!(registry.problems().is_empty(), "{root} {base}");
         assert_eq!(registry.get("refunds").unwrap().virtual_path, "skills/billing/refunds", "{root} {base}");
     }
-    let itself = DirSource::new(at("repo/skills"), ScanOptions::unbounded()).relative_to(at("repo/skills"));
+    let itself = DirSource::new(at("repo/skills"), ScanOptions::unbounded()).with_base(at("repo/skills"));
     assert_eq!(refreshed(itself).get("refunds").unwrap().virtual_path, "billing/refunds");
 }
 

@@ -284,7 +284,7 @@ fn a_description_that_was_not_approved_is_never_shown_in_a_race() {
     let folder = tree(&[("a/SKILL.md", &skill("a")), ("a/note.md", "note")]);
     let made = |approvals: Approvals| {
         let mut registry = Registry::new();
-        registry.add(DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project));
+        registry.add(DirSource::new(folder.path(), ScanOptions::default()).with_scope(Scope::Project));
         registry.set_trust(Trust::in_approved(approvals));
         registry.refresh().unwrap();
         registry
@@ -331,7 +331,7 @@ fn the_folder_of_a_broken_skill_that_becomes_a_link_is_neither_listed_nor_read()
     let inside = Some(at("project"));
     for project in [None, inside] {
         let within = project.is_some();
-        let source = DirSource::new(at("project"), ScanOptions::default()).in_project(project);
+        let source = DirSource::new(at("project"), ScanOptions::default()).with_project(project);
         let mut registry = Registry::new();
         registry.add(source);
         registry.refresh().unwrap();

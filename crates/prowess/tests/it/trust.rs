@@ -48,10 +48,10 @@ fn trust_is_given_to_folders_by_path_and_to_skills_by_their_bytes() {
         let mut registry = Registry::new();
         registry.set_trust(Trust::in_approved(approvals));
         let digests = Arc::new(Digests::load(Some(cache.path().join("digests"))));
-        let project = DirSource::new(folder.path(), ScanOptions::default()).in_scope(Scope::Project);
+        let project = DirSource::new(folder.path(), ScanOptions::default()).with_scope(Scope::Project);
         registry.add(project.with_digests(digests));
         if with_user {
-            registry.add(DirSource::new(user.path(), ScanOptions::default()).in_scope(Scope::User));
+            registry.add(DirSource::new(user.path(), ScanOptions::default()).with_scope(Scope::User));
         }
         registry.refresh().unwrap();
         registry
@@ -150,7 +150,9 @@ fn a_layer_may_ask_for_every_skill_to_be_approved_as_it_is() {
     let made = |approvals: Approvals| {
         let mut registry = Registry::new();
         registry.set_trust(Trust::in_approved(approvals));
-        registry.add(Layer::from(DirSource::new(folder.path(), ScanOptions::unbounded())).needing_approval());
+        registry.add(
+            Layer::from(DirSource::new(folder.path(), ScanOptions::unbounded())).with_approval_required(true),
+        );
         registry.refresh().unwrap();
         registry
     };

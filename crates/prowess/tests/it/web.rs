@@ -199,7 +199,7 @@ fn a_server_that_misbehaves_is_a_problem_of_its_own() {
         // Only servers that never end reach the timeout; the others have all the time that a loaded machine needs.
         let timeout = if expected == "TooSlow" { quick().timeout } else { Duration::from_secs(60) };
         let limits = quick().with_timeout(timeout);
-        let source = site.source("/index.json").within(limits, ArchiveLimits::default());
+        let source = site.source("/index.json").with_limits(limits, ArchiveLimits::default());
         let error = format!("{:?}", http_error(listed(source)));
         assert!(error.starts_with(expected), "{expected}: {error}");
     }

@@ -32,8 +32,8 @@ impl Place {
         let file = self.file.as_deref().unwrap_or("SKILL.md");
         match (self.location, self.folder) {
             (Some(location), None) => Origin::at(Location::parse(&location)),
-            (Some(location), Some(folder)) => Origin::at(Location::parse(&location)).in_folder(folder),
-            (None, Some(folder)) => Origin::at(format!("{folder}/{file}")).in_folder(folder),
+            (Some(location), Some(folder)) => Origin::at(Location::parse(&location)).with_folder(folder),
+            (None, Some(folder)) => Origin::at(format!("{folder}/{file}")).with_folder(folder),
             (None, None) => Origin::text("<text>"),
         }
     }

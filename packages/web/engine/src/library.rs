@@ -79,7 +79,7 @@ impl Library {
             Some(location) => Location::parse(location),
             None => Location::Memory { source: given.source.as_str().into(), key: given.id.as_str().into() },
         };
-        let mut at = Origin::at(location.clone()).in_scope(given.scope);
+        let mut at = Origin::at(location.clone()).with_scope(given.scope);
         at.folder = at.folder.or_else(|| given.id.rsplit('/').next().map(str::to_owned));
         let document = parse(bytes);
         let mut found = Found::judged(&document, &at, &self.profile);

@@ -37,7 +37,7 @@ impl GivenSkill {
         }
         if let Some(location) = location.as_ref().and_then(Value::as_str) {
             let scope = skill.entry.origin.scope;
-            skill.entry.origin = Origin::at(Location::parse(location)).in_scope(scope);
+            skill.entry.origin = Origin::at(Location::parse(location)).with_scope(scope);
         }
         if let Some(scope) = scope {
             skill.entry.origin.scope = serde_json::from_value::<Scope>(scope).map_err(|_| {

@@ -95,7 +95,7 @@ fn of_project(project: Option<&Path>) -> Result<Installer, CommandError> {
     let config = Config::file_of_user(&environment).map(|file| Config::read(&file)).transpose();
     let config = config.map_err(|error| Failure::from(&error))?;
     let installer = Installer::of_user(environment, &project)?;
-    let installer = installer.on_wait(|url| {
+    let installer = installer.with_on_wait(|url| {
         crate::ui::note_beside(&format!("waiting for another process that fetches from {url}"));
     });
     let registries = config.into_iter().flat_map(|config| config.registries);

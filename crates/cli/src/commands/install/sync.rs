@@ -19,10 +19,9 @@ type Done = (Changes, Vec<(String, Preview)>);
 /// Runs the command.
 pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     crate::signals::end_programs_too();
-    let mut installer = installer(&args.installing.common)?.with_limits(args.installing.limits.limits());
-    if args.offline || args.frozen {
-        installer = installer.offline();
-    }
+    let installer = installer(&args.installing.common)?
+        .with_limits(args.installing.limits.limits())
+        .with_offline(args.offline || args.frozen);
     if args.frozen && args.installing.sets_clients() {
         let error = "--frozen writes no record, so nothing would remember the clients: --client and --link";
         return Err(Failure::new(error, "leave out --frozen, or --client and --link").into());

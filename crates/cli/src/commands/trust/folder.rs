@@ -44,7 +44,7 @@ impl<'l> FolderLook<'l> {
         let names = names(&catalog);
         look.skills(&below.registry, &catalog, &names);
         let problems = below.registry.problems();
-        look.shown.unseen.extend(problems.iter().map(|problem| problem.with_cause()));
+        look.shown.unseen.extend(problems.iter().map(|problem| problem.full_message()));
         let unseen = below.unseen.iter().map(|folder| format!("settings in {}", folder.display()));
         look.shown.unseen.extend(unseen);
         Ok(look.shown)
@@ -104,7 +104,7 @@ impl<'l> FolderLook<'l> {
             {
                 return;
             }
-            _ if is_here => (&mut self.shown.unseen, problem.with_cause()),
+            _ if is_here => (&mut self.shown.unseen, problem.full_message()),
             _ => return,
         };
         if !kept.contains(&said) {

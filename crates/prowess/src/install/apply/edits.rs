@@ -36,7 +36,7 @@ pub(super) fn edited(place: &Place, old: &LockedSkill, how: &Orders<'_>) -> Inst
             shown(&to)
         )
     } else if let Err(error) = manifest_of(&path) {
-        let reason = error.with_cause();
+        let reason = error.full_message();
         format!("this skill cannot be compared with what was installed: {}: {reason}", old.name)
     } else {
         let files = named(edits_of(&path, old, how.listing).unwrap_or_default());

@@ -134,7 +134,7 @@ impl Found {
             Some(name) => name.to_owned(),
         };
         let document = parse(bytes.as_deref().unwrap_or_default());
-        let at = Origin::at(format!("{folder_name}/{}", folder.file.name)).in_folder(folder_name.clone());
+        let at = Origin::at(format!("{folder_name}/{}", folder.file.name)).with_folder(folder_name.clone());
         let problem = bytes.and_then(|_| why_not_offered(&document, &at));
         let written = document.name(&at);
         let name = written.clone().filter(|name| check_folder_name(name).is_ok()).unwrap_or(folder_name);
@@ -231,7 +231,7 @@ impl Found {
         match self.unread.first() {
             Some((_, error)) => {
                 let hint = format!("make it readable, or {}", advice::NAME_A_SKILL);
-                Err(InstallError::new(InstallErrorKind::Io, error.with_cause(), hint))
+                Err(InstallError::new(InstallErrorKind::Io, error.full_message(), hint))
             }
             None => Ok(()),
         }
@@ -243,7 +243,7 @@ impl Found {
         let names = self.unsafe_folders.iter();
         let names = names
             .map(|folder| (&**folder, "the name of its folder cannot be stored on some systems".to_owned()));
-        names.chain(self.unread.iter().map(|(folder, error)| (&**folder, error.with_cause())))
+        names.chain(self.unread.iter().map(|(folder, error)| (&**folder, error.full_message())))
     }
 
     /// The index of the skill that this one is a copy of, or its own.

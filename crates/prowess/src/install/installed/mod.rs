@@ -102,7 +102,7 @@ impl Installer {
                 }
                 Some(State::Link(to)) => InstalledState::Replaced(format!("it is a link to {to}")),
                 Some(_) => match (manifest_of(&path), listing(&locked.digest)) {
-                    (Err(error), _) => InstalledState::Replaced(error.with_cause()),
+                    (Err(error), _) => InstalledState::Replaced(error.full_message()),
                     (Ok(there), Some(files)) => InstalledState::Edited(changes(&files, &there)),
                     (Ok(_), None) => InstalledState::Edited(Vec::new()),
                 },

@@ -211,7 +211,7 @@ impl Said {
     fn of(path: &str, name: &str, bytes: &[u8]) -> Self {
         let document = parse(bytes);
         let folder = path.rsplit('/').nth(1).unwrap_or(name);
-        let at = Origin::at(format!("{name}/{path}")).in_folder(folder);
+        let at = Origin::at(format!("{name}/{path}")).with_folder(folder);
         let entry = document.entry(&at);
         let findings = check(&document, None, &at);
         let has = |code: &str| findings.iter().any(|finding| finding.rule.code == code);

@@ -288,7 +288,7 @@ fn read(file: &Path) -> Result<Option<String>, InstallError> {
         Ok(bytes) => bytes,
         Err(error) if matches!(error.kind, SourceErrorKind::Missing) => return Ok(None),
         Err(error) => {
-            let error = InstallError::io("read", file, io::Error::other(error.with_cause()));
+            let error = InstallError::io("read", file, io::Error::other(error.full_message()));
             return Err(error.with_hint(
                 "nothing was changed; make it a readable file, or restore it from version control",
             ));

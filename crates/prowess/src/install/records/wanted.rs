@@ -80,7 +80,7 @@ pub(crate) fn recorded(
 
 /// A skill to install with this lock entry.
 pub(crate) fn new_skill(tree: SkillTree, locked: LockedSkill, wanted: Option<WantedSkill>) -> NewSkill {
-    let at = Origin::at(format!("{}/SKILL.md", locked.name)).in_folder(&*locked.name);
+    let at = Origin::at(format!("{}/SKILL.md", locked.name)).with_folder(&*locked.name);
     let declared_name = tree.document().entry(&at).name;
     NewSkill { tree, locked, wanted, declared_name }
 }

@@ -119,7 +119,7 @@ pub(crate) fn read_tree(path: &Path) -> Result<SkillTree, SourceError> {
     });
     let files = files.collect::<Result<Vec<TreeFile>, SourceError>>()?;
     SkillTree::new(files, &InstallLimits::NONE)
-        .map_err(|error| SourceErrorKind::Damaged { reason: error.with_cause() }.at(path))
+        .map_err(|error| SourceErrorKind::Damaged { reason: error.full_message() }.at(path))
 }
 
 #[cfg(test)]

@@ -176,7 +176,7 @@ impl Journal {
             Err(SourceError { kind: SourceErrorKind::Missing, .. }) => return Ok(None),
             Err(SourceError { kind: SourceErrorKind::Io(error), .. }) => return Err(error),
             // It is too large or not a file, and the next attempt would fail too.
-            Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error.with_cause())),
+            Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error.full_message())),
         };
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         let journal: Self = serde_json::from_slice(&bytes).map_err(invalid)?;

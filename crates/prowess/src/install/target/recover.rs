@@ -157,7 +157,7 @@ fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recov
         let Ok(not_undone) = work.backward(&LaterLock::of(journal)) else {
             return Err(set_aside(books, stages, &error));
         };
-        recovered.undone = Some(error.with_cause());
+        recovered.undone = Some(error.full_message());
         (recovered.recorded, recovered.changed) = (not_undone.recorded, not_undone.changed);
     }
     recovered.kept = work.edits()?;
@@ -188,7 +188,7 @@ fn set_aside(books: &Books, stages: &mut Stages, reason: &InstallError) -> Insta
     let moved = stages.forget(|_| true).and_then(|()| std::fs::rename(&books.journal, &kept));
     let mut message = format!(
         "an interrupted installation could be neither completed nor undone: {}; its journal is kept: {}",
-        reason.with_cause(),
+        reason.full_message(),
         shown(&kept)
     );
     for stage in &present {

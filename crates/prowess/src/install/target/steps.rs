@@ -279,7 +279,7 @@ pub(super) fn text_of(path: &Path) -> Result<Option<Vec<u8>>, InstallError> {
     match read::read_small(path, MAX_RECORD_BYTES) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if matches!(error.kind, SourceErrorKind::Missing) => Ok(None),
-        Err(error) => Err(InstallError::io("read", path, io::Error::other(error.with_cause()))),
+        Err(error) => Err(InstallError::io("read", path, io::Error::other(error.full_message()))),
     }
 }
 

@@ -98,7 +98,7 @@ impl Visitor for Gather<'_> {
         // This is the same whether the head was read or cached.
         let head = document.fences().map_or(document.raw().len(), |fences| fences.body);
         document.note_size(stamp.size);
-        let at = walk::origin(path).in_scope(self.source.scope);
+        let at = walk::origin(path).with_scope(self.source.scope);
         let mut found = found_at(&document, &at, self.virtual_path(path));
         found.stamp = stamp.into();
         if let Some(policies) = self.source.sighted {
@@ -166,7 +166,7 @@ impl Gather<'_> {
         if self.source.options.on_error == OnError::Fail {
             return Err(problem);
         }
-        let at = walk::origin(path).in_scope(self.source.scope);
+        let at = walk::origin(path).with_scope(self.source.scope);
         let mut found = Box::new(unread(&problem, &at));
         found.virtual_path = self.virtual_path(path);
         found.sighting = self.source.sighted.map(|_| sightings::unread(&problem));

@@ -75,17 +75,17 @@ impl HttpSource {
 
     /// Sets the limits on fetching and unpacking.
     #[must_use]
-    pub fn within(mut self, limits: HttpLimits, archives: ArchiveLimits) -> Self {
+    pub fn with_limits(mut self, limits: HttpLimits, archives: ArchiveLimits) -> Self {
         self.fetcher = self.fetcher.within(limits);
         self.archives = archives;
         self
     }
 
-    /// Also requests files that the index does not list, of skills whose files it lists without digests: some indexes
+    /// Sets whether files that the index does not list are requested too, of skills whose files it lists without digests: some indexes
     /// name skills and no files. They are below the skill's address on the same site, within the limit for a file, and
     /// in no list or approval.
     #[must_use]
-    pub fn asking_for_unlisted(mut self, unlisted: bool) -> Self {
+    pub fn with_unlisted(mut self, unlisted: bool) -> Self {
         self.unlisted = unlisted;
         self
     }
@@ -241,7 +241,7 @@ impl HttpSource {
         place: &Place,
         deadline: Deadline,
     ) -> Result<Found, SourceError> {
-        let at = Origin::at(location.clone()).in_scope(Scope::Remote).in_folder(&*listed.id);
+        let at = Origin::at(location.clone()).with_scope(Scope::Remote).with_folder(&*listed.id);
         let document = match &listed.description {
             None => parse(&self.own_bytes(place, deadline)?),
             // As everywhere, a skill without a description is broken: it is listed with the reason.

@@ -80,9 +80,11 @@ fn every_folder_is_scanned_as_its_vector_says() {
             let mut registry = Registry::new();
             let source = DirSource::new(&root, options.clone());
             match (by, &profile) {
-                ("registry", Some(profile)) => _ = registry.add(source).judged_by(profile.clone()),
-                ("layer", Some(profile)) => _ = registry.add(Layer::from(source).judged_by(profile.clone())),
-                (_, Some(profile)) => _ = registry.add(source.judged_by(profile.clone())),
+                ("registry", Some(profile)) => _ = registry.add(source).set_profile(profile.clone()),
+                ("layer", Some(profile)) => {
+                    _ = registry.add(Layer::from(source).with_profile(profile.clone()));
+                }
+                (_, Some(profile)) => _ = registry.add(source.with_profile(profile.clone())),
                 (_, None) => _ = registry.add(source),
             }
             registry.refresh().unwrap();
@@ -112,7 +114,7 @@ fn a_strict_scan_refuses_what_the_strict_modes_of_five_systems_reject() {
         let memory = || {
             let memory = MemorySource::new("memory");
             memory.insert(key, input.clone(), Scope::Explicit);
-            MergedSource::new("all").with(memory)
+            MergedSource::new("all").with_layer(memory)
         };
         for by in ["folder", "memory"] {
             let mut registry = Registry::new();
@@ -120,7 +122,7 @@ fn a_strict_scan_refuses_what_the_strict_modes_of_five_systems_reject() {
                 "folder" => registry.add(DirSource::new(folder.path(), ScanOptions::unbounded())),
                 _ => registry.add(memory()),
             };
-            registry.judged_by(Profile::spec()).refresh().unwrap();
+            registry.set_profile(Profile::spec()).refresh().unwrap();
             let (offered, broken) = found(&registry, |candidate| candidate.virtual_path.clone());
             let wanted: BTreeSet<String> = codes(&row["codes"]);
             let refused = broken.values().any(|errors| wanted.is_subset(errors));

@@ -23,7 +23,7 @@ fn every_key_is_made_of_what_its_vector_says() {
         let folder = DirSource::new(folder.path(), ScanOptions::unbounded());
         for layer in [Layer::from(memory), Layer::from(folder)] {
             let mut registry = Registry::new();
-            registry.add(layer.keyed_by(key_from)).refresh().unwrap();
+            registry.add(layer.with_key_from(key_from)).refresh().unwrap();
             let catalog = registry.catalog();
             let keys: Vec<&str> = catalog.iter().map(|skill| skill.entry.key.as_str()).collect();
             // Each key leads to its own bytes.

@@ -34,7 +34,7 @@ fn a_site_offers_the_skills_and_files_that_the_vectors_say() {
             .map(|(path, page)| (path.clone(), if page.is_string() { text(page) } else { page.to_string() }));
         let source = HttpSource::new(SITE, Arc::new(Pages(pages.collect()))).unwrap();
         let mut registry = Registry::new();
-        registry.add(source.asking_for_unlisted(case["unlisted"] == true));
+        registry.add(source.with_unlisted(case["unlisted"] == true));
         registry.refresh().unwrap();
         let catalog = registry.catalog();
         let skills: Vec<Value> = catalog

@@ -110,7 +110,7 @@ impl Reading {
         let at = if folder.is_empty() {
             Origin::text("<text>")
         } else {
-            Origin::at(format!("skills/{folder}/{file}")).in_folder(folder)
+            Origin::at(format!("skills/{folder}/{file}")).with_folder(folder)
         };
         Self {
             document: parse(&bytes),

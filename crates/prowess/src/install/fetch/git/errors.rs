@@ -360,8 +360,8 @@ mod tests {
         let problem = Problem::said(said.as_bytes());
         assert!(matches!(problem.fault, Fault::Server), "{problem:?}");
         let error = problem.error("https://host.example/x.git");
-        assert!(error.with_cause().chars().count() < 500, "{}", error.with_cause());
-        assert!(error.with_cause().contains("bad pack header"));
+        assert!(error.full_message().chars().count() < 500, "{}", error.full_message());
+        assert!(error.full_message().contains("bad pack header"));
         // The words that count may come behind a long address.
         let said = format!("fatal: unable to access '{long}': The requested URL returned error: 404\n");
         assert!(matches!(Problem::said(said.as_bytes()).fault, Fault::NoRepository));

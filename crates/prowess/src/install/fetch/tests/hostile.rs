@@ -161,7 +161,7 @@ fn a_tree_that_unfolds_without_end_and_masses_of_files_stop_at_a_limit() {
     let git = GitLimits { listing_bytes: 1 << 20, ..GitLimits::default() };
     let fetcher = world.fetcher_with(FetchOptions { git, ..FetchOptions::default() });
     let error = take(&fetcher, &world.url("repo")).unwrap_err();
-    assert_eq!(error.kind(), InstallErrorKind::TooLarge, "{}", error.with_cause());
+    assert_eq!(error.kind(), InstallErrorKind::TooLarge, "{}", error.full_message());
 
     world.init("many");
     world.skill("many/a");
@@ -170,7 +170,7 @@ fn a_tree_that_unfolds_without_end_and_masses_of_files_stop_at_a_limit() {
     }
     world.commit("many");
     let error = take(&world.fetcher(), &world.url("many")).unwrap_err();
-    assert_eq!(error.kind(), InstallErrorKind::TooLarge, "{}", error.with_cause());
+    assert_eq!(error.kind(), InstallErrorKind::TooLarge, "{}", error.full_message());
     assert!(error.hint().ends_with("files"));
 }
 

@@ -69,7 +69,7 @@ fn a_ref_that_is_not_there_is_named_with_those_that_are_like_it() {
     );
     assert!(error.hint().contains("v1.2.0"), "{}", error.hint());
     let unknown = find(format!("{}#{}", world.url("repo"), "0".repeat(40)));
-    assert_eq!(unknown.kind(), InstallErrorKind::NotFound, "{}", unknown.with_cause());
+    assert_eq!(unknown.kind(), InstallErrorKind::NotFound, "{}", unknown.full_message());
     world.init("empty");
     assert!(find(world.url("empty")).to_string().contains("is empty"));
     assert_eq!(find(world.url("nowhere")).kind(), InstallErrorKind::NotFound);
@@ -225,7 +225,11 @@ fn what_a_killed_process_left_of_a_repository_is_made_again() {
         world.commit("repo");
         damage(&world.bare());
         let fetched = take(&fetcher, &url);
-        assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.with_cause()), Ok(2), "{what}");
+        assert_eq!(
+            fetched.map(|fetched| fetched.len()).map_err(|error| error.full_message()),
+            Ok(2),
+            "{what}"
+        );
     }
 }
 
@@ -241,7 +245,7 @@ fn a_repository_that_a_killed_git_left_without_a_file_is_fetched_again() {
     fs::remove_file(&object).unwrap();
     empty_store(&world);
     let fetched = take(&world.fetcher(), &text);
-    assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.with_cause()), Ok(2));
+    assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.full_message()), Ok(2));
     assert!(is_there(&object));
 }
 
@@ -284,7 +288,7 @@ fn eight_processes_fetch_one_repository_at_once() {
         for _ in 0..8 {
             scope.spawn(|| {
                 let fetched = take(&world.fetcher(), &world.url("repo"));
-                assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.with_cause()), Ok(2));
+                assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.full_message()), Ok(2));
             });
         }
     });

@@ -71,10 +71,10 @@ fn a_server_that_gives_nothing_by_id_gives_branches_and_all_their_files() {
     world.commit("repo");
     let Some(server) = Server::start(&world, Mode::Old) else { return };
     let fetched = take(&world.fetcher(), &server.url("repo"));
-    assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.with_cause()), Ok(3));
+    assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.full_message()), Ok(3));
     fs::remove_dir_all(world.path("store")).unwrap();
     let fetched = take(&world.fetcher(), &format!("{}#{first}", server.url("repo")));
-    assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.with_cause()), Ok(2));
+    assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.full_message()), Ok(2));
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_private_repository_asks_for_a_credential_helper_and_uses_one() {
     let wrong = url.replace("http://", "http://joe:wr0ng@");
     world.write("gitconfig", &format!("[url \"{wrong}\"]\n\tinsteadOf = {url}\n"));
     let error = find().unwrap_err();
-    assert!(!error.with_cause().contains("wr0ng"), "{}", error.with_cause());
+    assert!(!error.full_message().contains("wr0ng"), "{}", error.full_message());
     let helper = "!f() { echo username=joe; echo password=hunter2; }; f";
     world.write("gitconfig", &format!("[credential]\n\thelper = \"{helper}\"\n"));
     assert_eq!(find().unwrap().len(), 2);
@@ -113,8 +113,8 @@ fn a_connection_that_fails_says_so_and_the_next_one_works() {
         };
         let fetcher = world.fetcher_with(FetchOptions { git, ..FetchOptions::default() });
         let error = take(&fetcher, &server.url("repo")).unwrap_err();
-        assert_eq!(error.kind(), InstallErrorKind::Git, "{mode:?}: {}", error.with_cause());
-        assert!(error.to_string().contains(words), "{mode:?}: {}", error.with_cause());
+        assert_eq!(error.kind(), InstallErrorKind::Git, "{mode:?}: {}", error.full_message());
+        assert!(error.to_string().contains(words), "{mode:?}: {}", error.full_message());
         assert!(!is_there(&world.path("store/trees")) && !is_there(&world.path("store/packs")), "{mode:?}");
     };
     kind_of(Mode::Cut, "the connection failed");
@@ -123,11 +123,11 @@ fn a_connection_that_fails_says_so_and_the_next_one_works() {
     let url = server.url("repo");
     assert_eq!(take(&world.fetcher(), &url).unwrap().len(), 2);
     let missing = take(&world.fetcher(), &server.url("nowhere")).unwrap_err();
-    assert_eq!(missing.kind(), InstallErrorKind::NotFound, "{}", missing.with_cause());
+    assert_eq!(missing.kind(), InstallErrorKind::NotFound, "{}", missing.full_message());
     assert!(missing.to_string().contains("no such repository"), "{missing}");
     drop(server);
     let refused = take(&world.fetcher(), &url).unwrap_err();
-    assert!(refused.to_string().contains("the connection failed"), "{}", refused.with_cause());
+    assert!(refused.to_string().contains("the connection failed"), "{}", refused.full_message());
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_redirect_to_another_host_is_named_and_never_followed() {
     let Some(other) = Server::start(&world, Mode::Plain) else { return };
     let Some(server) = Server::start(&world, Mode::Elsewhere(other.port())) else { return };
     let error = take(&world.fetcher(), &server.url("repo")).unwrap_err();
-    assert_eq!(error.kind(), InstallErrorKind::Git, "{}", error.with_cause());
+    assert_eq!(error.kind(), InstallErrorKind::Git, "{}", error.full_message());
     assert!(error.to_string().contains(&format!(": {}/info/refs", other.url("repo"))), "{error}");
     let mut tree = InstallSpec::of(InstallPlace::Git(server.url("repo")));
     tree.tree = Some("main/skills".to_owned());
@@ -189,7 +189,7 @@ fn a_server_that_sends_nothing_for_a_while_is_left() {
     for url in [server.url("repo"), server.url("repo").replace("http:", "git:")] {
         let fetcher = world.fetcher_with(FetchOptions { git, ..FetchOptions::default() });
         let error = take(&fetcher, &url).unwrap_err();
-        assert!(error.to_string().contains("sends next to nothing"), "{url}: {}", error.with_cause());
+        assert!(error.to_string().contains("sends next to nothing"), "{url}: {}", error.full_message());
     }
 }
 
@@ -215,7 +215,7 @@ fn a_repository_that_is_too_large_is_an_error_and_does_not_stay_on_the_disk() {
     let served = server.as_ref().map(|server| server.url("repo"));
     for url in [world.url("repo")].into_iter().chain(served) {
         let error = take(&fetcher, &url).unwrap_err();
-        assert_eq!(error.kind(), InstallErrorKind::TooLarge, "{}", error.with_cause());
+        assert_eq!(error.kind(), InstallErrorKind::TooLarge, "{}", error.full_message());
         assert!(error.to_string().ends_with("more than 200000 bytes"), "{error}");
         let left = fs::read_dir(world.path("store/git")).unwrap().flatten();
         assert_eq!(left.filter(|entry| entry.path().is_dir()).count(), 0, "{url}");
@@ -232,6 +232,6 @@ fn a_repository_that_grew_over_time_is_fetched_anew() {
         fs::write(world.path("repo/skills/a/noise"), noise(seed, 120_000)).unwrap();
         world.commit("repo");
         let fetched = take(&fetcher, &world.url("repo"));
-        assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.with_cause()), Ok(2));
+        assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.full_message()), Ok(2));
     }
 }

@@ -28,7 +28,7 @@ fn a_repository_with_long_ids_is_fetched() {
             fs::rename(world.path("long"), world.path("repo")).unwrap();
         }
         let again = world.fetcher().again(&[&lock]);
-        assert_eq!(again.map(|trees| trees.len()).map_err(|error| error.with_cause()), Ok(1), "{short}");
+        assert_eq!(again.map(|trees| trees.len()).map_err(|error| error.full_message()), Ok(1), "{short}");
     }
 }
 
