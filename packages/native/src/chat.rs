@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use prowess::Catalog;
 use prowess::select::Query;
-use prowess::session::{Actor, Arguments, Dialect, Effect, Filter, ReceivedCall, Step, ToolCall, ToolResult};
+use prowess::session::{
+    Actor, Arguments, Dialect, Effect, Filter, ReceivedCall, Step, ToolCall, ToolResult, UnknownDialect,
+};
 use prowess_engine::input::Narrowing;
 use prowess_engine::{Failure, Session as EngineSession, hits_json, read, result_json};
 use serde::Deserialize;
@@ -302,8 +304,8 @@ impl State {
 }
 
 fn dialect(name: &str) -> Result<Dialect, Failure> {
-    name.parse().map_err(|error: String| {
-        let names = Dialect::ALL.map(Dialect::name).join(", ");
+    name.parse().map_err(|error: UnknownDialect| {
+        let names = Dialect::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ");
         Failure::argument(format!("{error}; the dialects are {names}"))
     })
 }

@@ -119,5 +119,5 @@ pub(super) fn client(text: &str) -> Result<String, String> {
 }
 
 fn glob(text: &str) -> Result<Glob, String> {
-    Glob::parse(text).map_err(ToString::to_string)
+    Glob::parse(text).map_err(|error| error.to_string())
 }

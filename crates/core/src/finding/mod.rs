@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-pub use rule::{Level, Preset, Rule};
+pub use rule::{Level, Preset, Rule, UnknownLevel, UnknownPreset};
 
 use crate::span::Span;
 

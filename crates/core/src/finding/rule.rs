@@ -32,13 +32,18 @@ impl Level {
 }
 
 impl std::str::FromStr for Level {
-    type Err = String;
+    type Err = UnknownLevel;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let level = Self::ALL.into_iter().find(|level| level.name() == text);
-        level.ok_or_else(|| format!("no such level: {text}"))
+        level.ok_or_else(|| UnknownLevel(text.to_owned()))
     }
 }
+
+/// The level does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no such level: {0}")]
+pub struct UnknownLevel(String);
 
 /// The profiles that come with Prowess, in the order of the columns of every rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -72,6 +77,10 @@ impl Preset {
         }
     }
 
+    fn names() -> String {
+        Self::ALL.iter().map(|preset| preset.name()).collect::<Vec<_>>().join(", ")
+    }
+
     /// One line that says whose rules these are.
     pub const fn summary(self) -> &'static str {
         match self {
@@ -87,15 +96,18 @@ impl Preset {
 }
 
 impl std::str::FromStr for Preset {
-    type Err = String;
+    type Err = UnknownPreset;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|preset| preset.name() == text).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("no such profile: {text}; the profiles are {names}")
-        })
+        let preset = Self::ALL.iter().find(|preset| preset.name() == text);
+        preset.copied().ok_or_else(|| UnknownPreset(text.to_owned()))
     }
 }
+
+/// The profile does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no such profile: {0}; the profiles are {names}", names = Preset::names())]
+pub struct UnknownPreset(String);
 
 /// Something that can be wrong with a skill. Every finding is an instance of a rule.
 #[derive(Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use crate::limits::MAX_GLOB_BYTES;
 /// assert!(!drafts.matches("skills/drafts/a/SKILL.md"));
 /// assert!(Glob::parse("**/drafts")?.matches("skills/drafts/a/SKILL.md"));
 /// assert!(!drafts.matches_only("drafts/a/SKILL.md") && drafts.matches_only("drafts/a"));
-/// # Ok::<(), &'static str>(())
+/// # Ok::<(), GlobError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob {
@@ -65,27 +65,60 @@ impl Sign {
     }
 }
 
+/// Why a text is not a glob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GlobError {
+    /// It is too long.
+    #[error("a glob has at most 1024 bytes")]
+    TooLong,
+    /// It is absolute, or has backslashes.
+    #[error("a glob is relative and has / between its segments")]
+    NotRelative,
+    /// A segment is empty.
+    #[error("a glob has no empty segment")]
+    EmptySegment,
+    /// A segment is `.` or `..`.
+    #[error("a glob has no segments . and ..")]
+    DotSegment,
+    /// `**` is only part of a segment.
+    #[error("** is a segment of its own")]
+    PartialStars,
+    /// A character has no meaning here.
+    #[error("a glob has only *, ?, **, [a-z] and [!a-z]")]
+    UnknownSign,
+    /// A class has no end.
+    #[error("a class ends with ], as in [a-z]")]
+    OpenClass,
+    /// A class has no characters.
+    #[error("a class has a character, as in [a-z]")]
+    EmptyClass,
+    /// A range of a class goes backwards.
+    #[error("a class goes from the lower character to the higher, as in [a-z]")]
+    BackwardsClass,
+}
+
 impl Glob {
     /// Reads a pattern. The error says what is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, &'static str> {
+    pub fn parse(text: &str) -> Result<Self, GlobError> {
         // A comparison costs the product of both lengths, and a glob may come with a project that is not trusted.
         if text.len() > MAX_GLOB_BYTES {
-            return Err("a glob has at most 1024 bytes");
+            return Err(GlobError::TooLong);
         }
         let text = text.strip_prefix("./").unwrap_or(text);
         let text = text.strip_suffix('/').unwrap_or(text);
         if text.starts_with('/') || text.contains('\\') {
-            return Err("a glob is relative and has / between its segments");
+            return Err(GlobError::NotRelative);
         }
         let mut segments = Vec::new();
         for segment in text.split('/') {
             match segment {
-                "" => return Err("a glob has no empty segment"),
-                "." | ".." => return Err("a glob has no segments . and .."),
+                "" => return Err(GlobError::EmptySegment),
+                "." | ".." => return Err(GlobError::DotSegment),
                 // Two in a row mean the same as one.
                 "**" if segments.last() == Some(&Segment::Any) => {}
                 "**" => segments.push(Segment::Any),
-                _ if segment.contains("**") => return Err("** is a segment of its own"),
+                _ if segment.contains("**") => return Err(GlobError::PartialStars),
                 _ => segments.push(Segment::One(signs(segment)?)),
             }
         }
@@ -155,7 +188,7 @@ impl Glob {
 }
 
 /// The elements of one segment.
-fn signs(segment: &str) -> Result<Vec<Sign>, &'static str> {
+fn signs(segment: &str) -> Result<Vec<Sign>, GlobError> {
     let mut signs = Vec::new();
     let mut rest = segment.chars();
     while let Some(character) = rest.next() {
@@ -163,7 +196,7 @@ fn signs(segment: &str) -> Result<Vec<Sign>, &'static str> {
             '*' => Sign::Star,
             '?' => Sign::Question,
             '[' => class(&mut rest)?,
-            ']' | '{' | '}' | '!' => return Err("a glob has only *, ?, **, [a-z] and [!a-z]"),
+            ']' | '{' | '}' | '!' => return Err(GlobError::UnknownSign),
             plain => Sign::Plain(plain),
         });
     }
@@ -171,7 +204,7 @@ fn signs(segment: &str) -> Result<Vec<Sign>, &'static str> {
 }
 
 /// The rest of a class, after its opening bracket.
-fn class(rest: &mut std::str::Chars<'_>) -> Result<Sign, &'static str> {
+fn class(rest: &mut std::str::Chars<'_>) -> Result<Sign, GlobError> {
     let others = rest.as_str().starts_with(['!', '^']);
     if others {
         rest.next();
@@ -179,8 +212,8 @@ fn class(rest: &mut std::str::Chars<'_>) -> Result<Sign, &'static str> {
     let mut ranges = Vec::new();
     loop {
         let first = match rest.next() {
-            None => return Err("a class ends with ], as in [a-z]"),
-            Some(']') if ranges.is_empty() => return Err("a class has a character, as in [a-z]"),
+            None => return Err(GlobError::OpenClass),
+            Some(']') if ranges.is_empty() => return Err(GlobError::EmptyClass),
             Some(']') => return Ok(Sign::Class { others, ranges }),
             Some(first) => first,
         };
@@ -194,7 +227,7 @@ fn class(rest: &mut std::str::Chars<'_>) -> Result<Sign, &'static str> {
             _ => first,
         };
         if last < first {
-            return Err("a class goes from the lower character to the higher, as in [a-z]");
+            return Err(GlobError::BackwardsClass);
         }
         ranges.push((first, last));
     }

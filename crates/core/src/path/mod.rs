@@ -21,7 +21,7 @@ mod component;
 mod glob;
 mod rule;
 use component::check_component;
-pub use glob::Glob;
+pub use glob::{Glob, GlobError};
 pub use rule::{PathError, PathRule};
 
 #[cfg(test)]

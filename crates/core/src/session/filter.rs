@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::path::Glob;
+use crate::path::{Glob, GlobError};
 
 /// Which virtual paths a session sees: all, none, or those a glob matches.
 ///
@@ -42,11 +42,12 @@ enum Rule {
 /// The filter is not a valid glob.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the filter is not a glob: {text}: {reason}")]
+#[non_exhaustive]
 pub struct FilterError {
     /// The text.
     pub text: String,
     /// What is wrong with it.
-    pub reason: &'static str,
+    pub reason: GlobError,
 }
 
 impl Filter {

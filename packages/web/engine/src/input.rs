@@ -355,7 +355,7 @@ impl GivenOptions {
             None => Naming::default(),
         };
         options.naming =
-            naming.with_namespace(self.namespace.as_deref().unwrap_or_default()).ok_or_else(|| {
+            naming.with_namespace(self.namespace.as_deref().unwrap_or_default()).map_err(|_| {
                 Failure::argument(
                     "a model cannot call tools with this namespace; use up to 40 letters, digits, _ and -",
                 )

@@ -7,7 +7,7 @@ use prowess_core::select::{Hit, HitReason, NotNarrowed, Query, SelectError, Sele
 use prowess_core::session::{
     Act, Actor, Arguments, Dialect, Failure as EffectFailure, Filter, Options, Outcome, Policy,
     PromptOptions, Reason, ReceivedCall, ReinjectBudget, Session as CoreSession, SessionState, Ticket,
-    ToolCall, ToolResult,
+    ToolCall, ToolResult, UnknownDialect,
 };
 use prowess_core::{Catalog, Entry};
 use serde::Deserialize;
@@ -156,8 +156,8 @@ fn ticket(text: String) -> Result<Ticket, Failure> {
 }
 
 fn dialect(name: &str) -> Result<Dialect, Failure> {
-    name.parse().map_err(|error: String| {
-        let names = Dialect::ALL.map(Dialect::name).join(", ");
+    name.parse().map_err(|error: UnknownDialect| {
+        let names = Dialect::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ");
         Failure::argument(format!("{error}; the dialects are {names}"))
     })
 }

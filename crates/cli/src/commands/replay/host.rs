@@ -6,7 +6,7 @@ use prowess::render::{ActivationStyle, Budget, CatalogStyle, Shape, compose, est
 use prowess::select::{Keyword, Query, SelectOptions};
 use prowess::session::{
     Dialect, EventKind, Filter, Lifetime, Naming, Options, OriginRule, Policy, PromptOptions, ReinjectBudget,
-    Repeat, Session, SessionState, ToolMode, ToolResult, Untrusted, WhenFull,
+    Repeat, Session, SessionState, ToolMode, ToolResult, UnknownDialect, Untrusted, WhenFull,
 };
 use prowess::{HostTools, Scope, TooLarge};
 use serde::Deserialize;
@@ -41,7 +41,8 @@ pub(super) fn act(host: &mut Host, what: &str, arguments: Value) -> Result<ToolR
             let Begin { dialect, approve, .. } = begin(session, read(arguments)?)?;
             host.approving.store(approve == Some(true), Ordering::Relaxed);
             chat.preload(&[]);
-            ToolResult::done("", json!({"tools": chat.tools(dialect.parse::<Dialect>()?)}))
+            let dialect: Dialect = dialect.parse().map_err(|error: UnknownDialect| error.to_string())?;
+            ToolResult::done("", json!({"tools": chat.tools(dialect)}))
         }
         "active" => active(session),
         "deactivate" => {
@@ -231,8 +232,9 @@ impl Default for Begin {
 fn begin(session: &mut Session, asked: Begin) -> Result<Begin, String> {
     let naming: Naming =
         asked.naming.parse().map_err(|error: prowess::session::UnknownNaming| error.to_string())?;
-    let naming =
-        naming.with_namespace(&asked.namespace).ok_or("a model cannot call names with this namespace")?;
+    let naming = naming
+        .with_namespace(&asked.namespace)
+        .map_err(|_| "a model cannot call names with this namespace")?;
     let rule = OriginRule::usual(Scope::Explicit).with_approve(true);
     let mut activation = ActivationStyle::default().with_plain(asked.plain);
     activation.max_inline_bytes = asked.inline_bytes.unwrap_or(activation.max_inline_bytes);

@@ -154,10 +154,15 @@ fn gemini(schema: &Value) -> Value {
 }
 
 impl std::str::FromStr for Dialect {
-    type Err = String;
+    type Err = UnknownDialect;
 
-    fn from_str(name: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|dialect| dialect.name() == name);
-        found.ok_or_else(|| format!("no such dialect: {}", crate::text::inline(name)))
+    fn from_str(name: &str) -> Result<Self, UnknownDialect> {
+        let found = Self::ALL.iter().find(|dialect| dialect.name() == name);
+        found.copied().ok_or_else(|| UnknownDialect(crate::text::inline(name).into_owned()))
     }
 }
+
+/// The dialect does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no such dialect: {0}")]
+pub struct UnknownDialect(String);

@@ -115,6 +115,21 @@ pub struct Naming {
 #[error("no such naming: {0}")]
 pub struct UnknownNaming(String);
 
+/// The maximum length of a namespace. Every model interface accepts names of 64 characters, and our longest has 20.
+const MAX_NAMESPACE: usize = 40;
+
+/// Why a text cannot be a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NamespaceError {
+    /// It is too long.
+    #[error("a namespace has at most {MAX_NAMESPACE} characters")]
+    TooLong,
+    /// It has a character that names of tools cannot have.
+    #[error("a namespace has only ASCII letters, digits, _ and -")]
+    Characters,
+}
+
 impl Default for Naming {
     fn default() -> Self {
         let [row, ..] = &NAMINGS;
@@ -133,15 +148,17 @@ impl std::str::FromStr for Naming {
 }
 
 impl Naming {
-    /// Puts a prefix of the host before all names; none when model interfaces do not accept such names.
-    #[must_use]
-    pub fn with_namespace(mut self, prefix: &str) -> Option<Self> {
+    /// Puts a prefix of the host before all names. An error when model interfaces do not accept such names.
+    pub fn with_namespace(mut self, prefix: &str) -> Result<Self, NamespaceError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        // Every model interface accepts 64 characters, and our longest name has 20.
-        (prefix.len() <= 40 && prefix.chars().all(plain)).then(|| {
-            prefix.clone_into(&mut self.prefix);
-            self
-        })
+        if !prefix.chars().all(plain) {
+            return Err(NamespaceError::Characters);
+        }
+        if prefix.len() > MAX_NAMESPACE {
+            return Err(NamespaceError::TooLong);
+        }
+        prefix.clone_into(&mut self.prefix);
+        Ok(self)
     }
 
     /// The row of the table.
@@ -207,6 +224,7 @@ mod tests {
             assert!(!naming.owns("bash"));
         }
         assert!("nobody".parse::<Naming>().is_err());
-        assert!(Naming::default().with_namespace("a b").is_none());
+        assert_eq!(Naming::default().with_namespace("a b"), Err(NamespaceError::Characters));
+        assert_eq!(Naming::default().with_namespace(&"a".repeat(41)), Err(NamespaceError::TooLong));
     }
 }
