@@ -25,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
         Facts::of_document(document, &document.entry(&at), bytes.len() as u64, false).without(BODY)
     };
     assert_eq!(facts(&prefix), facts(&document));
-    for preset in Preset::ALL {
+    for &preset in Preset::ALL {
         let profile = Profile::new(preset);
         let problems = profile.check(&document, None, &at);
         for problem in &problems {

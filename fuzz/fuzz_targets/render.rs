@@ -21,7 +21,7 @@ fuzz_target!(|input: (&str, &str, &str, &str, &[u8], u8)| {
     entry.description = description.to_owned();
     entry.compatibility = Some(compatibility.to_owned());
     entry.origin.location = body.into();
-    for shape in Shape::ALL {
+    for &shape in Shape::ALL {
         let style = CatalogStyle::new(shape)
             .with_location(options & 2 != 0)
             .with_compatibility(options & 4 != 0)

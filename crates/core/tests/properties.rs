@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn a_frontmatter_is_judged_the_same_with_and_without_its_body(bytes in skill_like(), preset in prop::sample::select(&Preset::ALL[..])) {
+    fn a_frontmatter_is_judged_the_same_with_and_without_its_body(bytes in skill_like(), preset in prop::sample::select(Preset::ALL)) {
         let profile = Profile::new(preset);
         let at = Origin::at("x/demo/SKILL.md");
         let whole = parse(&bytes);

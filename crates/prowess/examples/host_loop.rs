@@ -18,7 +18,7 @@ const SKILL: &str = "---\nname: release-notes\ndescription: Writes release notes
     allowed-tools: Bash(git log:*) Read\n---\nRead `references/style.md`, then write one line for each change.\n";
 
 fn main() -> Result<(), Failed> {
-    for dialect in Dialect::ALL {
+    for &dialect in Dialect::ALL {
         println!("== {}", dialect.name());
         converse(dialect)?;
     }

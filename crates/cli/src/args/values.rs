@@ -11,27 +11,27 @@ use prowess_mcp::{CLIENTS, ClientConfig};
 
 /// The dialects of models' interfaces.
 pub(super) fn dialects() -> impl TypedValueParser<Value = Dialect> {
-    one_of(Dialect::ALL.map(Dialect::name))
+    one_of(Dialect::ALL.iter().map(|dialect| dialect.name()))
 }
 
 /// The namings of the tools.
 pub(super) fn namings() -> impl TypedValueParser<Value = Naming> {
-    one_of(NAMINGS.each_ref().map(|row| PossibleValue::new(row.name).help(row.summary)))
+    one_of(NAMINGS.iter().map(|row| PossibleValue::new(row.name).help(row.summary)))
 }
 
 /// The profiles.
 pub(super) fn profiles() -> impl TypedValueParser<Value = Preset> {
-    one_of(Preset::ALL.map(|preset| PossibleValue::new(preset.name()).help(preset.summary())))
+    one_of(Preset::ALL.iter().map(|preset| PossibleValue::new(preset.name()).help(preset.summary())))
 }
 
 /// The layouts of a catalog.
 pub(super) fn shapes() -> impl TypedValueParser<Value = Shape> {
-    found_in(Shape::ALL.map(|shape| (shape.name(), shape)))
+    found_in(Shape::ALL.iter().map(|shape| (shape.name(), *shape)))
 }
 
 /// The clients whose configuration can be written.
 pub(super) fn clients() -> impl TypedValueParser<Value = &'static ClientConfig> {
-    found_in(CLIENTS.each_ref().map(|client| (client.name, client)))
+    found_in(CLIENTS.iter().map(|client| (client.name, client)))
 }
 
 /// One of some values, which the type itself reads.
@@ -43,11 +43,12 @@ where
 }
 
 /// One of some values by their names.
-fn found_in<T, const N: usize>(table: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+fn found_in<T>(table: impl Iterator<Item = (&'static str, T)>) -> impl TypedValueParser<Value = T>
 where
     T: Copy + Send + Sync + 'static,
 {
-    PossibleValuesParser::new(table.map(|(name, _)| name)).try_map(move |name| {
+    let table: Vec<_> = table.collect();
+    PossibleValuesParser::new(table.iter().map(|(name, _)| *name)).try_map(move |name| {
         table.iter().find(|(known, _)| *known == name).map(|(_, value)| *value).ok_or("no such value")
     })
 }

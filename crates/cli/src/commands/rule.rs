@@ -57,12 +57,13 @@ fn row(rule: &RuleRow) -> Value {
 }
 
 fn table(columns: Option<usize>) -> String {
-    let profiles = Preset::ALL.map(Preset::name).join(", ");
+    let profiles = Preset::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ");
     let mut text =
         format!("{FAINT}E error, W warning, I info, - off; in the profiles {profiles}{FAINT:#}\n\n");
     let mut table = Table::new(vec![Column::text(""), Column::text(""), Column::text("")]);
     for rule in check::rules() {
-        let levels: Vec<String> = rule.levels.iter().map(|level| letter(*level).to_string()).collect();
+        let levels: Vec<String> =
+            Preset::ALL.iter().map(|preset| letter(rule.level(*preset)).to_string()).collect();
         table.row(vec![Cell::new(&levels.join(" ")), Cell::strong(rule.code), Cell::new(rule.summary)]);
     }
     text.push_str(&table.screen(columns.unwrap_or(usize::MAX)));
@@ -71,7 +72,7 @@ fn table(columns: Option<usize>) -> String {
 
 fn page(rule: &RuleRow) -> String {
     let mut text = format!("{STRONG}{}{STRONG:#}: {}\n\n{}\n\n", rule.code, rule.summary, rule.explanation);
-    for preset in Preset::ALL {
+    for &preset in Preset::ALL {
         let _ = writeln!(text, "{:12}{}", preset.name(), rule.level(preset).name());
     }
     if rule.refuses() {

@@ -19,8 +19,8 @@ pub enum KeyFrom {
 
 impl KeyFrom {
     /// The words of configurations, each with its meaning.
-    pub const WORDS: [(&'static str, Self); 3] =
-        [("name", Self::Name), ("folder", Self::Folder), ("id", Self::Id)];
+    pub const WORDS: &'static [(&'static str, Self)] =
+        &[("name", Self::Name), ("folder", Self::Folder), ("id", Self::Id)];
 
     /// Reads the word of a configuration.
     pub fn parse(word: &str) -> Option<Self> {

@@ -36,6 +36,7 @@ pub enum Duplicates {
 /// Two skills have the same key, and [`Duplicates::Error`] was chosen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("two skills have the name {key}: {first} and {second}; rename one, or let the first or the last win")]
+#[non_exhaustive]
 pub struct DuplicateError {
     /// The key.
     pub key: String,

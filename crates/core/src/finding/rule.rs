@@ -64,7 +64,8 @@ pub enum Preset {
 
 impl Preset {
     /// All presets, in column order.
-    pub const ALL: [Self; 5] = [Self::Spec, Self::SkillsRef, Self::Anthropic, Self::Plugin, Self::Lenient];
+    pub const ALL: &'static [Self] =
+        &[Self::Spec, Self::SkillsRef, Self::Anthropic, Self::Plugin, Self::Lenient];
 
     /// The name used on the command line and in `prowess.toml`.
     pub const fn name(self) -> &'static str {
@@ -120,7 +121,7 @@ pub struct Rule {
     /// Why it matters and what to do about it, in Markdown.
     pub explanation: &'static str,
     /// The level in each preset, in the order of [`Preset::ALL`].
-    pub levels: [Level; 5],
+    pub(crate) levels: [Level; 5],
 }
 
 impl Rule {

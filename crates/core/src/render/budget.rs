@@ -229,7 +229,7 @@ mod tests {
         let skills = skills();
         let skills: Vec<&Entry> = skills.iter().collect();
         let words = |text: &str| text.split_whitespace().count();
-        for shape in Shape::ALL {
+        for &shape in Shape::ALL {
             let style = CatalogStyle::new(shape);
             let catalog = render_within(&skills, &style, Budget::Tokens(60), &words);
             assert!(words(&catalog.text) <= 60 && catalog.report.within, "{shape:?}");

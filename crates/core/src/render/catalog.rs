@@ -31,8 +31,8 @@ pub enum Shape {
 
 impl Shape {
     /// All shapes, in the order of the documentation.
-    pub const ALL: [Self; 6] =
-        [Self::Xml, Self::SkillsRefXml, Self::Compact, Self::Markdown, Self::Plain, Self::Json];
+    pub const ALL: &'static [Self] =
+        &[Self::Xml, Self::SkillsRefXml, Self::Compact, Self::Markdown, Self::Plain, Self::Json];
 
     /// The name used in options.
     pub const fn name(self) -> &'static str {

@@ -127,7 +127,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// The words for the kinds, as they are in JSON.
-    pub const NAMES: [&str; 11] = [
+    pub const NAMES: &'static [&'static str] = &[
         "discovered",
         "offered",
         "found",

@@ -133,7 +133,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             naming: Naming::default(),
-            tools: Tool::ALL.into_iter().collect(),
+            tools: Tool::ALL.iter().copied().collect(),
             max_active: 0,
             when_full: WhenFull::default(),
             lifetime: Lifetime::default(),

@@ -85,7 +85,7 @@ mod tests {
             assert_eq!(registry.get(skill.folder).unwrap().entry.allowed_tools, None, "{}", skill.folder);
             let files = registry.files(skill.folder).unwrap();
             assert_eq!(files.files.len(), 1 + skill.files.len());
-            for preset in Preset::ALL {
+            for &preset in Preset::ALL {
                 let at = Origin::at(format!("builtin/{}/SKILL.md", skill.folder)).with_scope(Scope::Builtin);
                 let problems = Profile::new(preset).check(&document, Some(&files), &at);
                 assert_eq!(problems, [], "{} under {}", skill.folder, preset.name());

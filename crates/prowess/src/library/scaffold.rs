@@ -109,7 +109,7 @@ fn problems(name: &str, files: &[NewFile]) -> Vec<Problem> {
     let manifest = Manifest::new(files.iter().filter_map(entry).collect());
     let at = Origin::at(format!("{name}/SKILL.md")).with_folder(name);
     let mut problems: Vec<Problem> = Vec::new();
-    for preset in Preset::ALL {
+    for &preset in Preset::ALL {
         for problem in Profile::new(preset).check(&document, Some(&manifest), &at) {
             let is_new = problems.iter().all(|known| known.code != problem.code);
             if is_new && problem.severity > Severity::Info {

@@ -59,7 +59,8 @@ pub struct Approval {
     pub digest: String,
 }
 
-/// Whether a skill may be used, and on what condition.
+/// Whether a skill may be used, and on what condition. Exhaustive, because a host that does not know a verdict would
+/// use the skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It may not: the user has not trusted it.

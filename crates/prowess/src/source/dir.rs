@@ -51,6 +51,7 @@ pub struct DirSource {
 
 /// Whether the files beside a SKILL.md that restrict how clients may use it are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Policies {
     /// They are.
     Read,

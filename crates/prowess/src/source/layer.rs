@@ -20,6 +20,7 @@ pub struct Mount(String);
 /// Why a text is not a valid mount.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a mount is a plain path such as team/billing: {text}: {reason}")]
+#[non_exhaustive]
 pub struct MountError {
     /// The text, with control characters escaped.
     pub text: String,

@@ -61,7 +61,7 @@ fn child() {
     let before = peak_kib();
     let document = parse(&bytes);
     let at = Origin::at("demo/SKILL.md");
-    for preset in Preset::ALL {
+    for &preset in Preset::ALL {
         Profile::new(preset).check(&document, None, &at);
     }
     let problems = Profile::lenient().check(&document, None, &at);

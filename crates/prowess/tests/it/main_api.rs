@@ -39,7 +39,7 @@ pub(crate) fn loads(chat: &mut Chat, name: &str) -> String {
 #[test]
 fn a_host_in_five_lines_works_in_every_interface() {
     let folder = tree(&[("a/SKILL.md", &skill("a")), ("b/SKILL.md", &skill("b"))]);
-    for dialect in Dialect::ALL {
+    for &dialect in Dialect::ALL {
         let skills = Skills::open([folder.path()]).unwrap();
         let mut chat = skills.chat("chat-1");
         let system = chat.prompt().unwrap();
@@ -58,7 +58,7 @@ fn a_host_in_five_lines_works_in_every_interface() {
 #[test]
 fn every_call_of_a_message_is_answered_in_its_order() {
     let folder = tree(&[("a/SKILL.md", &skill("a")), ("b/SKILL.md", &skill("b"))]);
-    for dialect in Dialect::ALL {
+    for &dialect in Dialect::ALL {
         let mut chat = Skills::open([folder.path()]).unwrap().chat("chat-1");
         let calls = json!([
             load(dialect, "b"),

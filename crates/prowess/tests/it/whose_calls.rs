@@ -11,7 +11,7 @@ use crate::trees::{skill, tree};
 fn a_call_that_is_not_ours_gets_no_answer() {
     let folder = tree(&[("a/SKILL.md", &skill("a"))]);
     let mut chat = Skills::open([folder.path()]).unwrap().chat("chat-1");
-    for dialect in Dialect::ALL {
+    for &dialect in Dialect::ALL {
         assert_eq!(chat.answer(dialect, &call(dialect, "bash", &json!({"command": "ls"}))), None);
         assert_eq!(chat.answer(dialect, &json!({"type": "text", "text": "hello"})), None);
         assert_eq!(chat.answer(dialect, &Value::Null), None);
@@ -25,7 +25,7 @@ fn a_tool_of_the_host_may_have_a_name_that_is_not_offered() {
     let skills = Skills::open([folder.path()]).unwrap();
     let runs = |dialect| call(dialect, "run_skill_script", &json!({"name": "a", "path": "scripts/x.sh"}));
     let lists = |dialect| call(dialect, "list_skills", &json!({}));
-    for dialect in Dialect::ALL {
+    for &dialect in Dialect::ALL {
         let mut chat = skills.chat("chat-1");
         assert!(!chat.tools(dialect).to_string().contains("run_skill_script"));
         assert_eq!(chat.answer(dialect, &runs(dialect)), None);

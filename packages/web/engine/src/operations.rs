@@ -145,8 +145,8 @@ fn rules() -> Value {
     let level = |level: Level| json!(level);
     let rule = |rule: &'static prowess_core::Rule| {
         let levels: Map<String, Value> = Preset::ALL
-            .into_iter()
-            .map(|preset| (preset.name().to_owned(), level(rule.level(preset))))
+            .iter()
+            .map(|&preset| (preset.name().to_owned(), level(rule.level(preset))))
             .collect();
         json!({"code": rule.code, "summary": rule.summary, "explanation": rule.explanation, "levels": levels})
     };

@@ -55,14 +55,14 @@ fn the_page_of_rules_is_current() {
         "\n\nA rule marked with * keeps a skill from loading under every profile, and its level cannot be lowered.\n\n\
          | rule | what is wrong |",
     );
-    for preset in Preset::ALL {
+    for &preset in Preset::ALL {
         let _ = write!(text, " `{}` |", preset.name());
     }
     let _ = writeln!(text, "\n| --- | --- |{}", " --- |".repeat(Preset::ALL.len()));
     for rule in prowess::check::rules() {
         let star = if rule.refuses() { " *" } else { "" };
         let _ = write!(text, "| [`{0}`](#{0}){star} | {1} |", rule.code, cell(rule.summary));
-        for preset in Preset::ALL {
+        for &preset in Preset::ALL {
             let word = match rule.level(preset) {
                 Level::Off => "–",
                 level => level.name(),
@@ -254,12 +254,12 @@ fn the_page_of_tools_is_current() {
          `--naming` and `Options::with_naming` choose one of these families of names. A host can add a prefix of its own.\n\n\
          | tool |",
     );
-    for row in &NAMINGS {
+    for row in NAMINGS {
         let _ = write!(text, " `{}` |", row.name);
     }
     let _ = writeln!(text, "\n| --- |{}", " --- |".repeat(NAMINGS.len()));
     let families: Vec<_> = NAMINGS.iter().map(|row| tools_named(row.name)).collect();
-    for tool in Tool::ALL {
+    for &tool in Tool::ALL {
         let _ = write!(text, "| {} |", serde_json::to_value(tool).unwrap().as_str().unwrap());
         for (_, tools) in &families {
             let tool = tools.iter().find(|known| known.tool == tool).unwrap();
@@ -305,7 +305,7 @@ fn the_page_of_tools_is_current() {
          form:\n",
     );
     let load: Vec<_> = tools.iter().filter(|known| known.tool == Tool::Load).cloned().collect();
-    for dialect in Dialect::ALL {
+    for &dialect in Dialect::ALL {
         let written = serde_json::to_string(&dialect.tools(&load)).unwrap();
         let _ = write!(text, "\n### {}\n\n```json\n{written}\n```\n", dialect.name());
     }

@@ -27,7 +27,8 @@ impl Session {
     pub fn call(&mut self, call: ToolCall) -> Step {
         let naming = &self.options.naming;
         let Some(tool) = naming.tool(&call.tool).filter(|tool| self.options.tools.contains(tool)) else {
-            let names: Vec<_> = Tool::ALL.into_iter().filter_map(|tool| self.offered_name(tool)).collect();
+            let names: Vec<_> =
+                Tool::ALL.iter().copied().filter_map(|tool| self.offered_name(tool)).collect();
             let hint = match names.as_slice() {
                 [] => "there are no tools for skills; continue without them".to_owned(),
                 names => format!("the tools for skills are {}", names.join(", ")),

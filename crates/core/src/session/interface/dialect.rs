@@ -32,7 +32,7 @@ pub struct ReceivedCall {
 
 impl Dialect {
     /// All dialects, in the order of the documentation.
-    pub const ALL: [Self; 4] = [Self::Mcp, Self::Anthropic, Self::OpenAi, Self::Gemini];
+    pub const ALL: &'static [Self] = &[Self::Mcp, Self::Anthropic, Self::OpenAi, Self::Gemini];
 
     /// The name used in options.
     pub const fn name(self) -> &'static str {

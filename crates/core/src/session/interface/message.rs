@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_message_without_calls_has_none() {
-        for dialect in Dialect::ALL {
+        for &dialect in Dialect::ALL {
             for message in [json!(null), json!("text"), json!({"content": "text"}), json!([1, {}]), json!({})]
             {
                 assert!(dialect.calls(&message).is_empty(), "{}: {message}", dialect.name());

@@ -25,11 +25,13 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, in the order in which they are offered.
-    pub const ALL: [Self; 6] = [Self::List, Self::Search, Self::Load, Self::Unload, Self::Read, Self::Run];
+    pub const ALL: &'static [Self] =
+        &[Self::List, Self::Search, Self::Load, Self::Unload, Self::Read, Self::Run];
 }
 
 /// One row of the table: a family of names.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NamingRow {
     /// Its name in options.
     pub name: &'static str,
@@ -38,7 +40,7 @@ pub struct NamingRow {
     /// The common prefix of all names; every name with this prefix belongs to the session.
     pub namespace: &'static str,
     /// The names, in the order of [`Tool::ALL`].
-    pub tools: [&'static str; 6],
+    pub tools: &'static [&'static str],
     /// The name of the argument for the skill: in the read tool, and in the others.
     pub skill: [&'static str; 2],
     /// The name of the argument for a path.
@@ -46,11 +48,19 @@ pub struct NamingRow {
 }
 
 /// The names that most frameworks use.
-const USUAL_TOOLS: [&str; 6] =
-    ["list_skills", "search_skills", "load_skill", "unload_skill", "read_skill_resource", "run_skill_script"];
+const USUAL_TOOLS: &[&str] = &[
+    "list_skills",
+    "search_skills",
+    "load_skill",
+    "unload_skill",
+    "read_skill_resource",
+    "run_skill_script",
+];
 
 /// The namings. The first is the default.
-pub static NAMINGS: [NamingRow; 4] = [
+pub static NAMINGS: &[NamingRow] = &TABLE;
+
+static TABLE: [NamingRow; 4] = [
     NamingRow {
         name: "default",
         summary: "the names that most frameworks use",
@@ -63,7 +73,7 @@ pub static NAMINGS: [NamingRow; 4] = [
         name: "drover",
         summary: "skill_load and skill_resource",
         namespace: "skill_",
-        tools: ["skill_list", "skill_search", "skill_load", "skill_unload", "skill_resource", "skill_run"],
+        tools: &["skill_list", "skill_search", "skill_load", "skill_unload", "skill_resource", "skill_run"],
         skill: ["name", "name"],
         path: "resource",
     },
@@ -71,7 +81,7 @@ pub static NAMINGS: [NamingRow; 4] = [
         name: "promptkit",
         summary: "skill__activate, skill__deactivate and skill__read_resource",
         namespace: "skill__",
-        tools: [
+        tools: &[
             "skill__list",
             "skill__search",
             "skill__activate",
@@ -132,7 +142,7 @@ pub enum NamespaceError {
 
 impl Default for Naming {
     fn default() -> Self {
-        let [row, ..] = &NAMINGS;
+        let [row, ..] = &TABLE;
         Self { row, prefix: String::new() }
     }
 }
@@ -212,11 +222,11 @@ mod tests {
 
     #[test]
     fn every_name_leads_back_to_its_tool() {
-        for row in &NAMINGS {
+        for row in NAMINGS {
             let naming: Naming = row.name.parse().unwrap();
-            let names: BTreeSet<_> = Tool::ALL.map(|tool| naming.tool_name(tool)).into_iter().collect();
+            let names: BTreeSet<_> = Tool::ALL.iter().map(|tool| naming.tool_name(*tool)).collect();
             assert_eq!(names.len(), Tool::ALL.len(), "{}", row.name);
-            for tool in Tool::ALL {
+            for &tool in Tool::ALL {
                 let name = naming.tool_name(tool);
                 assert!(name.starts_with(&naming.namespace()) && naming.owns(&name));
                 assert_eq!(naming.tool(&name), Some(tool));

@@ -69,7 +69,8 @@ impl Session {
         // A skill that a user started may be hidden from lists, and its files can be read.
         seen.extend(hidden);
         Tool::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .filter(|tool| self.offers(*tool, !loadable.is_empty()))
             .map(|tool| {
                 let keys = if matches!(tool, Tool::Load) { &loadable } else { &seen };

@@ -51,11 +51,11 @@ fn names(text: &str, name: &str) -> bool {
 #[test]
 fn hints_name_only_tools_that_are_offered() {
     let naming = Naming::default();
-    for offered in Tool::ALL {
-        for beside in Tool::ALL {
+    for &offered in Tool::ALL {
+        for &beside in Tool::ALL {
             let tools = [offered, beside];
             let said = texts(&tools);
-            for tool in Tool::ALL.into_iter().filter(|tool| !tools.contains(tool) || *tool == Tool::Run) {
+            for tool in Tool::ALL.iter().copied().filter(|tool| !tools.contains(tool) || *tool == Tool::Run) {
                 let name = naming.tool_name(tool);
                 // A refusal repeats the name that the model made up.
                 let said = said.replace(&format!("there is no such tool: {name}"), "");
@@ -63,8 +63,8 @@ fn hints_name_only_tools_that_are_offered() {
             }
         }
     }
-    let all = texts(&Tool::ALL);
-    for tool in Tool::ALL.into_iter().filter(|tool| *tool != Tool::Run) {
+    let all = texts(Tool::ALL);
+    for tool in Tool::ALL.iter().copied().filter(|tool| *tool != Tool::Run) {
         assert!(names(&all, &naming.tool_name(tool)), "{tool:?}: {all}");
     }
 }

@@ -50,6 +50,7 @@ pub enum FileName {
 
 /// What to do if the root of a walk does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MissingRoot {
     /// The walk finds nothing.
     Skip,

@@ -27,7 +27,7 @@ const MAX_FILE_BYTES: usize = 16 << 20;
 /// How long to wait for another process before the wait is reported.
 const QUIET_WAIT: Duration = Duration::from_millis(500);
 
-/// Whether skills belong to a project or to the user.
+/// Whether skills belong to a project or to the user. Exhaustive: these two will stay the only ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InstallScope {

@@ -17,6 +17,7 @@ pub const SKILLS_FILE: &str = "skills.toml";
 /// How clients that do not read `.agents/skills` get a skill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum LinkMode {
     /// By a link where the system has them, else by a copy.
     #[default]

@@ -22,6 +22,7 @@ const MAX_TEXT: usize = 4096;
 
 /// Where the skills are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum InstallPlace {
     /// A folder on this machine, verbatim: it may be relative, or have a leading `~`.
     Folder(PathBuf),

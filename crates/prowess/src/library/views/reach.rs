@@ -14,6 +14,7 @@ use crate::source::Policies;
 
 /// How far the folders of clients are walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reach {
     /// As far as any of the clients does.
     Clients,

@@ -34,6 +34,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use prowess_core::catalog::KeyFrom;
+use prowess_core::with_methods;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::pairs::{FLAG_KEYS, Pairs, SOURCE_KEYS, TEXT_KEYS, Wrong, keys};
@@ -54,6 +55,7 @@ use crate::source::Mount;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Pairs", into = "Pairs")]
+#[non_exhaustive]
 pub struct SourceSpec {
     /// Where they come from.
     pub place: Place,
@@ -67,6 +69,14 @@ pub struct SourceSpec {
     pub preload: bool,
     /// Whether the file or folder may be absent.
     pub optional: bool,
+}
+
+with_methods! { SourceSpec:
+    with_mount mount: Option<Mount>;
+    with_prefix prefix: Option<String>;
+    with_key_from key_from: Option<KeyFrom>;
+    with_preload preload: bool;
+    with_optional optional: bool;
 }
 
 /// A place where skills come from.
@@ -127,6 +137,7 @@ fn is_reference(text: &str) -> bool {
 /// Why a text or table is not a source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this names no source of skills: {entry}: {reason}")]
+#[non_exhaustive]
 pub struct SpecError {
     /// The entry, for display.
     pub entry: String,
@@ -151,11 +162,11 @@ fn is_address(text: &str) -> bool {
 impl SourceSpec {
     /// A folder with skills in and below it.
     pub fn dir(path: impl Into<PathBuf>) -> Self {
-        Self::alone(Place::Dir(path.into()))
+        Self::new(Place::Dir(path.into()))
     }
 
-    /// A place with default options.
-    fn alone(place: Place) -> Self {
+    /// A place, with default options.
+    pub fn new(place: Place) -> Self {
         Self { place, mount: None, prefix: None, key_from: None, preload: false, optional: false }
     }
 
@@ -181,7 +192,7 @@ impl SourceSpec {
             || text.split(',').skip(1).filter_map(|pair| pair.split_once('=')).any(|(key, _)| known(key));
         let pairs = key.is_some_and(known) || (word && others());
         if !pairs {
-            return Ok(Self::alone(place(text).map_err(fail)?));
+            return Ok(Self::new(place(text).map_err(fail)?));
         }
         let mut pairs = Pairs::default();
         for (key, value) in pairs_of(text).map_err(fail)? {

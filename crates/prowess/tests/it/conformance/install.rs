@@ -12,6 +12,7 @@ fn parts(spec: &InstallSpec) -> Value {
         InstallPlace::Folder(path) => put("folder", path.display().to_string()),
         InstallPlace::Git(url) => put("git", url.clone()),
         InstallPlace::Reference(skill) => put("reference_to", skill.to_string()),
+        other => panic!("the vectors do not know this place: {other:?}"),
     };
     let path = spec.path.as_ref().map(ToString::to_string);
     let rest =

@@ -101,7 +101,7 @@ fn every_rendering_is_as_its_vector_says() {
 fn every_shape_and_every_system_has_a_vector() {
     let vectors = load("render.json");
     let cases = list(&vectors["cases"]);
-    for shape in Shape::ALL {
+    for &shape in Shape::ALL {
         assert!(cases.iter().any(|case| case["style"]["shape"] == shape.name()), "{}", shape.name());
     }
     for system in ["drover", "fizeau", "PromptKit", "deuz", "zerodep", "skills-ref"] {
