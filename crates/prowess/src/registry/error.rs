@@ -1,5 +1,7 @@
 //! [`RegistryError`]: why an operation of a registry failed.
 
+use std::borrow::Cow;
+
 use prowess_core::catalog::DuplicateError;
 
 use crate::error::{LookupError, SourceError};
@@ -20,4 +22,21 @@ pub enum RegistryError {
     /// A skill with this key is registered already.
     #[error("a skill with this key is registered already: {0}; replace it, or give this one another name")]
     Taken(String),
+}
+
+/// What to do about two skills with one key.
+pub(crate) const DUPLICATE_HINT: &str = "rename one of them, or let the first or the last one win";
+/// What to do about a key that is taken.
+pub(crate) const TAKEN_HINT: &str = "replace that skill, or give this one another name";
+
+impl RegistryError {
+    /// What to do about it.
+    pub fn hint(&self) -> Cow<'_, str> {
+        match self {
+            Self::Source(error) => error.hint(),
+            Self::Lookup(error) => error.hint(),
+            Self::Duplicate(_) => DUPLICATE_HINT.into(),
+            Self::Taken(_) => TAKEN_HINT.into(),
+        }
+    }
 }

@@ -59,6 +59,7 @@ use prowess_core::catalog::{LayerId, Named};
 use prowess_core::{Candidate, Catalog, Duplicates, Obstacle, Profile, Scope};
 
 pub use self::error::RegistryError;
+pub(crate) use self::error::{DUPLICATE_HINT, TAKEN_HINT};
 pub use self::turned_off::{Allowed, Disabled};
 use crate::error::{LookupError, SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;

@@ -1,5 +1,7 @@
 //! [`SkillsError`]: why an operation of the main API failed.
 
+use std::borrow::Cow;
+
 use prowess_core::LoadError;
 use prowess_core::catalog::DuplicateError;
 use prowess_core::select::SelectError;
@@ -7,7 +9,7 @@ use prowess_core::session::RestoreError;
 
 use crate::error::{LookupError, SourceError};
 use crate::library::LibraryError;
-use crate::registry::RegistryError;
+use crate::registry::{DUPLICATE_HINT, RegistryError, TAKEN_HINT};
 
 /// Why an operation of [`Skills`](crate::Skills), [`Chat`](crate::Chat) or [`Skill`](crate::Skill) failed.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +43,24 @@ pub enum SkillsError {
     #[cfg(feature = "watch")]
     #[error("folders cannot be watched")]
     Watch(#[source] std::io::Error),
+}
+
+impl SkillsError {
+    /// What to do about it.
+    pub fn hint(&self) -> Cow<'_, str> {
+        match self {
+            Self::Source(error) => error.hint(),
+            Self::Lookup(error) => error.hint(),
+            Self::Load(_) => "correct the problems in its SKILL.md".into(),
+            Self::Duplicate(_) => DUPLICATE_HINT.into(),
+            Self::Taken(_) => TAKEN_HINT.into(),
+            Self::Library(error) => error.hint(),
+            Self::Select(_) => "try again, or use another selector".into(),
+            Self::Restore(_) => "start a new chat".into(),
+            #[cfg(feature = "watch")]
+            Self::Watch(_) => "raise the system's limit on watched folders, or call refresh instead".into(),
+        }
+    }
 }
 
 impl From<LibraryError> for SkillsError {
