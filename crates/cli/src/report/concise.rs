@@ -3,7 +3,7 @@
 use prowess::LineIndex;
 
 use super::{Checked, Reporter, Summary};
-use crate::error::{CommandError, Failure};
+use crate::error::CommandError;
 use crate::ui::{STRONG, Ui, clean};
 
 /// Writes one line for each problem.
@@ -22,10 +22,6 @@ impl Reporter for Concise {
             let (path, message) = (clean(&file.path), clean(&problem.message));
             ui.print(&format!("{path}{place}: {STRONG}{severity}{STRONG:#}[{code}] {message}\n"))?;
         }
-        Ok(())
-    }
-
-    fn failure(&mut self, _: &Failure, _: &mut Ui) -> Result<(), CommandError> {
         Ok(())
     }
 

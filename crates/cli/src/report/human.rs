@@ -8,7 +8,7 @@ use prowess::text::hidden;
 use prowess::{LineIndex, Position, Problem, Severity, Span};
 
 use super::{Checked, Reporter, Summary, patch};
-use crate::error::{CommandError, Failure};
+use crate::error::CommandError;
 use crate::ui::{FAINT, STRONG, Ui, clean, count};
 
 /// The maximum number of problems shown per file.
@@ -65,10 +65,6 @@ impl Reporter for Human {
                 if problems.is_empty() { "" } else { "\n" }
             ))?;
         }
-        Ok(())
-    }
-
-    fn failure(&mut self, _: &Failure, _: &mut Ui) -> Result<(), CommandError> {
         Ok(())
     }
 

@@ -157,8 +157,10 @@ pub(crate) trait Reporter {
         ui.note(&format!("{name} does not list {path}: {reason}; {fix}"));
         Ok(())
     }
-    /// Takes what could not be checked; stderr has it already.
-    fn failure(&mut self, failure: &Failure, ui: &mut Ui) -> Result<(), CommandError>;
+    /// Takes what could not be checked. By default, nothing is written: stderr has it already.
+    fn failure(&mut self, _: &Failure, _: &mut Ui) -> Result<(), CommandError> {
+        Ok(())
+    }
     /// Writes the end.
     fn finish(&mut self, summary: &Summary, ui: &mut Ui) -> Result<(), CommandError>;
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use prowess::Severity;
 
 use super::{Checked, Reporter, Summary};
-use crate::error::{CommandError, Failure};
+use crate::error::CommandError;
 use crate::ui::cells::pad;
 use crate::ui::{FAINT, STRONG, Ui, count, wrap};
 
@@ -58,10 +58,6 @@ impl Reporter for Statistics {
             counted.fixable += usize::from(fixable);
             counted.files += usize::from(last.replace(key) != Some(key));
         }
-        Ok(())
-    }
-
-    fn failure(&mut self, _: &Failure, _: &mut Ui) -> Result<(), CommandError> {
         Ok(())
     }
 

@@ -78,6 +78,21 @@ impl Listed {
     }
 }
 
+/// The first entries of a folder, sorted. A macro, because the entries of a `RawDir` borrow from it, so that it is no
+/// iterator.
+macro_rules! first_of {
+    ($entries:ident, $limit:expr, $handle:expr) => {{
+        let mut listed = Listed::new($limit);
+        while let Some(entry) = $entries.next() {
+            let entry = entry?;
+            if listed.is_full_with($handle, entry.file_name(), entry.file_type())? {
+                break;
+            }
+        }
+        Ok(listed.sorted())
+    }};
+}
+
 impl Folder {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -121,14 +136,8 @@ impl Folder {
 
     /// At most `limit` of its entries, sorted by name, and whether there are more.
     pub(crate) fn entries(&self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
-        let mut listed = Listed::new(limit);
-        for entry in Dir::read_from(&self.handle)? {
-            let entry = entry?;
-            if listed.is_full_with(&self.handle, entry.file_name(), entry.file_type())? {
-                break;
-            }
-        }
-        Ok(listed.sorted())
+        let mut entries = Dir::read_from(&self.handle)?;
+        first_of!(entries, limit, &self.handle)
     }
 
     /// The same for a folder that was opened for listing and is listed for the first time: Linux can do this without
@@ -137,14 +146,7 @@ impl Folder {
     pub(crate) fn first_entries(&self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
         let mut buffer = Vec::with_capacity(LIST_BYTES);
         let mut entries = rustix::fs::RawDir::new(&self.handle, buffer.spare_capacity_mut());
-        let mut listed = Listed::new(limit);
-        while let Some(entry) = entries.next() {
-            let entry = entry?;
-            if listed.is_full_with(&self.handle, entry.file_name(), entry.file_type())? {
-                break;
-            }
-        }
-        Ok(listed.sorted())
+        first_of!(entries, limit, &self.handle)
     }
 
     #[cfg(not(target_os = "linux"))]
