@@ -108,7 +108,6 @@ fn faults_in(file: &str, text: &str) -> Vec<String> {
                             .push((line, format!("`{stage}` imports from `{name}`, which is to its right")));
                     }
                     Some(_) => {}
-                    // Compiled for tests only.
                     None => faults.push((
                         line,
                         format!("`{name}` is not a stage; import it from the stage that defines it"),
