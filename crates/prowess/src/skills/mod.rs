@@ -12,7 +12,7 @@ mod skill;
 mod watching;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_core::render::{Budget, CatalogStyle};
@@ -34,7 +34,7 @@ use crate::registry::Registry;
 use crate::source::spec::SourceSpec;
 use builder::Approver;
 
-/// The skills of some folders or of the user, ready for any number of chats.
+/// A set of skills, from folders or from the user's library, shared by any number of chats.
 ///
 /// A clone is another handle on the same skills. Handles can be used from several threads at once.
 ///
@@ -85,14 +85,16 @@ impl fmt::Debug for Skills {
 impl Skills {
     /// The skills in and below some folders. A folder that does not exist is an error.
     ///
-    /// The host named these folders, so their skills are trusted. Nothing else is read, in particular nothing in the
-    /// user's home.
+    /// The host named these folders, so their skills are trusted. Nothing else is read: neither configurations nor
+    /// records of installed skills. A leading `~` or `${VARIABLE}` is expanded.
     pub fn open<P: Into<PathBuf>>(folders: impl IntoIterator<Item = P>) -> Result<Self, SkillsError> {
-        let builder = Self::builder();
-        folders
-            .into_iter()
-            .fold(builder, |builder, folder| builder.with_source(SourceSpec::dir(folder)))
-            .build()
+        let folder = |path: P| match path.into() {
+            // In a spec, `@org/name` is an installed skill.
+            path if path.to_string_lossy().starts_with('@') => SourceSpec::dir(Path::new(".").join(path)),
+            path => SourceSpec::dir(path),
+        };
+        let sources = folders.into_iter().map(folder);
+        sources.fold(Self::builder(), SkillsBuilder::with_source).build()
     }
 
     /// The skills that the user has, seen from the current folder: those in the folders of clients and of the project,

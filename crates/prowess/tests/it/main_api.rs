@@ -183,7 +183,7 @@ fn a_stored_chat_is_restored_with_the_skills_of_today() {
 #[test]
 fn the_skills_of_a_user_without_any_are_none() {
     let (home, project) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    in_home(home.path(), project.path(), "has_no_skills");
+    in_home(home.path(), project.path(), "main_api::has_no_skills");
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn the_skills_of_a_user_come_with_the_users_configuration_and_approvals() {
         (".config/prowess/prowess.toml", "[skills]\ndisable = [\"off\"]\n\n[session]\nplain = true\n"),
     ]);
     let project = tree(&[(".agents/skills/b/SKILL.md", &skill("b")), (".git/HEAD", "")]);
-    in_home(home.path(), project.path(), "has_own_skills");
+    in_home(home.path(), project.path(), "main_api::has_own_skills");
 }
 
 #[test]
@@ -225,15 +225,16 @@ fn has_own_skills() {
 }
 
 /// Runs one of the functions above in a process whose home is `home`.
-fn in_home(home: &Path, project: &Path, function: &str) {
+pub(crate) fn in_home(home: &Path, project: &Path, function: &str) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", &format!("main_api::{function}"), "--ignored", "--nocapture"]);
+    command.args(["--exact", function, "--ignored", "--nocapture"]);
     for name in ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "USERPROFILE"] {
         command.env_remove(name);
     }
     let output = command.current_dir(project).env("HOME", home).env("PROWESS_ALONE", "1").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    said.into_owned()
 }
 
 #[test]
@@ -245,6 +246,7 @@ fn a_folder_that_is_missing_is_an_error_that_names_it() {
         "{error:?}"
     );
     assert!(error.to_string().contains("nowhere"), "{error}");
+    assert!(error.hint().contains("check the spelling"), "{}", error.hint());
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn is_address(text: &str) -> bool {
 }
 
 impl SourceSpec {
-    /// A folder with skills in and below it.
+    /// A folder with skills in and below it. `@org/name` is the installed skill of this name: see [`Place::reference`].
     pub fn dir(path: impl Into<PathBuf>) -> Self {
         Self::new(Place::Dir(path.into()))
     }
