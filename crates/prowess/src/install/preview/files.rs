@@ -101,7 +101,8 @@ const LOADED_FILES: [&str; 27] = [
     "usercustomize.py",
 ];
 /// Folders whose files other programs load by themselves.
-const LOADED_FOLDERS: [&str; 25] = [
+const LOADED_FOLDERS: [&str; 30] = [
+    ".augment",
     ".claude",
     ".claude-plugin",
     ".clinerules",
@@ -111,6 +112,7 @@ const LOADED_FOLDERS: [&str; 25] = [
     ".cursor",
     ".cursor-plugin",
     ".devcontainer",
+    ".factory",
     ".gemini",
     ".github/agents",
     ".github/chatmodes",
@@ -120,10 +122,13 @@ const LOADED_FOLDERS: [&str; 25] = [
     ".github/workflows",
     ".husky",
     ".idea",
+    ".junie",
+    ".kilocode",
     ".kiro",
     ".opencode",
     ".qwen",
     ".roo",
+    ".trae",
     ".vscode",
     ".windsurf",
     ".zed",
@@ -240,6 +245,11 @@ mod tests {
             ".claude-plugin/plugin.json",
             "package.json",
             ".github/workflows/ci.yml",
+            ".augment/rules/x.md",
+            ".factory/droids/x.md",
+            ".junie/guidelines.md",
+            ".kilocode/rules/x.md",
+            ".trae/rules/project_rules.md",
         ] {
             assert!(is_loaded_by_others(path), "{path}");
         }
