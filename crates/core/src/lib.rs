@@ -42,7 +42,8 @@
 //! 5. [`files`]: a [`Manifest`] lists the files of a skill; a [`Resource`] is a part of one of them.
 //! 6. [`check`](mod@check): a [`Profile`] decides which findings are problems, and whether a document
 //!    [loads](Document::load). [`fix`] applies the fixes.
-//! 7. [`client`]: a row says where a client looks and how it reads, and [`view`](client::view()) what it lists.
+//! 7. [`client`]: [`Reads`](client::Reads) describes where a client looks and how it reads;
+//!    [`view`](client::view()) computes what it lists.
 //! 8. [`catalog`]: a [`Catalog`] orders the [`Candidate`]s of all sources, and says which are offered and why the others
 //!    are not.
 //! 9. [`select`]: a [`Selector`](select::Selector) finds the skills that fit a query, the best first.
@@ -58,7 +59,7 @@ macro_rules! with_methods {
     ($type:ty: $($with:ident $field:ident: $kind:ty;)+) => {
         impl $type {
             $(
-                #[doc = concat!("Returns it with this [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+                #[doc = concat!("Sets [`", stringify!($field), "`](Self::", stringify!($field), ").")]
                 #[must_use]
                 pub fn $with(mut self, $field: $kind) -> Self {
                     self.$field = $field;

@@ -32,7 +32,7 @@
 //!
 //! # The parts
 //!
-//! These types are made of parts that a host can use by themselves. They are the steps from bytes to a model:
+//! A host can also use the parts that these types are built from. They are the steps from bytes to a model:
 //!
 //! 1. A [`Source`] lists skills and reads their files: [`DirSource`], [`MemorySource`], [`JsonlSource`] and others.
 //!    [`SourceSpec`] is how a command line or a configuration names one.
@@ -40,7 +40,8 @@
 //!    a skill by [`RelPath`].
 //! 3. [`check`](fn@check) reports facts about a document, and a [`Profile`] decides which [`Finding`] is a
 //!    [`Problem`]. [`fix`] applies the fixes.
-//! 4. A [`Registry`] makes one [`Catalog`] of its sources, by what the user trusts ([`registry::trust`]).
+//! 4. A [`Registry`] combines its sources into one [`Catalog`], according to what the user trusts
+//!    ([`registry::trust`]).
 //! 5. A [`Selector`](select::Selector) finds the skills that fit a task; [`SearchIndex`](search::SearchIndex) is the one
 //!    over names, descriptions and bodies.
 //! 6. [`render`] writes catalogs and skills as text for a model, within a budget.

@@ -49,7 +49,7 @@ impl Args {
 }
 
 /// The text below the list of commands.
-const FOOT: &str = "Exit codes: 0 fine, 1 problems were found, 2 could not do it or wrong usage\n\
+const FOOT: &str = "Exit codes: 0 fine, 1 problems were found, 2 the command failed or was called wrongly\n\
                     Configuration: prowess.toml in the project or above, your own in ~/.config/prowess/prowess.toml";
 
 #[derive(Debug, Subcommand)]

@@ -25,7 +25,7 @@ pub(super) type Approver = dyn Fn(&Candidate, &str) -> bool + Send + Sync;
 /// The context window, in tokens, from which the default budget of the list of skills is computed.
 const WINDOW: usize = 200_000;
 
-/// Makes [`Skills`].
+/// A builder for [`Skills`]: its sources, what is trusted, and how chats behave.
 ///
 /// ```
 /// use prowess::session::Policy;
@@ -119,7 +119,7 @@ impl SkillsBuilder {
         self
     }
 
-    /// Ranks skills with another selector than the index over their names, descriptions and bodies.
+    /// Sets the selector that ranks skills. The default is an index over names, descriptions and bodies.
     #[must_use]
     pub fn with_selector(mut self, selector: impl Selector + 'static) -> Self {
         self.selector = Some(Box::new(selector));
@@ -169,8 +169,8 @@ impl SkillsBuilder {
         Ok(self.over(Arc::new(registry), terms))
     }
 
-    /// Uses a registry of the host, as of its last refresh, instead of the sources and all other settings about which
-    /// skills there are. Policy, options, approval, selector and prompts still count.
+    /// Builds on the host's own registry, as of its last refresh. Sources, single skills, the library, trust, profile and
+    /// duplicates of the builder are ignored; all other settings apply.
     pub fn build_on(self, registry: impl Into<Arc<Registry>>) -> Skills {
         self.over(registry.into(), None)
     }
@@ -200,7 +200,7 @@ with_methods! { SkillsBuilder:
     /// Sets which skills are trusted. By default, everything that the host names is trusted, and the skills of the
     /// user's projects if the user approved them.
     with_trust Some(trust): Trust;
-    /// Offers only skills without an error under a profile. The others are in the catalog as broken.
+    /// Sets the profile that skills must pass. Skills with errors stay in the catalog, marked as broken.
     with_profile Some(profile): Profile;
     /// Sets which of two skills with the same key is offered.
     with_duplicates Some(duplicates): Duplicates;
@@ -210,7 +210,7 @@ with_methods! { SkillsBuilder:
     with_options Some(options): Options;
     /// Sets how prompts lay out the list of skills.
     with_style Some(style): CatalogStyle;
-    /// Sets the budget of the list of skills in a prompt: 4 000 tokens by default.
+    /// Sets the budget of the list of skills in a prompt: 4,000 tokens by default.
     with_budget Some(budget): Budget;
 }
 

@@ -64,8 +64,7 @@ impl Chat {
         Ok(self.session.prompt(options)?)
     }
 
-    /// The tools with which the model uses skills, in the form that its interface takes under `tools`. Empty if there
-    /// are no skills.
+    /// The tools with which the model uses skills, as the value of `tools` in a request. Empty if there are no skills.
     pub fn tools(&mut self, dialect: Dialect) -> Value {
         self.follow();
         let tools = self.session.tools();

@@ -10,8 +10,8 @@ use crate::fs::walk::ScanOptions;
 use crate::registry::Registry;
 use crate::source::DirSource;
 
-/// The skills in some folders, as one list. Of skills with the same name the first one counts, in the order of the
-/// folders. `~` is the user's home folder.
+/// The skills in some folders, as one list. If two skills have the same name, the first one wins, in the order of the
+/// folders. A leading `~` is expanded to the user's home folder.
 pub fn discover(roots: &[&Path], options: &ScanOptions) -> Result<Vec<Entry>, SkillsError> {
     discovered(roots, options, None)
 }

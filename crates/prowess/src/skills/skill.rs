@@ -55,12 +55,13 @@ enum Home {
 }
 
 impl Skill {
-    /// Loads a skill from its folder or its SKILL.md. A leading `~` is the user's folder.
+    /// Loads a skill from its folder or its SKILL.md. A leading `~` is expanded to the user's
+    /// home folder.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SkillsError> {
         Self::load_judged(path, &Profile::lenient())
     }
 
-    /// Loads a skill in which a profile finds no error.
+    /// Loads a skill, and fails if the profile finds an error.
     pub fn load_judged(path: impl AsRef<Path>, profile: &Profile) -> Result<Self, SkillsError> {
         let path = env::place(path.as_ref());
         let file = if path.is_dir() {
@@ -82,7 +83,7 @@ impl Skill {
         Self::parse_judged(text, &Profile::lenient())
     }
 
-    /// Reads a skill from a text in which a profile finds no error.
+    /// Reads a skill from a text, and fails if the profile finds an error.
     pub fn parse_judged(text: &str, profile: &Profile) -> Result<Self, LoadError> {
         let document = parse(text.as_bytes());
         let entry = document.load(&Origin::text("<text>"), None, profile)?;
@@ -150,7 +151,7 @@ impl Skill {
         self.path().and_then(Path::parent)
     }
 
-    /// Its files, listed now; none for a skill that is a text.
+    /// Lists the skill's files. Empty for a skill made from text.
     pub fn files(&self) -> Result<Manifest, SkillsError> {
         Ok(match &self.home {
             Home::Text => Manifest::default(),
