@@ -25,7 +25,7 @@ const MAX_ABOVE: usize = 32;
 pub(super) struct Elsewhere {
     /// The skills.
     #[serde(rename = "elsewhere")]
-    skills: Vec<Place>,
+    skills: Vec<FoundElsewhere>,
     /// The folders of the given client.
     looks_in: Vec<PathBuf>,
     /// The folder above in which the client would have to be started.
@@ -43,7 +43,7 @@ pub(super) struct Elsewhere {
 
 /// A skill that was found elsewhere.
 #[derive(Serialize)]
-struct Place {
+struct FoundElsewhere {
     path: Location,
     /// The clients that look there.
     readers: Vec<&'static str>,
@@ -71,7 +71,7 @@ impl Elsewhere {
         roots.retain(|root| !is_inside(&root.path));
         let above = client.and_then(|client| Above::of(name, client, &here, places));
         let catalog = registry.catalog();
-        let mut skills: Vec<Place> = Vec::new();
+        let mut skills: Vec<FoundElsewhere> = Vec::new();
         for (candidate, _) in catalog.why(name) {
             let path = candidate.entry.origin.location.clone();
             let is_above = above.as_ref().is_some_and(|above| above.path == path);
@@ -79,13 +79,13 @@ impl Elsewhere {
                 Some(client) if is_above => above_reason(client),
                 _ => reason(Path::new(&*path.text()), client, &roots),
             };
-            skills.push(Place { path, readers: candidate.readers.clone(), reason });
+            skills.push(FoundElsewhere { path, readers: candidate.readers.clone(), reason });
         }
         if let (Some(client), Some(above)) = (client, &above)
             && !skills.iter().any(|place| place.path == above.path)
         {
             let (path, reason) = (above.path.clone(), above_reason(client));
-            skills.insert(0, Place { path, readers: Vec::new(), reason });
+            skills.insert(0, FoundElsewhere { path, readers: Vec::new(), reason });
         }
         let follows = client.is_some_and(|client| !client.reads().refuses.has(Fact::LinkedFolder));
         // A folder of the system is not the user's to change.

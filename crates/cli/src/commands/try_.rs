@@ -182,13 +182,13 @@ impl Trial<'_> {
     }
 
     /// Where the skills come from, the user's own first.
-    fn sources(&self) -> Vec<Place> {
-        let mut sources: Vec<Place> = Vec::new();
+    fn sources(&self) -> Vec<SkillOrigin> {
+        let mut sources: Vec<SkillOrigin> = Vec::new();
         let paths = ShortPaths::new();
         for skill in self.catalog.iter() {
             let name = if is_built_in(skill) { "built in".to_owned() } else { paths.of(&skill.source) };
             let at = sources.iter().position(|source| source.name == name).unwrap_or_else(|| {
-                sources.push(Place { name, built_in: is_built_in(skill), keys: Vec::new() });
+                sources.push(SkillOrigin { name, built_in: is_built_in(skill), keys: Vec::new() });
                 sources.len() - 1
             });
             if let Some(source) = sources.get_mut(at) {
@@ -327,7 +327,7 @@ impl Trial<'_> {
 }
 
 /// Where skills come from.
-struct Place {
+struct SkillOrigin {
     name: String,
     built_in: bool,
     keys: Vec<String>,

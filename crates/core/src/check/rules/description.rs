@@ -2,6 +2,7 @@
 
 use crate::check::findings::Findings;
 use crate::check::part_of;
+use crate::check::rules::Locate;
 use crate::document::{Document, Node, Style};
 use crate::finding::Finding;
 use crate::finding::rule::rules;
@@ -120,9 +121,7 @@ fn comment_behind(document: &Document, node: &Node) -> Option<Span> {
     (meant && !document.repaired()).then(|| Span::new(start, node.span.end + line.len()))
 }
 
-type Place<'p> = &'p dyn Fn(Finding, std::ops::Range<usize>) -> Finding;
-
-fn check_text(text: &str, findings: &mut Findings<'_>, place: Place<'_>) {
+fn check_text(text: &str, findings: &mut Findings<'_>, place: Locate<'_>) {
     let brackets = findings.wants(&DESCRIPTION_ANGLE_BRACKET);
     let mut push = |finding: Finding, part| findings.push(place(finding.with_field("description"), part));
     // There are at least as many bytes as characters.

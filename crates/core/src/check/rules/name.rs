@@ -5,6 +5,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::check::findings::Findings;
 use crate::check::part_of;
+use crate::check::rules::Locate;
 use crate::document::{Document, Node};
 use crate::finding::Finding;
 use crate::finding::rule::{Rule, rules};
@@ -152,10 +153,8 @@ pub(in crate::check) fn check(document: &Document, at: &Origin, findings: &mut F
     }
 }
 
-type Place<'p> = &'p dyn Fn(Finding, std::ops::Range<usize>) -> Finding;
-
 /// The rules about the characters of a name; `place` says where in the file a part of it is.
-fn check_text(written: &str, findings: &mut Findings<'_>, place: Place<'_>) {
+fn check_text(written: &str, findings: &mut Findings<'_>, place: Locate<'_>) {
     // Most names are valid, and a catalog checks very many.
     if !is_plain(written) {
         check_characters(written, findings, place);
@@ -184,7 +183,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Checks each rule about the characters of a name.
-fn check_characters(written: &str, findings: &mut Findings<'_>, place: Place<'_>) {
+fn check_characters(written: &str, findings: &mut Findings<'_>, place: Locate<'_>) {
     let mut push = |finding: Finding, part: std::ops::Range<usize>| {
         findings.push(place(finding.with_field("name"), part));
     };

@@ -60,7 +60,7 @@ pub(crate) fn walk(root: &Path, options: &ScanOptions, visitor: &mut impl Visito
 }
 
 /// A folder to visit.
-struct Place {
+struct FolderToVisit {
     path: PathBuf,
     depth: usize,
     /// It is only reachable through links.
@@ -90,11 +90,11 @@ pub(super) struct Walk<'w, V> {
     pub(super) options: &'w ScanOptions,
     pub(super) visitor: &'w mut V,
     problems: Vec<SourceError>,
-    folders: VecDeque<Place>,
+    folders: VecDeque<FolderToVisit>,
     /// The folders of skills and those in them.
-    insides: VecDeque<Place>,
+    insides: VecDeque<FolderToVisit>,
     /// Links wait until everything that is reachable without them is known, so that the plain path wins.
-    links: VecDeque<Place>,
+    links: VecDeque<FolderToVisit>,
     pub(super) linked_files: Vec<PathBuf>,
     seen_folders: BTreeSet<Identity>,
     /// The files found so far. They become a set when a link needs one.
@@ -143,7 +143,7 @@ impl<V: Visitor> Walk<'_, V> {
             return Err(SourceErrorKind::OutsideProject.at(root));
         }
         // A root with a SKILL.md is still a folder of skills: what is beside that file is not inside a skill.
-        let start = Place { path: root.to_owned(), depth: 0, linked: false, inside: false, ignores: None };
+        let start = FolderToVisit { path: root.to_owned(), depth: 0, linked: false, inside: false, ignores: None };
         if !(self.probe(&folder, root, Path::new(""), false)? && self.options.stop_at_skill) {
             self.look_into(&folder, &start)?;
         }
@@ -177,7 +177,7 @@ impl<V: Visitor> Walk<'_, V> {
         self.look().holds(folder, path)
     }
 
-    fn enter(&mut self, place: &Place) -> Result<(), SourceError> {
+    fn enter(&mut self, place: &FolderToVisit) -> Result<(), SourceError> {
         match Folder::open(&place.path) {
             // A link may have replaced it since it was listed.
             Ok(folder) if !self.holds(&folder, &place.path) => {
@@ -190,7 +190,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
     }
 
-    fn enter_link(&mut self, place: Place) -> Result<(), SourceError> {
+    fn enter_link(&mut self, place: FolderToVisit) -> Result<(), SourceError> {
         let folder = match Folder::open(&place.path) {
             Ok(folder) => folder,
             // A link to a file, or to nothing, is not a folder to visit.
@@ -213,11 +213,11 @@ impl<V: Visitor> Walk<'_, V> {
             }
             return Ok(());
         }
-        self.look_into(&folder, &Place { inside: skill, ..place })
+        self.look_into(&folder, &FolderToVisit { inside: skill, ..place })
     }
 
     /// Visits every folder in a folder.
-    fn look_into(&mut self, folder: &Folder, place: &Place) -> Result<(), SourceError> {
+    fn look_into(&mut self, folder: &Folder, place: &FolderToVisit) -> Result<(), SourceError> {
         let failed = |error| SourceError::io(&place.path, error);
         if !self.seen_folders.insert(folder.identity().map_err(failed)?) {
             return Ok(());
@@ -295,12 +295,12 @@ impl<V: Visitor> Walk<'_, V> {
     fn look_at(
         &mut self,
         folder: &Folder,
-        place: &Place,
+        place: &FolderToVisit,
         ignores: Option<&Rc<Ignores>>,
         Child { name, kind, path }: Child,
         ahead: Option<Ahead<V::Skill>>,
     ) -> Result<(), SourceError> {
-        let below = Place {
+        let below = FolderToVisit {
             path,
             depth: place.depth + 1,
             linked: place.linked,
@@ -309,7 +309,7 @@ impl<V: Visitor> Walk<'_, V> {
         };
         if kind == Kind::Link {
             self.visitor.linked(&below.path);
-            self.links.push_back(Place { linked: true, ..below });
+            self.links.push_back(FolderToVisit { linked: true, ..below });
             return Ok(());
         }
         if below.linked && !below.inside && !self.count_outside(&below.path)? {
@@ -330,7 +330,7 @@ impl<V: Visitor> Walk<'_, V> {
             let goes_on = goes_on(self.options, place.depth, skill);
             let is_leaf = || is_leaf(folder, &name, self.counting(folder));
             if goes_on && !leaf.unwrap_or_else(is_leaf) {
-                self.insides.push_back(Place { inside: true, ..below });
+                self.insides.push_back(FolderToVisit { inside: true, ..below });
             } else if self.whole && !goes_on && !is_leaf() && may_contain_skills(&below.path) {
                 self.pass_over();
             }
@@ -339,7 +339,7 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     /// Reads many folders ahead; none if there is one thread.
-    fn look_ahead(&self, folder: &Folder, place: &Place, children: &[Child]) -> Vec<Option<Ahead<V::Skill>>> {
+    fn look_ahead(&self, folder: &Folder, place: &FolderToVisit, children: &[Child]) -> Vec<Option<Ahead<V::Skill>>> {
         let options = self.options;
         let threads =
             || *self.threads.get_or_init(|| options.threads.unwrap_or_else(|| available(MAX_THREADS)));
@@ -366,7 +366,7 @@ impl<V: Visitor> Walk<'_, V> {
         *self.counting.get_or_init(|| folder.counting_device())
     }
 
-    fn ignores(&self, folder: &Folder, place: &Place, names: &[Name]) -> Option<Rc<Ignores>> {
+    fn ignores(&self, folder: &Folder, place: &FolderToVisit, names: &[Name]) -> Option<Rc<Ignores>> {
         if !self.options.gitignore {
             return None;
         }

@@ -38,13 +38,13 @@ pub struct HttpSource {
     archives: ArchiveLimits,
     unlisted: bool,
     /// The skills of the last index, by location.
-    listed: Mutex<BTreeMap<Location, Place>>,
+    listed: Mutex<BTreeMap<Location, SiteSkill>>,
     unpacked: Mutex<Vec<(String, Arc<Packed>)>>,
 }
 
 /// Where a skill is, and whether its index came from a private address.
 #[derive(Clone, Debug)]
-struct Place {
+struct SiteSkill {
     id: String,
     content: Content,
     private: bool,
@@ -130,7 +130,7 @@ impl HttpSource {
         Err(first.unwrap_or_else(|| SourceErrorKind::NoIndex.at_url(&self.url)))
     }
 
-    fn place(&self, location: &Location) -> Result<Place, SourceError> {
+    fn place(&self, location: &Location) -> Result<SiteSkill, SourceError> {
         let listed = locked(&self.listed);
         listed.get(location).cloned().ok_or_else(|| SourceErrorKind::NotListed.at_location(location.clone()))
     }
@@ -138,7 +138,7 @@ impl HttpSource {
     /// The bytes of one file that has no digest.
     fn file(
         &self,
-        place: &Place,
+        place: &SiteSkill,
         base: &str,
         path: &RelPath,
         listed: bool,
@@ -156,7 +156,7 @@ impl HttpSource {
 
     fn promised(
         &self,
-        place: &Place,
+        place: &SiteSkill,
         url: &str,
         digest: &str,
         limit: u64,
@@ -170,7 +170,7 @@ impl HttpSource {
 
     fn archive(
         &self,
-        place: &Place,
+        place: &SiteSkill,
         url: &str,
         digest: &str,
         deadline: Deadline,
@@ -191,7 +191,7 @@ impl HttpSource {
         Ok(packed)
     }
 
-    fn bytes(&self, place: &Place, path: &RelPath, deadline: Deadline) -> Result<Vec<u8>, SourceError> {
+    fn bytes(&self, place: &SiteSkill, path: &RelPath, deadline: Deadline) -> Result<Vec<u8>, SourceError> {
         let missing = || {
             let skill = Location::Url(place.content.address().into());
             SourceErrorKind::Missing.at_file(&skill, path.as_str())
@@ -217,7 +217,7 @@ impl HttpSource {
     }
 
     /// The bytes of a SKILL.md, if it is the skill in the index.
-    fn own_bytes(&self, place: &Place, deadline: Deadline) -> Result<Vec<u8>, SourceError> {
+    fn own_bytes(&self, place: &SiteSkill, deadline: Deadline) -> Result<Vec<u8>, SourceError> {
         let bytes = self.bytes(place, &skill_md()?, deadline)?;
         let document = parse(&bytes);
         let name = document.field("name").and_then(|node| node.text()).unwrap_or_default();
@@ -238,7 +238,7 @@ impl HttpSource {
         &self,
         listed: &Listed,
         location: &Location,
-        place: &Place,
+        place: &SiteSkill,
         deadline: Deadline,
     ) -> Result<Found, SourceError> {
         let at = Origin::at(location.clone()).with_scope(Scope::Remote).with_folder(&*listed.id);
@@ -280,8 +280,8 @@ impl Source for HttpSource {
         let mut late = 0;
         for listed in index.skills {
             let location = Location::Url(listed.content.address().into());
-            let place = Place { id: listed.id.clone(), content: listed.content.clone(), private };
-            if let Some(Place { id: other, .. }) = places.get(&location) {
+            let place = SiteSkill { id: listed.id.clone(), content: listed.content.clone(), private };
+            if let Some(SiteSkill { id: other, .. }) = places.get(&location) {
                 let ids = format!("{} and {}", escape_control(other), escape_control(&listed.id));
                 let reason =
                     format!("two skills have one address, and the second is left out: {ids}: {location}");
