@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::records::{InstallScope, Place};
+use super::records::{InstallScope, InstallTarget};
 use crate::error::{SourceError, SourceErrorKind, escape_control, plain_cause, shown};
 
 /// The kind of a failure, for programs.
@@ -150,7 +150,7 @@ impl InstallError {
 
     /// Sets the place in which it happened.
     #[must_use]
-    pub(crate) fn in_place(mut self, place: &Place) -> Self {
+    pub(crate) fn in_place(mut self, place: &InstallTarget) -> Self {
         (self.scope, self.folder) = (Some(place.scope), Some(place.base.clone()));
         self
     }

@@ -14,7 +14,7 @@ use super::fetch::git::{Git, GitLimits, Waiting};
 use super::fetch::{FetchOptions, Fetcher};
 use super::installed::folder_named;
 use super::prepare::Prepared;
-use super::records::{FetchLog, InstallScope, LinkMode, Place, Records, SKILLS_FOLDER};
+use super::records::{FetchLog, InstallScope, InstallTarget, LinkMode, Records, SKILLS_FOLDER};
 use super::store::Store;
 use super::sync::check_records;
 use super::target::Dir;
@@ -200,19 +200,19 @@ impl Installer {
         })
     }
 
-    pub(crate) fn place(&self, scope: InstallScope) -> Result<Place, InstallError> {
+    pub(crate) fn place(&self, scope: InstallScope) -> Result<InstallTarget, InstallError> {
         let base = match scope {
             InstallScope::Project => &self.folders.project,
             InstallScope::User => self.user()?,
         };
-        Ok(Place::new(scope, base, &self.folders.state))
+        Ok(InstallTarget::new(scope, base, &self.folders.state))
     }
 
     fn store(&self) -> Store {
         Store::at(self.folders.store.clone())
     }
 
-    pub(super) fn fetcher(&self, place: &Place) -> Fetcher {
+    pub(super) fn fetcher(&self, place: &InstallTarget) -> Fetcher {
         let options = FetchOptions {
             limits: self.limits,
             git: GitLimits { lock_timeout: self.lock_timeout, ..GitLimits::default() },
@@ -281,7 +281,7 @@ impl Installer {
         options: &InstallOptions,
         write: Write,
         progress: &mut dyn FnMut(Progress<'_>),
-        orders: impl FnOnce(&Place, &Records) -> Result<Vec<Order>, InstallError>,
+        orders: impl FnOnce(&InstallTarget, &Records) -> Result<Vec<Order>, InstallError>,
     ) -> Result<Changes, InstallError> {
         let place = self.place(scope)?;
         let _held = if write.files || write.records {
@@ -327,7 +327,7 @@ impl Write {
 }
 
 /// The open folder of installed skills, if it exists.
-pub(super) fn open_skills(place: &Place) -> Result<Option<Dir>, InstallError> {
+pub(super) fn open_skills(place: &InstallTarget) -> Result<Option<Dir>, InstallError> {
     let folder = place.skills_folder(false)?;
     let failed = |error| InstallError::io("open", &place.base.join(SKILLS_FOLDER), error);
     folder.as_deref().map(Dir::open_real).transpose().map_err(failed)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::error::InstallError;
 use super::installer::Installer;
-use super::records::{InstallScope, Place};
+use super::records::{InstallScope, InstallTarget};
 use super::target::{has_leftovers, is_interrupted, own_stages};
 use crate::fs::atomic::is_stage;
 
@@ -67,7 +67,7 @@ impl Installer {
 }
 
 /// The journals of a place that were set aside.
-fn set_aside(place: &Place) -> Vec<PathBuf> {
+fn set_aside(place: &InstallTarget) -> Vec<PathBuf> {
     let journal = &place.books.journal;
     let (Some(folder), Some(stem)) = (journal.parent(), journal.file_stem()) else { return Vec::new() };
     let begin = format!("{}.journal-set-aside", stem.to_string_lossy());

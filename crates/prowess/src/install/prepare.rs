@@ -9,7 +9,7 @@ use super::fetch::{FetchedSkill, Found, FoundSkill};
 use super::installer::{InstallOptions, Installer, Progress, open_skills};
 use super::links::AcceptedSkills;
 use super::preview::{OtherNames, Preview};
-use super::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER, recorded};
+use super::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER, recorded};
 use super::spec::{InstallPlace, InstallSpec};
 use super::sync::{Seen, check_records};
 use super::target::Dir;
@@ -114,7 +114,7 @@ impl Prepared {
 struct Apart(Option<(PathBuf, PathBuf)>);
 
 impl Apart {
-    fn of(installer: &Installer, place: &Place, spec: &InstallSpec) -> Result<Self, InstallError> {
+    fn of(installer: &Installer, place: &InstallTarget, spec: &InstallSpec) -> Result<Self, InstallError> {
         let InstallPlace::Folder(folder) = installer.fetcher(place).resolve(spec)?.place else {
             return Ok(Self(None));
         };
@@ -285,7 +285,7 @@ impl Installer {
     /// An error for skills that would be their own source.
     pub(super) fn check_apart(
         &self,
-        place: &Place,
+        place: &InstallTarget,
         spec: &InstallSpec,
         skills: &[FetchedSkill],
     ) -> Result<(), InstallError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{Installer, Progress};
-use super::records::{InstallScope, Place};
+use super::records::{InstallScope, InstallTarget};
 use super::target::{Recovered, has_leftovers, is_interrupted, recover, sweep_state, unknown_stages};
 use crate::error::shown;
 use crate::internal::locked;
@@ -14,7 +14,7 @@ impl Installer {
     /// Takes the lock of a place and recovers interrupted installations.
     pub(super) fn exclusive(
         &self,
-        place: &Place,
+        place: &InstallTarget,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<std::fs::File, InstallError> {
         let held = place.exclusive(self.lock_timeout, &mut || progress(Progress::Waiting))?;
@@ -28,7 +28,7 @@ impl Installer {
     /// Reports staging folders whose installation this user does not know, each once. Another user may be installing, or
     /// the folder came with a copy of a project in which an installation was interrupted. One of this user that is not
     /// needed is removed if `may_remove` is set.
-    fn note_stages(&self, place: &Place, may_remove: bool, progress: &mut dyn FnMut(Progress<'_>)) {
+    fn note_stages(&self, place: &InstallTarget, may_remove: bool, progress: &mut dyn FnMut(Progress<'_>)) {
         // A folder of skills that cannot be opened is reported by what opens it.
         let folder = place.skills_folder(false).ok().flatten();
         for stage in folder.iter().flat_map(|folder| unknown_stages(&place.books, folder, may_remove)) {
@@ -64,7 +64,7 @@ impl Installer {
     /// Waits until no process changes a place, and writes nothing.
     pub(super) fn looking(
         &self,
-        place: &Place,
+        place: &InstallTarget,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Option<std::fs::File>, InstallError> {
         let held = place.shared(self.lock_timeout, &mut || progress(Progress::Waiting))?;
@@ -76,7 +76,7 @@ impl Installer {
     /// pending, it is not known what would change.
     pub(super) fn planning(
         &self,
-        place: &Place,
+        place: &InstallTarget,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Option<std::fs::File>, InstallError> {
         let held = self.looking(place, progress)?;
@@ -94,7 +94,7 @@ impl Installer {
     /// Waits until no process changes a place, and completes an interrupted installation first.
     pub(super) fn settled(
         &self,
-        place: &Place,
+        place: &InstallTarget,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Option<std::fs::File>, InstallError> {
         if is_interrupted(&place.books) {

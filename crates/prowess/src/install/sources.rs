@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use super::records::{InstallScope, LockedSkill, Place};
+use super::records::{InstallScope, InstallTarget, LockedSkill};
 use super::spec::{InstallPlace, InstallSpec, host_of, is_on_this_machine};
 use crate::env;
 use crate::source::spec::public_address::is_private;
@@ -52,7 +52,7 @@ impl PrivateSource {
 impl SyncSource {
     /// The source of a skill. `asked` is the entry of `skills.toml`, `spec` what it resolves to.
     pub(super) fn of(
-        place: &Place,
+        place: &InstallTarget,
         name: &str,
         (asked, spec): (&InstallSpec, &InstallSpec),
         locked: Option<&LockedSkill>,
@@ -76,7 +76,7 @@ impl SyncSource {
     }
 }
 
-fn private(place: &Place, spec: &InstallSpec) -> Option<PrivateSource> {
+fn private(place: &InstallTarget, spec: &InstallSpec) -> Option<PrivateSource> {
     match &spec.place {
         InstallPlace::Folder(folder) => {
             (!is_inside(&env::place(folder), &place.base)).then_some(PrivateSource::OutsideFolder)

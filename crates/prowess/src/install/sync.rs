@@ -13,7 +13,7 @@ use super::links::AcceptedSkills;
 use super::modes::is_tree;
 use super::prepare::Prepared;
 use super::records::{
-    InstallScope, LockedSkill, Place, Records, WantedSkill, fits, new_skill, recorded, spec_of,
+    InstallScope, InstallTarget, LockedSkill, Records, WantedSkill, fits, new_skill, recorded, spec_of,
 };
 use super::sources::SyncSource;
 use super::spec::InstallSpec;
@@ -293,7 +293,7 @@ fn extra(records: &Records) -> impl Iterator<Item = &str> {
 }
 
 /// An error when `skills.toml` is missing or empty and the lock is not: every skill would be removed.
-pub(super) fn check_records(place: &Place, records: &Records) -> Result<(), InstallError> {
+pub(super) fn check_records(place: &InstallTarget, records: &Records) -> Result<(), InstallError> {
     let what = match &records.wanted_text {
         _ if records.lock.skills().is_empty() => return Ok(()),
         None => "there is a skills.lock and no skills.toml",
@@ -305,13 +305,13 @@ pub(super) fn check_records(place: &Place, records: &Records) -> Result<(), Inst
     Err(InstallError::new(InstallErrorKind::NotFound, message, hint).in_place(place))
 }
 
-fn out_of_date(place: &Place, reason: &str) -> InstallError {
+fn out_of_date(place: &InstallTarget, reason: &str) -> InstallError {
     let message = format!("the lock does not fit: {}: {reason}", shown(&place.lock_file()));
     let hint = "bring the lock up to date, or restore skills.toml";
     InstallError::new(InstallErrorKind::OutOfDate, message, hint).in_place(place)
 }
 
-fn changed_meanwhile(place: &Place, name: &str) -> InstallError {
+fn changed_meanwhile(place: &InstallTarget, name: &str) -> InstallError {
     let message = format!("another process changed what is installed: {}: {name}", shown(&place.lock_file()));
     InstallError::new(InstallErrorKind::Changed, message, "nothing was changed; run the command again")
 }

@@ -143,7 +143,8 @@ impl<V: Visitor> Walk<'_, V> {
             return Err(SourceErrorKind::OutsideProject.at(root));
         }
         // A root with a SKILL.md is still a folder of skills: what is beside that file is not inside a skill.
-        let start = FolderToVisit { path: root.to_owned(), depth: 0, linked: false, inside: false, ignores: None };
+        let start =
+            FolderToVisit { path: root.to_owned(), depth: 0, linked: false, inside: false, ignores: None };
         if !(self.probe(&folder, root, Path::new(""), false)? && self.options.stop_at_skill) {
             self.look_into(&folder, &start)?;
         }
@@ -339,7 +340,12 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     /// Reads many folders ahead; none if there is one thread.
-    fn look_ahead(&self, folder: &Folder, place: &FolderToVisit, children: &[Child]) -> Vec<Option<Ahead<V::Skill>>> {
+    fn look_ahead(
+        &self,
+        folder: &Folder,
+        place: &FolderToVisit,
+        children: &[Child],
+    ) -> Vec<Option<Ahead<V::Skill>>> {
         let options = self.options;
         let threads =
             || *self.threads.get_or_init(|| options.threads.unwrap_or_else(|| available(MAX_THREADS)));

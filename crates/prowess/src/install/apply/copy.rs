@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::shown;
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::records::{InstallScope, Place, check_folder_name};
+use crate::install::records::{InstallScope, InstallTarget, check_folder_name};
 use crate::install::target::{Dir, Transaction, recover, state_of};
 use crate::install::tree::SkillTree;
 
@@ -23,7 +23,7 @@ pub(crate) fn copy(
         InstallError::new(InstallErrorKind::Request, reason, "the author has to give the skill another name")
     })?;
     std::fs::create_dir_all(folder).map_err(|error| InstallError::io("make the folder", folder, error))?;
-    let place = Place::new(InstallScope::Project, folder, state);
+    let place = InstallTarget::new(InstallScope::Project, folder, state);
     let _held = place.exclusive(COPY_TIMEOUT, &mut || {})?;
     let real = Dir::open(folder).map_err(|error| InstallError::io("open the folder", folder, error))?;
     recover(&place.books)?;

@@ -7,7 +7,7 @@ use prowess_core::Manifest;
 use super::Orders;
 use crate::error::{advice, shown};
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::records::{LockedSkill, Place, SkillsLock};
+use crate::install::records::{InstallTarget, LockedSkill, SkillsLock};
 use crate::install::target::manifest_of;
 use crate::install::tree::{FileChange, changes};
 
@@ -27,7 +27,7 @@ pub(crate) fn edits_of(
 }
 
 /// The error for edits that would be lost.
-pub(super) fn edited(place: &Place, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
+pub(super) fn edited(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
     let path = place.skill(&old.name);
     let message = if let Ok(to) = std::fs::read_link(&path) {
         format!(
@@ -46,7 +46,7 @@ pub(super) fn edited(place: &Place, old: &LockedSkill, how: &Orders<'_>) -> Inst
 }
 
 /// The error for a skill that the lock does not have and that may have been edited, so that its files would be lost.
-pub(super) fn edited_unlocked(place: &Place, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
+pub(super) fn edited_unlocked(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
     let path = place.skill(&old.name);
     let edits = edits_of(&path, old, how.listing);
     let what = match edits {
@@ -80,7 +80,7 @@ pub(in crate::install) fn named(files: Vec<(String, FileChange)>) -> String {
 }
 
 /// The error for a name that no installed skill has.
-pub(crate) fn unknown(place: &Place, name: &str, lock: &SkillsLock) -> InstallError {
+pub(crate) fn unknown(place: &InstallTarget, name: &str, lock: &SkillsLock) -> InstallError {
     let names: Vec<&str> = lock.skills().iter().map(|skill| &*skill.name).take(MAX_NAMED + 1).collect();
     let hint = if names.is_empty() {
         format!("nothing is installed for this {}; {}", place.scope.word(), advice::NOTHING_INSTALLED)

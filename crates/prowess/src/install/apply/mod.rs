@@ -25,7 +25,7 @@ use super::error::{InstallError, InstallErrorKind};
 use super::links::{AcceptedSkills, end_trust, links};
 use super::modes::is_tree;
 use super::records::{
-    FetchLog, LinkMode, LockedSkill, Place, Records, SKILLS_FOLDER, WantedSkill, not_locked,
+    FetchLog, InstallTarget, LinkMode, LockedSkill, Records, SKILLS_FOLDER, WantedSkill, not_locked,
     with_line_ends_of,
 };
 use super::target::{Accepted, Dir, State, Transaction, state_of};
@@ -78,7 +78,7 @@ pub(crate) struct Orders<'o> {
 
 /// Carries out orders. The caller holds the lock of the place, and has recovered interrupted installations.
 pub(crate) fn apply(
-    place: &Place,
+    place: &InstallTarget,
     mut records: Records,
     orders: &[Order],
     how: &Orders<'_>,
@@ -172,7 +172,7 @@ pub(crate) fn apply(
     Ok(Changes { skills: done, records: written })
 }
 
-pub(super) fn changed(place: &Place, locked: LockedSkill, action: Action) -> Change {
+pub(super) fn changed(place: &InstallTarget, locked: LockedSkill, action: Action) -> Change {
     let (name, path) = (locked.name.clone(), place.skill(&locked.name));
     Change {
         name,
@@ -189,7 +189,7 @@ pub(super) fn changed(place: &Place, locked: LockedSkill, action: Action) -> Cha
 }
 
 fn install(
-    place: &Place,
+    place: &InstallTarget,
     records: &mut Records,
     (dir, names, accepted): (Option<&Dir>, &mut Names, &AcceptedSkills),
     new: &NewSkill,
@@ -282,7 +282,7 @@ fn is_from_source(digest: &str, how: &Orders<'_>) -> bool {
 }
 
 fn remove(
-    place: &Place,
+    place: &InstallTarget,
     records: &mut Records,
     (dir, accepted): (Option<&Dir>, &AcceptedSkills),
     name: &str,

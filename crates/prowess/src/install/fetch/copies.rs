@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::contents::{Kind, files_of};
 use super::trees::tree_of;
-use super::{Fetcher, Found, Place};
+use super::{Fetcher, Found, OpenSource};
 use crate::install::records::folder_key;
 
 impl Fetcher {
@@ -31,13 +31,13 @@ impl Fetcher {
 
     /// A text that is equal for folders with the same files. None when the files cannot be read, or a link among them
     /// must be fetched first: such a folder is not compared.
-    fn identity(&self, place: &mut Place, folder: &str) -> Option<String> {
+    fn identity(&self, place: &mut OpenSource, folder: &str) -> Option<String> {
         let (planned, whole) = files_of(place.contents(), folder, &self.options.limits).ok()?;
         match place {
-            Place::Folder(_) => {
+            OpenSource::Folder(_) => {
                 Some(tree_of(place, &planned, &self.options.limits).ok()?.digest().to_owned())
             }
-            Place::Git(_) => whole.then(|| {
+            OpenSource::Git(_) => whole.then(|| {
                 let mut text = String::new();
                 for file in &planned {
                     let run = file.item.kind == Kind::File { executable: true };

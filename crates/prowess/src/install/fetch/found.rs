@@ -7,7 +7,7 @@ use prowess_core::internal::did_you_mean;
 use prowess_core::text::similar;
 use prowess_core::{Origin, RelPath, parse};
 
-use super::Place;
+use super::OpenSource;
 use super::contents::{Planned, SkillFolder, file_at};
 use crate::error::advice;
 use crate::install::apply::same_name;
@@ -75,7 +75,7 @@ pub(crate) struct Found {
     pub(super) named: Option<String>,
     /// The skill to choose when there are several and one has this name.
     pub(super) hinted: Option<String>,
-    pub(super) place: Place,
+    pub(super) place: OpenSource,
     /// Folders that may contain more skills and could not be read.
     pub(super) unread: Vec<(String, InstallError)>,
     last_name: String,
@@ -84,7 +84,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    pub(super) fn new(place: Place, source: String, last_name: String) -> Self {
+    pub(super) fn new(place: OpenSource, source: String, last_name: String) -> Self {
         let (skills, unsafe_folders) = (Vec::new(), Vec::new());
         let unread = Vec::new();
         Self {
@@ -104,8 +104,8 @@ impl Found {
     #[cfg(test)]
     pub(crate) fn commit(&self) -> Option<&str> {
         match &self.place {
-            Place::Folder(_) => None,
-            Place::Git(repository) => Some(&repository.commit),
+            OpenSource::Folder(_) => None,
+            OpenSource::Git(repository) => Some(&repository.commit),
         }
     }
 
@@ -113,8 +113,8 @@ impl Found {
     #[cfg(test)]
     pub(crate) fn requested(&self) -> Option<&str> {
         match &self.place {
-            Place::Folder(_) => None,
-            Place::Git(repository) => repository.requested.as_deref(),
+            OpenSource::Folder(_) => None,
+            OpenSource::Git(repository) => repository.requested.as_deref(),
         }
     }
 
@@ -123,11 +123,11 @@ impl Found {
     pub(super) fn add(&mut self, folder: &SkillFolder, limits: &InstallLimits) {
         let file = file_at(self.place.contents(), &folder.path, &folder.file).ok().flatten();
         let bytes = file.and_then(|(real, item)| match &mut self.place {
-            Place::Folder(contents) => {
+            OpenSource::Folder(contents) => {
                 let path = RelPath::parse(&folder.file.name).ok()?;
                 contents.read_head(&Planned { path, real, item }, limits)
             }
-            Place::Git(repository) => repository.bytes(&item),
+            OpenSource::Git(repository) => repository.bytes(&item),
         });
         let folder_name = match folder.path.rsplit('/').next() {
             None | Some("") => self.last_name.clone(),

@@ -72,12 +72,12 @@ pub(crate) struct FetchedSkill {
 
 /// An open source.
 #[derive(Debug)]
-enum Place {
+enum OpenSource {
     Folder(FolderContents),
     Git(Box<GitContents>),
 }
 
-impl Place {
+impl OpenSource {
     fn contents(&mut self) -> &mut dyn Contents {
         match self {
             Self::Folder(folder) => folder,
@@ -192,17 +192,17 @@ impl Fetcher {
     }
 
     /// Opens a source, and fetches its commit unless it is on this machine.
-    fn open(&self, located: &Located<'_>) -> Result<Place, InstallError> {
+    fn open(&self, located: &Located<'_>) -> Result<OpenSource, InstallError> {
         match &located.spec.place {
             InstallPlace::Folder(path) => {
                 let contents = FolderContents::open(&env::place(path))?;
-                Ok(Place::Folder(contents.without(self.options.installed.as_deref())))
+                Ok(OpenSource::Folder(contents.without(self.options.installed.as_deref())))
             }
             InstallPlace::Git(url) => {
                 let git = Arc::clone(&self.git);
                 let mut contents = GitContents::open(git, url, &located.wanted, self.options.offline)?;
                 contents.whole_ref.clone_from(&located.whole_ref);
-                Ok(Place::Git(Box::new(contents)))
+                Ok(OpenSource::Git(Box::new(contents)))
             }
             // It was resolved before.
             InstallPlace::Reference(skill) => Err(nothing_in(&skill.to_string())),
@@ -210,7 +210,7 @@ impl Fetcher {
     }
 
     /// The skills of an open source.
-    fn find_in(&self, mut place: Place, located: &Located<'_>) -> Result<Found, InstallError> {
+    fn find_in(&self, mut place: OpenSource, located: &Located<'_>) -> Result<Found, InstallError> {
         let Located { asked, spec, .. } = located;
         let start = located.start();
         let source = match &spec.place {
@@ -223,7 +223,7 @@ impl Fetcher {
             let unread = unread.into_iter().next().map(|(_, error)| error);
             return Err(unread.unwrap_or_else(|| nothing_in(&spec.to_string())));
         }
-        if let Place::Git(repository) = &mut place {
+        if let OpenSource::Git(repository) = &mut place {
             self.load_heads(repository, &folders, spec.skill.as_deref())?;
         }
         let last = last_name(&spec.place);

@@ -2,7 +2,7 @@
 //! commit.
 
 use super::contents::skills_below;
-use super::{FetchedSkill, Fetcher, FoundSkill, Located, Place};
+use super::{FetchedSkill, Fetcher, FoundSkill, Located, OpenSource};
 use crate::install::error::InstallError;
 use crate::install::spec::InstallSpec;
 
@@ -41,7 +41,7 @@ impl Fetcher {
     ) -> Result<Vec<(usize, Vec<FetchedSkill>)>, InstallError> {
         let Some((_, first)) = group.first() else { return Ok(Vec::new()) };
         let mut place = self.open(first)?;
-        if let Place::Git(repository) = &mut place {
+        if let OpenSource::Git(repository) = &mut place {
             let mut folders = Vec::new();
             for (_, located) in group {
                 folders.extend(skills_below(repository.as_mut(), located.start(), &self.options.find)?.0);

@@ -9,7 +9,7 @@ use super::contents::{Contents, Planned, files_of};
 use super::folder::FolderContents;
 use super::git::{self, GitVersion};
 use super::repository::GitContents;
-use super::{FetchedSkill, Fetcher, Found, FoundSkill, Place};
+use super::{FetchedSkill, Fetcher, Found, FoundSkill, OpenSource};
 use crate::env;
 use crate::error::plain_cause;
 use crate::install::error::{About, InstallError, InstallErrorKind};
@@ -42,7 +42,7 @@ impl Fetcher {
     /// The files of skills that were found in a source.
     pub(super) fn take_from(
         &self,
-        place: &mut Place,
+        place: &mut OpenSource,
         source: &str,
         skills: Vec<FoundSkill>,
     ) -> Result<Vec<FetchedSkill>, InstallError> {
@@ -55,7 +55,7 @@ impl Fetcher {
 
     fn take_each_of(
         &self,
-        place: &mut Place,
+        place: &mut OpenSource,
         source: &str,
         skills: Vec<FoundSkill>,
         refusal: Refusal,
@@ -63,16 +63,16 @@ impl Fetcher {
         let folders: Vec<&str> = skills.iter().map(|skill| skill.folder.as_str()).collect();
         let trees = self.each_tree(place, &folders, (&self.options.limits, refusal))?;
         let (commit, requested, whole_ref) = match place {
-            Place::Folder(_) => (None, None, None),
-            Place::Git(repository) => {
+            OpenSource::Folder(_) => (None, None, None),
+            OpenSource::Git(repository) => {
                 (Some(repository.commit.clone()), repository.requested.clone(), repository.whole_ref.clone())
             }
         };
         let fetched = |(skill, tree): (FoundSkill, Result<SkillTree, InstallError>)| {
             Ok(FetchedSkill {
                 git_tree: match place {
-                    Place::Folder(_) => None,
-                    Place::Git(repository) => repository.tree_id(&skill.folder),
+                    OpenSource::Folder(_) => None,
+                    OpenSource::Git(repository) => repository.tree_id(&skill.folder),
                 },
                 found: skill,
                 tree: tree?,
@@ -118,8 +118,8 @@ impl Fetcher {
             })?;
             for (((at, skill), tree), folder) in members.iter().zip(fetched).zip(&folders) {
                 let git_tree = match &place {
-                    Place::Git(repository) => repository.tree_id(folder),
-                    Place::Folder(_) => None,
+                    OpenSource::Git(repository) => repository.tree_id(folder),
+                    OpenSource::Folder(_) => None,
                 };
                 if tree.digest() != skill.digest
                     || skill.git_tree.as_ref().is_some_and(|id| Some(id) != git_tree.as_ref())
@@ -134,13 +134,13 @@ impl Fetcher {
         Ok(trees.into_iter().flatten().collect())
     }
 
-    fn open_again(&self, source: &str, commit: Option<&str>) -> Result<Place, InstallError> {
+    fn open_again(&self, source: &str, commit: Option<&str>) -> Result<OpenSource, InstallError> {
         if let Some(path) = source.strip_prefix("path+") {
             let path = match &self.options.base {
                 Some(base) => env::absolute(&base.join(path)),
                 None => env::place(path.as_ref()),
             };
-            return FolderContents::open(&path).map(Place::Folder);
+            return FolderContents::open(&path).map(OpenSource::Folder);
         }
         let text = source.strip_prefix("git+").unwrap_or_default();
         // The lock may have been written by anyone, so its sources are parsed like any other input.
@@ -149,7 +149,7 @@ impl Fetcher {
             (InstallPlace::Git(url), Some(commit)) => {
                 let wanted = GitVersion::of(commit);
                 let opened = GitContents::open(Arc::clone(&self.git), &url, &wanted, self.options.offline);
-                opened.map(|repository| Place::Git(Box::new(repository)))
+                opened.map(|repository| OpenSource::Git(Box::new(repository)))
             }
             _ => {
                 let message = format!("the lock does not say where this is from: {source}");
@@ -159,7 +159,7 @@ impl Fetcher {
     }
 
     /// The trees of the locked skills in these folders. They are also stored.
-    fn locked_trees(&self, place: &mut Place, folders: &[&str]) -> Result<Vec<SkillTree>, InstallError> {
+    fn locked_trees(&self, place: &mut OpenSource, folders: &[&str]) -> Result<Vec<SkillTree>, InstallError> {
         let limits = self.options.limits.of_locked();
         self.each_tree(place, folders, (&limits, Refusal::OfAll))?.into_iter().collect()
     }
@@ -167,14 +167,14 @@ impl Fetcher {
     /// The tree of the skill in each of these folders, or why it cannot be installed. They are also stored.
     fn each_tree(
         &self,
-        place: &mut Place,
+        place: &mut OpenSource,
         folders: &[&str],
         (limits, refusal): (&InstallLimits, Refusal),
     ) -> Result<Vec<Result<SkillTree, InstallError>>, InstallError> {
         let mut plan = Plan::new(folders, refusal);
         match place {
-            Place::Folder(contents) => drop(plan.make(contents, limits)?),
-            Place::Git(repository) => load(repository, &mut plan, limits)?,
+            OpenSource::Folder(contents) => drop(plan.make(contents, limits)?),
+            OpenSource::Git(repository) => load(repository, &mut plan, limits)?,
         }
         let mut trees = Vec::with_capacity(folders.len());
         let mut total = 0_u64;
@@ -204,7 +204,7 @@ impl Fetcher {
 
 /// The tree of one skill.
 pub(super) fn tree_of(
-    place: &mut Place,
+    place: &mut OpenSource,
     planned: &[Planned],
     limits: &InstallLimits,
 ) -> Result<SkillTree, InstallError> {
@@ -212,8 +212,8 @@ pub(super) fn tree_of(
     let mut bytes = 0_u64;
     for planned in planned {
         let file = match place {
-            Place::Folder(contents) => contents.read(planned, limits)?,
-            Place::Git(repository) => repository.file(planned)?,
+            OpenSource::Folder(contents) => contents.read(planned, limits)?,
+            OpenSource::Git(repository) => repository.file(planned)?,
         };
         bytes = bytes.saturating_add(file.bytes.len() as u64);
         limits.check_sum(files.len(), bytes)?;

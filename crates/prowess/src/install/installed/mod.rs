@@ -16,7 +16,7 @@ use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, open_skills};
 use super::links::{ClientDifference, differences};
 use super::modes::is_tree;
-use super::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER, org_of};
+use super::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER, org_of};
 use super::spec::{InstallPlace, InstallSpec, SkillRef};
 use super::target::{State, manifest_of, state_of};
 use super::tree::{FileChange, changes};
@@ -81,7 +81,7 @@ impl Installer {
     }
 
     /// Compares every installed skill with the lock. The caller holds the lock of the place.
-    fn compared(&self, place: &Place) -> Result<Vec<InstalledSkill>, InstallError> {
+    fn compared(&self, place: &InstallTarget) -> Result<Vec<InstalledSkill>, InstallError> {
         let records = place.read()?;
         let dir = open_skills(place)?;
         let failed = |error| InstallError::io("read", &place.base.join(SKILLS_FOLDER), error);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use prowess_core::{Found, Scope};
 
 use crate::env::Environment;
-use crate::install::records::{InstallScope, LOCK_FILE, Place};
+use crate::install::records::{InstallScope, InstallTarget, LOCK_FILE};
 
 /// How many levels above a folder of skills the lock of a project is searched: as deep as clients keep them.
 const MAX_ABOVE: usize = 4;
@@ -45,7 +45,7 @@ impl InstalledNames {
             }
         };
         // A lock that cannot be read is reported by `Origins`.
-        let lock = place.and_then(|(scope, base)| Place::new(scope, base, Path::new("")).lock().ok());
+        let lock = place.and_then(|(scope, base)| InstallTarget::new(scope, base, Path::new("")).lock().ok());
         let Some(lock) = lock else { return };
         for found in others {
             let folder = self.folder(found).map(str::to_owned).unwrap_or_default();
@@ -73,6 +73,6 @@ pub fn upstream_name(skill_file: &Path) -> Option<String> {
     let base = folder.ancestors().skip(2).take(MAX_ABOVE).find(|above| above.join(LOCK_FILE).exists())?;
     let scope = if base.ends_with(".agents") { InstallScope::User } else { InstallScope::Project };
     let base = if scope == InstallScope::User { base.parent()? } else { base };
-    let lock = Place::new(scope, base, Path::new("")).lock().ok()?;
+    let lock = InstallTarget::new(scope, base, Path::new("")).lock().ok()?;
     lock.get(name)?.upstream_name.clone()
 }

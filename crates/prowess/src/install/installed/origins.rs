@@ -10,7 +10,7 @@ use crate::install::apply::edits_of;
 use crate::install::error::InstallError;
 use crate::install::installer::Installer;
 use crate::install::links::AcceptedSkills;
-use crate::install::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER};
+use crate::install::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER};
 use crate::install::store::Store;
 use crate::install::target::{Dir, State, state_of};
 use crate::install::tree::FileChange;
@@ -58,7 +58,7 @@ impl Installer {
         origins
     }
 
-    fn add_origins(&self, place: &Place, origins: &mut Origins) -> Result<(), InstallError> {
+    fn add_origins(&self, place: &InstallTarget, origins: &mut Origins) -> Result<(), InstallError> {
         let lock = place.lock()?;
         if lock.skills().is_empty() {
             return Ok(());

@@ -12,7 +12,7 @@ use crate::install::apply::unknown;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::installer::{InstallFolders, Installer};
 use crate::install::records::{
-    InstallScope, LockedSkill, Place, SKILLS_FILE, SKILLS_FOLDER, SkillsLock, is_meant,
+    InstallScope, InstallTarget, LockedSkill, SKILLS_FILE, SKILLS_FOLDER, SkillsLock, is_meant,
 };
 use crate::install::spec::SkillRef;
 
@@ -48,7 +48,7 @@ impl Installer {
     }
 
     /// The place and the lock entry of an installed skill. The project takes precedence over the user.
-    pub(super) fn locate(&self, skill: &SkillRef) -> Result<(Place, LockedSkill), InstallError> {
+    pub(super) fn locate(&self, skill: &SkillRef) -> Result<(InstallTarget, LockedSkill), InstallError> {
         for scope in self.scopes() {
             let place = self.place(scope)?;
             if let Some(locked) = meant(place.lock()?, skill)? {
@@ -67,7 +67,11 @@ impl Installer {
 }
 
 /// The name of the folder of an installed skill, by that name or by a reference.
-pub(crate) fn folder_named(name: &str, place: &Place, lock: &SkillsLock) -> Result<String, InstallError> {
+pub(crate) fn folder_named(
+    name: &str,
+    place: &InstallTarget,
+    lock: &SkillsLock,
+) -> Result<String, InstallError> {
     if !SkillRef::is_meant_by(name) {
         return Ok(name.to_owned());
     }

@@ -8,7 +8,7 @@ use super::folders::client_folders;
 use crate::env::Environment;
 use crate::install::apply::edits_of;
 use crate::install::error::InstallError;
-use crate::install::records::{Place, Records};
+use crate::install::records::{InstallTarget, Records};
 use crate::install::target::State;
 use crate::install::tree::FileChange;
 
@@ -38,7 +38,7 @@ pub enum ClientState {
 
 /// The clients that do not have installed skills as they should, by the names of the skills.
 pub(in crate::install) fn differences(
-    place: &Place,
+    place: &InstallTarget,
     records: &Records,
     environment: &Environment,
     listing: &dyn Fn(&str) -> Option<Manifest>,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::env::{self, Environment};
 use crate::install::apply::{Made, open, state};
 use crate::install::error::InstallError;
-use crate::install::records::{LockedSkill, Place, Records, SKILLS_FOLDER};
+use crate::install::records::{InstallTarget, LockedSkill, Records, SKILLS_FOLDER};
 use crate::install::target::{Dir, State};
 
 /// The folder in which a client looks for skills.
@@ -21,7 +21,7 @@ pub(super) struct ClientFolder {
 /// The folders of all clients that do not look in the folder of installed skills, each once: clients may share a
 /// folder, or reach one by two paths.
 pub(super) fn client_folders(
-    place: &Place,
+    place: &InstallTarget,
     records: &Records,
     environment: &Environment,
     mut made: Option<&mut Made>,
@@ -45,7 +45,7 @@ pub(super) fn client_folders(
 
 impl ClientFolder {
     /// The folder of a client that does not get skills; none when it cannot be opened.
-    pub(super) fn lenient(place: &Place, client: &str, environment: &Environment) -> Option<Self> {
+    pub(super) fn lenient(place: &InstallTarget, client: &str, environment: &Environment) -> Option<Self> {
         let folder = place.client_folder(client, environment).ok()??;
         let real = place.folder(&folder, false).ok()??;
         let dir = open(&real).ok()?;
@@ -54,7 +54,7 @@ impl ClientFolder {
 
     /// The target of a link from here to an installed skill: relative, so that a project can be moved, unless this
     /// folder is really elsewhere.
-    pub(super) fn target(&self, place: &Place, name: &str) -> String {
+    pub(super) fn target(&self, place: &InstallTarget, name: &str) -> String {
         let base = env::real(&place.base);
         let real = self.open.as_ref().map(|(real, _)| real);
         match self.folder.strip_prefix(&place.base) {
@@ -74,7 +74,7 @@ impl ClientFolder {
     pub(super) fn is_fine(
         &self,
         there: Option<&State>,
-        place: &Place,
+        place: &InstallTarget,
         locked: &LockedSkill,
         copies: bool,
     ) -> bool {

@@ -3,7 +3,7 @@
 use crate::install::apply::{Order, Orders, state};
 use crate::install::change::Action;
 use crate::install::error::InstallError;
-use crate::install::records::{LockedSkill, Place};
+use crate::install::records::{InstallTarget, LockedSkill};
 use crate::install::target::{Dir, State, read_tree};
 use crate::install::tree::SkillTree;
 
@@ -18,7 +18,7 @@ pub(super) enum Given {
 /// The skills that clients can get: those that are being installed, and those that are installed.
 pub(super) struct Installed<'i> {
     pub(super) orders: &'i [Order],
-    pub(super) place: &'i Place,
+    pub(super) place: &'i InstallTarget,
     pub(super) dir: Option<Dir>,
     pub(super) how: &'i Orders<'i>,
 }

@@ -21,14 +21,14 @@ use super::apply::{Loss, Made, Order, Orders, changed, edits_of, named};
 use super::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::open_skills;
-use super::records::{LockedSkill, Place, Records, SkillsLock};
+use super::records::{InstallTarget, LockedSkill, Records, SkillsLock};
 use super::target::{State, Transaction};
 use crate::error::shown;
 
 /// Links or copies every installed skill for every client that does not look in the folder of installed skills, and
 /// removes the links of removed skills. Without `made`, nothing is changed and only the changes are returned.
 pub(super) fn links(
-    place: &Place,
+    place: &InstallTarget,
     records: &Records,
     before: (&SkillsLock, bool),
     (orders, done): (&[Order], &mut Vec<Change>),
@@ -115,7 +115,7 @@ pub(super) fn links(
 }
 
 /// The change of a skill; a skill without an order is unchanged.
-fn change_of<'d>(place: &Place, locked: &LockedSkill, done: &'d mut Vec<Change>) -> &'d mut Change {
+fn change_of<'d>(place: &InstallTarget, locked: &LockedSkill, done: &'d mut Vec<Change>) -> &'d mut Change {
     let at = done.iter().position(|change| change.name == locked.name).unwrap_or(done.len());
     if at == done.len() {
         done.push(changed(place, locked.clone(), Action::Unchanged));

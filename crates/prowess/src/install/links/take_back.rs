@@ -9,7 +9,7 @@ use crate::env::Environment;
 use crate::install::apply::{Loss, Orders};
 use crate::install::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
 use crate::install::error::InstallError;
-use crate::install::records::{Place, Records};
+use crate::install::records::{InstallTarget, Records};
 use crate::install::target::{State, Transaction};
 use crate::library::clients::CLIENTS;
 
@@ -30,7 +30,7 @@ impl Placed<'_> {
 
 /// The folders of clients that `skills.toml` does not name, each once, and none that a client has which it names.
 pub(super) fn folders_elsewhere(
-    place: &Place,
+    place: &InstallTarget,
     records: &Records,
     environment: &Environment,
 ) -> Result<Vec<ClientFolder>, InstallError> {
@@ -52,7 +52,7 @@ pub(super) fn folders_elsewhere(
 /// Removes the links and unedited copies of removed skills that clients have which `skills.toml` no longer names. What
 /// else they have of a removed skill may be the user's own, and stays.
 pub(super) fn take_back_elsewhere<'c>(
-    place: &Place,
+    place: &InstallTarget,
     records: &Records,
     removed: impl Iterator<Item = &'c mut Change>,
     (how, placed): (&Orders<'_>, &Placed<'_>),
@@ -92,7 +92,7 @@ pub(super) fn take_back_elsewhere<'c>(
 /// Removes the link or copy of a skill that no record names any more. If it was changed, it stays; so does a link to a
 /// skill whose edited files are kept.
 pub(super) fn take_back(
-    place: &Place,
+    place: &InstallTarget,
     folder: &ClientFolder,
     removed: &mut Change,
     (how, placed): (&Orders<'_>, &Placed<'_>),

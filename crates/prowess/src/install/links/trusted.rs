@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::fs::walk::FILE_NAMES;
 use crate::install::apply::{NewSkill, Order, Orders, accepted_in};
 use crate::install::error::InstallError;
-use crate::install::records::{LockedSkill, Place};
+use crate::install::records::{InstallTarget, LockedSkill};
 use crate::install::target::{Accepted, Transaction};
 use crate::registry::trust::{Approval, Approvals};
 
@@ -22,14 +22,18 @@ pub(in crate::install) fn end_trust(name: &str, folder: &Path, transaction: &mut
 /// The skills that the user accepted where they are installed. A client reaches the same skills by another path, and
 /// trust is bound to a path and a digest.
 pub(super) struct Trusted<'t> {
-    place: &'t Place,
+    place: &'t InstallTarget,
     accepted: AcceptedSkills,
     /// The skills that are being installed and accepted, by name.
     new: BTreeMap<&'t str, &'t NewSkill>,
 }
 
 impl<'t> Trusted<'t> {
-    pub(super) fn of(place: &'t Place, orders: &'t [Order], how: &Orders<'_>) -> Result<Self, InstallError> {
+    pub(super) fn of(
+        place: &'t InstallTarget,
+        orders: &'t [Order],
+        how: &Orders<'_>,
+    ) -> Result<Self, InstallError> {
         let new = orders.iter().filter_map(|order| match order {
             Order::Install(new) if how.accepted => Some((&*new.locked.name, &**new)),
             _ => None,
@@ -60,7 +64,7 @@ impl<'t> Trusted<'t> {
 pub(in crate::install) struct AcceptedSkills(BTreeMap<String, Approval>);
 
 impl AcceptedSkills {
-    pub(in crate::install) fn of(place: &Place) -> Result<Self, InstallError> {
+    pub(in crate::install) fn of(place: &InstallTarget) -> Result<Self, InstallError> {
         Self::load(&place.books.approvals)
     }
 

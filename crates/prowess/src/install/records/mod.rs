@@ -10,7 +10,7 @@ mod wanted;
 pub(crate) use fetch_log::FetchLog;
 pub(crate) use line_ends::with_line_ends_of;
 pub use place::{InstallScope, SKILLS_FOLDER};
-pub(crate) use place::{Place, Records};
+pub(crate) use place::{InstallTarget, Records};
 pub use skills_lock::{LOCK_FILE, LockedSkill, SkillsLock};
 pub(crate) use skills_lock::{check_folder_name, folder_key};
 pub use skills_toml::{LinkMode, SKILLS_FILE, SkillsToml, WantedSkill};

@@ -1,4 +1,4 @@
-//! [`Place`]: one project or one user, with the folder of its skills and the files that record them.
+//! [`InstallTarget`]: one project or one user, with the folder of its skills and the files that record them.
 
 use std::fs::{self, File};
 use std::io;
@@ -49,7 +49,7 @@ impl InstallScope {
 
 /// A project or a user.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct InstallTarget {
     pub(crate) scope: InstallScope,
     /// The project's folder, or the user's.
     pub(crate) base: PathBuf,
@@ -66,7 +66,7 @@ pub(crate) struct Records {
     pub(crate) lock_text: Option<String>,
 }
 
-impl Place {
+impl InstallTarget {
     /// The place of a folder. Its journal and lock are in the state folder of the user.
     pub(crate) fn new(scope: InstallScope, base: &Path, state: &Path) -> Self {
         // Two paths to one folder are one place.
@@ -315,7 +315,7 @@ mod tests {
         fs::create_dir_all(at("project").join(SKILLS_FOLDER)).unwrap();
         fs::create_dir(at("outside")).unwrap();
         std::os::unix::fs::symlink(at("outside"), at("link")).unwrap();
-        let place = Place::new(InstallScope::Project, &at("project"), &at("state"));
+        let place = InstallTarget::new(InstallScope::Project, &at("project"), &at("state"));
         let (skills, link) = (at("project").join(SKILLS_FOLDER), at("link"));
         let done = AtomicBool::new(false);
         let opened = std::thread::scope(|threads| {

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use prowess_core::{Origin, RelPath};
 
-use super::place::Place;
+use super::place::InstallTarget;
 use super::skills_lock::LockedSkill;
 use super::skills_toml::WantedSkill;
 use crate::env;
@@ -99,7 +99,11 @@ pub(crate) fn not_locked(name: &str, wanted: &WantedSkill, accepted: Option<&str
 }
 
 /// The spec of an entry of `skills.toml`. Paths in it are relative to the file's folder.
-pub(crate) fn spec_of(place: &Place, name: &str, wanted: &WantedSkill) -> Result<InstallSpec, InstallError> {
+pub(crate) fn spec_of(
+    place: &InstallTarget,
+    name: &str,
+    wanted: &WantedSkill,
+) -> Result<InstallSpec, InstallError> {
     let refused = |reason: String| {
         let message = format!("skills.toml asks for something that cannot be installed: {name}: {reason}");
         InstallError::new(InstallErrorKind::Request, message, "correct the entry in skills.toml")
@@ -134,7 +138,7 @@ pub(crate) fn spec_of(place: &Place, name: &str, wanted: &WantedSkill) -> Result
 }
 
 /// Whether a lock entry matches what `skills.toml` asks for. `spec` names the repository that a reference refers to.
-pub(crate) fn fits(place: &Place, spec: &InstallSpec, locked: &LockedSkill) -> bool {
+pub(crate) fn fits(place: &InstallTarget, spec: &InstallSpec, locked: &LockedSkill) -> bool {
     match &spec.place {
         InstallPlace::Folder(folder) => {
             let base = place.relative_to();
