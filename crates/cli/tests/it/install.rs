@@ -338,7 +338,17 @@ fn a_client_that_looks_elsewhere_gets_links_or_copies_and_keeps_them() {
 fn the_digest_of_the_lock_can_be_made_with_the_usual_tools() {
     let place = place();
     place.write("from/pdf/sub/Ä b.md", "ünï\n".as_bytes());
+    let chmod = |file: &str, mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(place.path().join(file), mode).unwrap();
+    };
+    // Only the bit of the owner counts, in every way to see it.
+    chmod("from/pdf/SKILL.md", 0o654);
     let added = json_of(&place, &["add", "./from/pdf", "--yes", "--json"]);
+    chmod(".agents/skills/pdf/SKILL.md", 0o655);
+    chmod(".agents/skills/pdf/scripts/run.sh", 0o744);
+    assert!(run(&place, &["verify"]).starts_with("exit 0"));
+    assert!(run(&place, &["activate", "pdf"]).starts_with("exit 0"));
     let page = include_str!("../../../../docs/use/install.md");
     let section = page.split_once("## The digest").unwrap().1;
     let script = section.split_once("```sh\n").unwrap().1.split_once("```").unwrap().0;

@@ -277,7 +277,7 @@ fn executable(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        metadata.permissions().mode() & 0o111 != 0
+        metadata.permissions().mode() & 0o100 != 0
     }
     #[cfg(not(unix))]
     {
