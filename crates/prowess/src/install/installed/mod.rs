@@ -11,9 +11,9 @@ pub(crate) use self::names::InstalledNames;
 pub use self::names::upstream_name;
 pub use self::origins::{InstalledOrigin, Origins};
 pub(crate) use self::resolve::{folder_named, named};
-use super::apply::copy;
+use super::apply::{Order, copy};
 use super::error::{InstallError, InstallErrorKind};
-use super::installer::{InstallOptions, Installer, open_skills};
+use super::installer::{InstallOptions, Installer, Write, open_skills};
 use super::links::{ClientDifference, differences};
 use super::modes::is_tree;
 use super::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER, org_of};
@@ -184,15 +184,15 @@ impl Installer {
         let options = InstallOptions { accepted: true, ..InstallOptions::default() };
         let name = skills.first().map(|skill| skill.name().to_owned()).unwrap_or_default();
         let place = self.place(scope)?;
-        if place.skill(&name).symlink_metadata().is_ok() {
+        let orders = skills.into_iter().map(|skill| Order::Install(Box::new(skill.new))).collect();
+        self.change(scope, &options, Write::unless(false), &mut |_| {}, |place, _| {
+            // Under the lock, so that of two calls at once one succeeds.
+            if place.skill(&name).symlink_metadata().is_err() {
+                return Ok(orders);
+            }
             let message = format!("a skill of this name is installed already: {name}");
-            return Err(InstallError::new(
-                InstallErrorKind::Exists,
-                message,
-                "remove it first, or use another name",
-            ));
-        }
-        self.add(scope, skills, &options, &mut |_| {})?;
+            Err(InstallError::new(InstallErrorKind::Exists, message, "remove it first, or use another name"))
+        })?;
         Ok(place.skill(&name))
     }
 
