@@ -78,7 +78,7 @@ impl<'o> Provenance<'o> {
     /// Where a skill came from, and whether its files are edited. This reads all of them.
     pub(super) fn compared(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
         let origin = origins.of(skill)?;
-        let edited = origin.is_edited();
+        let edited = origins.is_edited(origin);
         let changes = edited.filter(|edited| *edited).and_then(|_| origins.edits(origin)).unwrap_or_default();
         let accepted_in = origins.accepted_in(origin);
         Some(Self { edited, accepted_in, changes, ..Self::of(skill, origins)? })

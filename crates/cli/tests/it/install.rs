@@ -363,7 +363,7 @@ fn the_digest_of_the_lock_can_be_made_with_the_usual_tools() {
 #[test]
 fn a_lock_that_changed_elsewhere_is_followed_and_is_no_edit() {
     let place = place();
-    run(&place, &["add", "./from/pdf", "--yes"]);
+    run(&place, &["add", "./from/pdf", "--yes", "--client", "claude-code", "--link", "copy"]);
     let first = read(&place, "skills.lock");
     place.write("from/pdf/SKILL.md", skill("pdf", "two").as_bytes());
     run(&place, &["add", "./from/pdf", "--yes"]);
@@ -371,6 +371,7 @@ fn a_lock_that_changed_elsewhere_is_followed_and_is_no_edit() {
     let said = run(&place, &["sync", "--yes"]);
     assert!(said.starts_with("exit 0") && said.contains("~ pdf"), "{said}");
     assert!(read(&place, ".agents/skills/pdf/SKILL.md").contains("one"));
+    assert!(read(&place, ".claude/skills/pdf/SKILL.md").contains("one"));
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod store;
 mod sync;
 mod target;
 mod tree;
+mod unchanged;
 
 pub use apply::Loss;
 pub use change::{Action, Change, Changes, ClientAction, ClientChange, Edits, LeftAlone};

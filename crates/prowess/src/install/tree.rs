@@ -208,6 +208,14 @@ impl SkillTree {
         self.manifest.files.iter().zip(self.contents.iter().map(|bytes| &**bytes))
     }
 
+    /// The same files, all of them executable or none.
+    pub(crate) fn with_modes(&self, executable: bool) -> Self {
+        let mut tree = self.clone();
+        tree.manifest.files.iter_mut().for_each(|file| file.executable = executable);
+        tree.digest = digests::of_tree(&tree.manifest).unwrap_or_default();
+        tree
+    }
+
     /// The skills in it: itself, and those inside it, which agents find too.
     pub(crate) fn skills(&self) -> Vec<TreeSkill> {
         let mut skills: BTreeMap<&str, TreeSkill> = BTreeMap::new();
@@ -273,6 +281,8 @@ pub enum FileChange {
     Changed,
     /// Only its executable bit differs.
     Mode,
+    /// Only its line ends differ: CRLF instead of LF, as git writes them if it is so configured.
+    LineEnds,
     /// It was not installed.
     Added,
     /// It was installed and is missing.

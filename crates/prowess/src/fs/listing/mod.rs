@@ -273,7 +273,8 @@ pub(crate) fn folders_below(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn executable(metadata: &Metadata) -> bool {
+/// Whether the owner of a file may execute it.
+pub(crate) fn executable(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

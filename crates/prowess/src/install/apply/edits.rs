@@ -7,9 +7,11 @@ use prowess_core::Manifest;
 use super::Orders;
 use crate::error::shown;
 use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::modes::made_by_users;
 use crate::install::records::{LockedSkill, Place, SkillsLock};
 use crate::install::target::manifest_of;
 use crate::install::tree::{FileChange, changes};
+use crate::install::unchanged::other_line_ends;
 
 /// How many changed files an error names.
 const MAX_NAMED: usize = 5;
@@ -23,7 +25,12 @@ pub(crate) fn edits_of(
     locked: &LockedSkill,
     listing: &dyn Fn(&str) -> Option<Manifest>,
 ) -> Option<Vec<(String, FileChange)>> {
-    Some(changes(&listing(&locked.digest)?, &manifest_of(path).ok()?))
+    let line_ends = other_line_ends(path, &locked.digest, listing);
+    if let Some(files) = line_ends {
+        return Some(files.into_iter().map(|file| (file, FileChange::LineEnds)).collect());
+    }
+    let changes = changes(&listing(&locked.digest)?, &manifest_of(path).ok()?);
+    Some(made_by_users(changes, path))
 }
 
 /// The error for edits that would be lost.

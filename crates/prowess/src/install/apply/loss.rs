@@ -10,6 +10,7 @@ use super::edits::named;
 use crate::error::shown;
 use crate::install::change::Change;
 use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::modes::made_by_users;
 use crate::install::records::LockedSkill;
 use crate::install::target::{State, manifest_of};
 use crate::install::tree::{FileChange, changes};
@@ -47,7 +48,7 @@ impl Loss {
             (State::Link(_), _) | (_, Err(_)) => Vec::new(),
             (_, Ok(there)) => {
                 let before = installed.and_then(|locked| listing(&locked.digest)).unwrap_or_default();
-                changes(&before, &there)
+                made_by_users(changes(&before, &there), &path)
             }
         };
         Self { path, files, mark }

@@ -11,15 +11,16 @@ pub(crate) use self::names::InstalledNames;
 pub use self::names::upstream_name;
 pub use self::origins::{InstalledOrigin, Origins};
 pub(crate) use self::resolve::{folder_named, named};
-use super::apply::{Order, copy};
+use super::apply::{Order, copy, edits_of};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Write, open_skills};
-use super::links::{ClientDifference, differences};
+use super::links::{ClientDifference, ClientState, differences};
 use super::modes::is_tree;
 use super::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER, org_of};
 use super::spec::{InstallPlace, InstallSpec, SkillRef};
 use super::target::{State, manifest_of, state_of};
-use super::tree::{FileChange, changes};
+use super::tree::FileChange;
+use super::unchanged::other_line_ends;
 use crate::env;
 
 /// A skill that the records name.
@@ -49,6 +50,12 @@ impl InstalledSkill {
     pub fn is_clean(&self) -> bool {
         self.state == InstalledState::Clean && self.clients.is_empty()
     }
+
+    /// Whether nothing differs from what was installed except line ends, here and for every client.
+    pub fn is_intact(&self) -> bool {
+        matches!(self.state, InstalledState::Clean | InstalledState::LineEnds(_))
+            && self.clients.iter().all(|client| matches!(client.state, ClientState::LineEnds(_)))
+    }
 }
 
 /// Whether a skill is unchanged since it was installed.
@@ -59,6 +66,8 @@ pub enum InstalledState {
     Clean,
     /// These files differ; none are named when the store does not know what was installed.
     Edited(Vec<(String, FileChange)>),
+    /// These files have other line ends, and nothing else differs.
+    LineEnds(Vec<String>),
     /// Something else is in its place, or it cannot be compared, for this reason.
     Replaced(String),
     /// Its folder does not exist.
@@ -101,10 +110,12 @@ impl Installer {
                     InstalledState::Clean
                 }
                 Some(State::Link(to)) => InstalledState::Replaced(format!("it is a link to {to}")),
-                Some(_) => match (manifest_of(&path), listing(&locked.digest)) {
+                Some(_) => match (manifest_of(&path), other_line_ends(&path, &locked.digest, &listing)) {
                     (Err(error), _) => InstalledState::Replaced(error.with_cause()),
-                    (Ok(there), Some(files)) => InstalledState::Edited(changes(&files, &there)),
-                    (Ok(_), None) => InstalledState::Edited(Vec::new()),
+                    (Ok(_), Some(files)) => InstalledState::LineEnds(files),
+                    (Ok(_), None) => {
+                        InstalledState::Edited(edits_of(&path, locked, &listing).unwrap_or_default())
+                    }
                 },
             };
             let clients = differences.remove(&locked.name).unwrap_or_default();

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::{Candidate, Location};
+use prowess_core::{Candidate, Location, Manifest};
 
 use crate::install::apply::edits_of;
 use crate::install::error::InstallError;
 use crate::install::installer::Installer;
 use crate::install::links::AcceptedSkills;
+use crate::install::modes::is_tree;
 use crate::install::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER};
 use crate::install::store::Store;
 use crate::install::target::{Dir, State, state_of};
@@ -98,8 +99,21 @@ impl Origins {
     /// The files of an installed skill that differ from what was installed; none when that is not known. This reads all
     /// of them.
     pub fn edits(&self, origin: &InstalledOrigin) -> Option<Vec<(String, FileChange)>> {
+        edits_of(&origin.found_in, &origin.locked, &self.listing())
+    }
+
+    /// Whether the files of an installed skill differ from the lock; none when they cannot be read. This reads all of
+    /// them.
+    pub fn is_edited(&self, origin: &InstalledOrigin) -> Option<bool> {
+        let dir = Dir::open(origin.found_in.parent()?).ok()?;
+        let there = state_of(&dir, &origin.locked.name).ok()??;
+        let (wanted, folder) = (&origin.locked.digest, &origin.found_in);
+        Some(!matches!(there, State::Tree(digest) if is_tree(&digest, wanted, folder, &self.listing())))
+    }
+
+    fn listing(&self) -> impl Fn(&str) -> Option<Manifest> + use<> {
         let store = Store::at(self.store.clone());
-        edits_of(&origin.found_in, &origin.locked, &|digest| store.listing(digest))
+        move |digest: &str| store.listing(digest)
     }
 
     /// The skills that were installed under a name, of the project first.
@@ -119,7 +133,7 @@ impl Origins {
     /// Whether the user accepted the files that the lock names, so that installing them again restores what was accepted.
     pub fn restores_accepted(&self, origin: &InstalledOrigin) -> bool {
         let accepted = AcceptedSkills::load(&self.approvals).ok();
-        accepted.is_some_and(|all| all.has(&origin.path, &origin.locked.digest))
+        accepted.is_some_and(|all| all.has(&origin.path, &origin.locked.digest, &self.listing()))
     }
 
     fn at(&self, skill_file: &Location) -> Option<&InstalledOrigin> {
@@ -137,14 +151,5 @@ impl Origins {
     /// The errors of locks that could not be read.
     pub fn unread(&self) -> &[InstallError] {
         &self.unread
-    }
-}
-
-impl InstalledOrigin {
-    /// Whether its files differ from the lock; none when they cannot be read. This reads all of them.
-    pub fn is_edited(&self) -> Option<bool> {
-        let dir = Dir::open(self.found_in.parent()?).ok()?;
-        let there = state_of(&dir, &self.locked.name).ok()??;
-        Some(there != State::Tree(self.locked.digest.clone()))
     }
 }
