@@ -53,6 +53,7 @@ mod install_preview;
 mod install_records;
 mod install_refused;
 mod install_reports;
+mod install_said;
 mod install_sync;
 mod install_trust;
 mod install_words;

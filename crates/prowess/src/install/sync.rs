@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use super::apply::Order;
 use super::change::{Action, Changes, Edits};
+use super::compare::is_tree;
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Progress, Write, open_skills};
 use super::links::AcceptedSkills;
-use super::modes::is_tree;
 use super::prepare::Prepared;
 use super::records::{
     InstallScope, LockedSkill, Place, Records, WantedSkill, fits, new_skill, recorded, spec_of,

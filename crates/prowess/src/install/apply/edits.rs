@@ -6,12 +6,10 @@ use prowess_core::Manifest;
 
 use super::Orders;
 use crate::error::shown;
+use crate::install::compare::{FileChange, changes, made_by_users, other_line_ends};
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::modes::made_by_users;
 use crate::install::records::{LockedSkill, Place, SkillsLock};
 use crate::install::target::manifest_of;
-use crate::install::tree::{FileChange, changes};
-use crate::install::unchanged::other_line_ends;
 
 /// How many changed files an error names.
 const MAX_NAMED: usize = 5;

@@ -9,11 +9,10 @@ use prowess_core::Manifest;
 use super::edits::named;
 use crate::error::shown;
 use crate::install::change::Change;
+use crate::install::compare::{FileChange, changes, made_by_users};
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::modes::made_by_users;
 use crate::install::records::LockedSkill;
 use crate::install::target::{State, manifest_of};
-use crate::install::tree::{FileChange, changes};
 use crate::registry::digests;
 
 /// How many entries of a folder that has no digest are compared.

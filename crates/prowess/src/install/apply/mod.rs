@@ -21,16 +21,15 @@ pub(super) use self::made::Made;
 use self::names::{Names, ordered_twice};
 pub(crate) use self::names::{check_installable, same_name};
 use super::change::{Action, Change, Changes, Edits};
+use super::compare::{as_kept, is_tree, is_unchanged};
 use super::error::{InstallError, InstallErrorKind};
 use super::links::{AcceptedSkills, end_trust, links};
-use super::modes::{as_kept, is_tree};
 use super::records::{
     FetchLog, LinkMode, LockedSkill, Place, Records, SKILLS_FOLDER, WantedSkill, not_locked,
     with_line_ends_of,
 };
 use super::target::{Accepted, Dir, State, Transaction, state_of};
 use super::tree::{SkillTree, TreeSkill};
-use super::unchanged::is_unchanged;
 use crate::env::Environment;
 use crate::error::shown;
 

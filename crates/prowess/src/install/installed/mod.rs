@@ -7,20 +7,20 @@ mod resolve;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use prowess_core::Manifest;
+
 pub(crate) use self::names::InstalledNames;
 pub use self::names::upstream_name;
 pub use self::origins::{InstalledOrigin, Origins};
 pub(crate) use self::resolve::{folder_named, named};
 use super::apply::{Order, copy, edits_of};
+use super::compare::{FileChange, is_tree, other_line_ends};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Write, open_skills};
 use super::links::{ClientDifference, ClientState, differences};
-use super::modes::is_tree;
 use super::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER, org_of};
 use super::spec::{InstallPlace, InstallSpec, SkillRef};
 use super::target::{State, manifest_of, state_of};
-use super::tree::FileChange;
-use super::unchanged::other_line_ends;
 use crate::env;
 
 /// A skill that the records name.
@@ -74,6 +74,26 @@ pub enum InstalledState {
     Missing,
 }
 
+/// The state of a skill whose folder does not have the digest of the lock.
+fn differing(
+    path: &Path,
+    locked: &LockedSkill,
+    listing: &dyn Fn(&str) -> Option<Manifest>,
+) -> InstalledState {
+    match manifest_of(path) {
+        Err(error) => return InstalledState::Replaced(error.with_cause()),
+        Ok(files) => {
+            if let Some(left) = files.left_out.iter().find(|left| left.unreadable) {
+                return InstalledState::Replaced(format!("{}: {}", left.path, left.reason));
+            }
+        }
+    }
+    match other_line_ends(path, &locked.digest, listing) {
+        Some(files) => InstalledState::LineEnds(files),
+        None => InstalledState::Edited(edits_of(path, locked, listing).unwrap_or_default()),
+    }
+}
+
 impl Installer {
     /// Compares every installed skill with the lock. An interrupted installation is completed first.
     pub fn verify(&self, scope: InstallScope) -> Result<Vec<InstalledSkill>, InstallError> {
@@ -110,13 +130,7 @@ impl Installer {
                     InstalledState::Clean
                 }
                 Some(State::Link(to)) => InstalledState::Replaced(format!("it is a link to {to}")),
-                Some(_) => match (manifest_of(&path), other_line_ends(&path, &locked.digest, &listing)) {
-                    (Err(error), _) => InstalledState::Replaced(error.with_cause()),
-                    (Ok(_), Some(files)) => InstalledState::LineEnds(files),
-                    (Ok(_), None) => {
-                        InstalledState::Edited(edits_of(&path, locked, &listing).unwrap_or_default())
-                    }
-                },
+                Some(_) => differing(&path, locked, &listing),
             };
             let clients = differences.remove(&locked.name).unwrap_or_default();
             skills.push(InstalledSkill {

@@ -7,14 +7,13 @@ use std::sync::Arc;
 use prowess_core::{Candidate, Location, Manifest};
 
 use crate::install::apply::edits_of;
+use crate::install::compare::{FileChange, is_tree};
 use crate::install::error::InstallError;
 use crate::install::installer::Installer;
 use crate::install::links::AcceptedSkills;
-use crate::install::modes::is_tree;
 use crate::install::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER};
 use crate::install::store::Store;
 use crate::install::target::{Dir, State, state_of};
-use crate::install::tree::FileChange;
 
 /// How many folders the folder of skills is below its project.
 const DEPTH: usize = 2;
@@ -94,6 +93,13 @@ impl Origins {
         }
         let mut places = [&skill.entry.origin.location].into_iter().chain(&skill.also_at);
         places.find_map(|place| self.at(place))
+    }
+
+    /// Where the installed skill came from that contains a skill; none when that was not installed, or is the skill
+    /// itself.
+    pub fn around(&self, skill: &Candidate) -> Option<&InstalledOrigin> {
+        let folder = Path::new(skill.entry.origin.location.path()?).parent()?;
+        folder.ancestors().skip(1).find_map(|above| self.by_folder.get(above.to_str()?)).map(AsRef::as_ref)
     }
 
     /// The files of an installed skill that differ from what was installed; none when that is not known. This reads all

@@ -7,11 +7,10 @@ use prowess_core::Manifest;
 use super::folders::client_folders;
 use crate::env::Environment;
 use crate::install::apply::edits_of;
+use crate::install::compare::{FileChange, other_line_ends};
 use crate::install::error::InstallError;
 use crate::install::records::{Place, Records};
 use crate::install::target::State;
-use crate::install::tree::FileChange;
-use crate::install::unchanged::other_line_ends;
 
 /// A client that does not have an installed skill as it should.
 #[derive(Clone, Debug, PartialEq, Eq)]

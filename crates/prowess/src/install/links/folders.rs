@@ -7,8 +7,8 @@ use prowess_core::Manifest;
 
 use crate::env::{self, Environment};
 use crate::install::apply::{Made, open, state};
+use crate::install::compare::is_tree;
 use crate::install::error::InstallError;
-use crate::install::modes::is_tree;
 use crate::install::records::{LockedSkill, Place, Records, SKILLS_FOLDER};
 use crate::install::target::{Dir, State};
 

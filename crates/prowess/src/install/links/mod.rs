@@ -19,11 +19,11 @@ use self::trusted::Trusted;
 pub(super) use self::trusted::{AcceptedSkills, end_trust};
 use super::apply::{Loss, Made, Order, Orders, changed, edits_of, named, was_installed};
 use super::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
+use super::compare::is_unchanged;
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::open_skills;
 use super::records::{LockedSkill, Place, Records, SkillsLock};
 use super::target::{State, Transaction};
-use super::unchanged::is_unchanged;
 use crate::error::shown;
 
 /// Links or copies every installed skill for every client that does not look in the folder of installed skills, and

@@ -5,11 +5,10 @@ use super::given::{Given, Installed};
 use super::take_back::folders_elsewhere;
 use super::trusted::Trusted;
 use crate::install::change::{Change, ClientAction, ClientChange, LeftAlone};
+use crate::install::compare::{is_tree, is_unchanged};
 use crate::install::error::InstallError;
-use crate::install::modes::is_tree;
 use crate::install::records::{Records, SkillsLock};
 use crate::install::target::{State, Transaction};
-use crate::install::unchanged::is_unchanged;
 
 /// Replaces unedited copies of skills that have other files now. An edited one stays, which is reported.
 pub(super) fn refresh_elsewhere(

@@ -8,10 +8,10 @@ use super::trusted::{AcceptedSkills, end_trust};
 use crate::env::Environment;
 use crate::install::apply::{Loss, Orders};
 use crate::install::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
+use crate::install::compare::is_unchanged;
 use crate::install::error::InstallError;
 use crate::install::records::{Place, Records};
 use crate::install::target::{State, Transaction};
-use crate::install::unchanged::is_unchanged;
 use crate::library::clients::CLIENTS;
 
 /// What Prowess placed in the folders of clients.

@@ -7,8 +7,8 @@ use prowess_core::Manifest;
 
 use crate::fs::walk::FILE_NAMES;
 use crate::install::apply::Orders;
+use crate::install::compare::is_tree;
 use crate::install::error::InstallError;
-use crate::install::modes::is_tree;
 use crate::install::records::{LockedSkill, Place};
 use crate::install::target::{Accepted, Transaction};
 use crate::registry::trust::{Approval, Approvals};

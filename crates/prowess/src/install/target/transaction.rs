@@ -16,8 +16,8 @@ use super::stages::Stages;
 use super::steps::{Folders, Work};
 use crate::error::SourceError;
 use crate::fs::atomic::unused_stage_name;
+use crate::install::compare::holds_modes;
 use crate::install::error::InstallError;
-use crate::install::modes::holds_modes;
 use crate::install::tree::SkillTree;
 use crate::registry::trust::Approvals;
 

@@ -7,8 +7,9 @@ use std::path::Path;
 
 use prowess_core::Manifest;
 
-use super::tree::{FileChange, SkillTree};
+use super::FileChange;
 use crate::fs::listing;
+use crate::install::tree::SkillTree;
 use crate::registry::digests;
 
 /// Whether a tree on the disk is the one with a digest. `listing` gives the files of a digest, when they are known.

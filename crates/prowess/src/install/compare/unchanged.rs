@@ -7,8 +7,8 @@ use std::path::Path;
 
 use prowess_core::Manifest;
 
-use super::modes::is_tree;
-use super::target::{State, manifest_of, read_tree};
+use super::is_tree;
+use crate::install::target::{State, manifest_of, read_tree};
 use crate::registry::digests;
 
 /// Whether what is at a path are the files with a digest, perhaps with other line ends.
