@@ -286,7 +286,8 @@ fn accept_or_restore(changed: &[&Candidate], origins: &Origins, places: &Places)
         [skill] => &*skill.entry.key,
         _ => "NAME",
     };
-    let installed: Vec<_> = changed.iter().filter_map(|skill| origins.of(skill)).collect();
+    let installed: Vec<_> =
+        changed.iter().filter_map(|skill| origins.of(skill).or_else(|| origins.around(skill))).collect();
     let mut scopes: Vec<InstallScope> = installed.iter().map(|origin| origin.scope).collect();
     scopes.sort();
     scopes.dedup();

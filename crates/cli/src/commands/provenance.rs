@@ -18,6 +18,9 @@ const MAX_CHANGES: usize = 5;
 pub(super) struct Provenance<'o> {
     #[serde(skip)]
     origin: &'o InstalledOrigin,
+    /// Whether it is inside of the installed skill.
+    #[serde(skip)]
+    inside: bool,
     scope: &'static str,
     source: &'o str,
     source_path: Option<&'o str>,
@@ -58,10 +61,14 @@ pub(super) fn is_own_copy(skill: &Candidate, by: &Location, origins: &Origins) -
 impl<'o> Provenance<'o> {
     /// Where a skill came from; none when it was not installed.
     pub(super) fn of(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
-        let origin = origins.of(skill)?;
+        let (origin, inside) = match origins.of(skill) {
+            Some(origin) => (origin, false),
+            None => (origins.around(skill)?, true),
+        };
         let locked = &origin.locked;
         Some(Self {
             origin,
+            inside,
             scope: origin.scope.word(),
             source: &locked.source,
             source_path: locked.path.as_ref().map(prowess::RelPath::as_str),
@@ -77,11 +84,12 @@ impl<'o> Provenance<'o> {
 
     /// Where a skill came from, and whether its files are edited. This reads all of them.
     pub(super) fn compared(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
-        let origin = origins.of(skill)?;
-        let edited = origin.is_edited();
+        let found = Self::of(skill, origins)?;
+        let origin = found.origin;
+        let edited = origins.is_edited(origin);
         let changes = edited.filter(|edited| *edited).and_then(|_| origins.edits(origin)).unwrap_or_default();
         let accepted_in = origins.accepted_in(origin);
-        Some(Self { edited, accepted_in, changes, ..Self::of(skill, origins)? })
+        Some(Self { edited, accepted_in, changes, ..found })
     }
 
     /// In one line.
@@ -99,6 +107,7 @@ impl<'o> Provenance<'o> {
             None => locked.origin_from(&env::absolute(Path::new(".")), *scope, path),
         };
         let mut lines = vec![format!("{title}: {place}")];
+        lines.extend(self.inside.then(|| format!("inside of: {}", path.display())));
         lines.extend(self.requested.map(|requested| format!("requested: {requested}")));
         lines.extend(self.commit.map(|commit| format!("commit: {commit}")));
         let user = if self.scope == "user" { " --user" } else { "" };

@@ -338,7 +338,17 @@ fn a_client_that_looks_elsewhere_gets_links_or_copies_and_keeps_them() {
 fn the_digest_of_the_lock_can_be_made_with_the_usual_tools() {
     let place = place();
     place.write("from/pdf/sub/Ä b.md", "ünï\n".as_bytes());
+    let chmod = |file: &str, mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(place.path().join(file), mode).unwrap();
+    };
+    // Only the bit of the owner counts, in every way to see it.
+    chmod("from/pdf/SKILL.md", 0o654);
     let added = json_of(&place, &["add", "./from/pdf", "--yes", "--json"]);
+    chmod(".agents/skills/pdf/SKILL.md", 0o655);
+    chmod(".agents/skills/pdf/scripts/run.sh", 0o744);
+    assert!(run(&place, &["verify"]).starts_with("exit 0"));
+    assert!(run(&place, &["activate", "pdf"]).starts_with("exit 0"));
     let page = include_str!("../../../../docs/use/install.md");
     let section = page.split_once("## The digest").unwrap().1;
     let script = section.split_once("```sh\n").unwrap().1.split_once("```").unwrap().0;
@@ -353,7 +363,7 @@ fn the_digest_of_the_lock_can_be_made_with_the_usual_tools() {
 #[test]
 fn a_lock_that_changed_elsewhere_is_followed_and_is_no_edit() {
     let place = place();
-    run(&place, &["add", "./from/pdf", "--yes"]);
+    run(&place, &["add", "./from/pdf", "--yes", "--client", "claude-code", "--link", "copy"]);
     let first = read(&place, "skills.lock");
     place.write("from/pdf/SKILL.md", skill("pdf", "two").as_bytes());
     run(&place, &["add", "./from/pdf", "--yes"]);
@@ -361,6 +371,7 @@ fn a_lock_that_changed_elsewhere_is_followed_and_is_no_edit() {
     let said = run(&place, &["sync", "--yes"]);
     assert!(said.starts_with("exit 0") && said.contains("~ pdf"), "{said}");
     assert!(read(&place, ".agents/skills/pdf/SKILL.md").contains("one"));
+    assert!(read(&place, ".claude/skills/pdf/SKILL.md").contains("one"));
 }
 
 #[test]

@@ -25,6 +25,12 @@ fn adding_in_a_fresh_clone_gives_clients_only_what_is_installed() {
         assert!(said.contains("! pdf (not installed; install it with: prowess sync)"), "{link}: {said}");
         assert!(place.path().join(".claude/skills/notes/SKILL.md").exists(), "{link}");
         assert!(place.path().join(".claude/skills/pdf").symlink_metadata().is_err(), "{link}");
+        // Another skill with the same files does not stand in for it.
+        let said = run(&place, &["add", "./from/pdf", "--as", "same", "--yes"]);
+        assert!(said.starts_with("exit 0") && said.contains("! pdf (not installed; "), "{link}: {said}");
+        assert!(place.path().join(".claude/skills/same/SKILL.md").exists(), "{link}");
+        assert!(place.path().join(".claude/skills/pdf").symlink_metadata().is_err(), "{link}");
+        run(&place, &["remove", "same"]);
         let json = json_of(&place, &["add", "./from/notes", "--yes", "--json"]);
         crate::schemas::assert_fits("add", &json);
         assert_eq!(json["skills"][1]["action"], "not-installed", "{json}");

@@ -32,6 +32,9 @@ fn remove_overwrite_leaves_a_folder_that_prowess_never_placed() {
       left alone: [DIR]/.claude/skills/pdf
     wrote [DIR]/skills.toml
     wrote [DIR]/skills.lock
+    --- stderr
+    pdf
+      changed  SKILL.md
     ");
     assert_eq!(read(&place, ".claude/skills/pdf/SKILL.md"), OWN);
 }
@@ -77,6 +80,12 @@ fn remove_overwrite_names_the_files_and_needs_consent() {
       deleted: [DIR]/.claude/skills/pdf
     wrote [DIR]/skills.toml
     wrote [DIR]/skills.lock
+    --- stderr
+    pdf
+      changed  SKILL.md
+      added  mine.txt
+      [DIR]/.claude/skills/pdf
+        added  also.txt
     ");
     assert!(!place.path().join(".agents/skills/pdf").exists());
     assert!(!place.path().join(".claude/skills/pdf").exists());

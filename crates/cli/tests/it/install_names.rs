@@ -104,9 +104,10 @@ fn approvals_that_cannot_be_written_say_so() {
 }
 
 #[test]
-fn a_name_or_version_with_control_characters_leaves_the_lock_readable() {
+fn a_version_with_control_characters_leaves_the_lock_readable() {
     let place = place();
-    let text = "---\nname: \"pdf\\e[2J\"\nversion: \"1\\e\"\nmetadata: {version: \"2\\e\"}\ndescription: Reads.\n---\nDo.\n";
+    let text =
+        "---\nname: pdf\nversion: \"1\\e\"\nmetadata: {version: \"2\\e\"}\ndescription: Reads.\n---\nDo.\n";
     place.write("from/pdf/SKILL.md", text.as_bytes());
     let said = run(&place, &["add", "./from/pdf", "--yes"]);
     assert!(said.starts_with("exit 0") && !said.contains('\u{1b}'), "{said}");

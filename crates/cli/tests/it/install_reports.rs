@@ -300,6 +300,16 @@ fn a_file_that_cannot_be_read_is_named_and_stops_no_other_skill() {
     let said = as_nobody(&["sync", "--overwrite", "--yes"]);
     assert!(said.starts_with("exit 0"), "{said}");
     assert!(as_nobody(&["verify"]).starts_with("exit 0"));
+    // Neither can a folder of the user be read or deleted, and both is said.
+    let folder = place.path().join(".agents/skills/notes/private");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("a"), "mine").unwrap();
+    let _ = std::process::Command::new("chown").args(["-R", "65534:65534"]).arg(&folder).status();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o000)).unwrap();
+    let said = as_nobody(&["verify"]);
+    assert!(said.starts_with("exit 1") && said.contains("changed: private: permission denied"), "{said}");
+    let said = as_nobody(&["sync", "--overwrite", "--yes"]);
+    assert!(said.contains("could not be deleted; delete it yourself: "), "{said}");
 }
 
 #[test]

@@ -139,7 +139,9 @@ fn another_source_in_skills_toml_replaces_what_was_installed() {
     place.write(".agents/skills/notes/SKILL.md", skill("notes", "mine").as_bytes());
     let said = run(&place, &["sync", "--yes"]);
     assert!(
-        said.starts_with("exit 2") && said.contains("hint: move it away, or replace it with --overwrite"),
+        said.starts_with("exit 2")
+            && said
+                .contains("hint: move it away, leave it alone with --keep, or replace it with --overwrite"),
         "{said}"
     );
     assert!(read(&place, ".agents/skills/notes/SKILL.md").contains("mine"));

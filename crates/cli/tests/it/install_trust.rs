@@ -182,3 +182,48 @@ fn trust_does_not_move_with_a_project_and_the_user_sees_what_was_accepted_where(
     assert!(in_new(&["activate", "pdf"]).starts_with("exit 0"));
     assert!(!in_new(&["why", "pdf"]).contains("accepted elsewhere"));
 }
+
+/// A clone of a project whose repository has an installed skill, its lock and its skills.toml.
+fn cloned() -> Place {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    fs::remove_dir_all(place.path().join("state")).unwrap();
+    place
+}
+
+/// What a `git pull` brings that changes an installed skill and its lock together.
+fn pull(place: &Place, text: &str) {
+    let old = fs::read_to_string(place.path().join("skills.lock")).unwrap();
+    place.write(".agents/skills/pdf/SKILL.md", skill("pdf", text).as_bytes());
+    // Another place computes the digest of the same files.
+    let other = crate::install::place();
+    other.write("from/pdf/SKILL.md", skill("pdf", text).as_bytes());
+    let digest_of = |lock: &str| lock.lines().find(|line| line.starts_with("digest = ")).unwrap().to_owned();
+    run(&other, &["add", "./from/pdf", "--yes"]);
+    let new = fs::read_to_string(other.path().join("skills.lock")).unwrap();
+    place.write("skills.lock", old.replace(&digest_of(&old), &digest_of(&new)).as_bytes());
+    assert!(run(place, &["verify"]).starts_with("exit 0"), "the lock fits");
+}
+
+#[test]
+fn a_lock_that_came_with_a_repository_grants_nothing() {
+    let place = cloned();
+    assert!(run(&place, &["verify"]).starts_with("exit 0"));
+    check_withheld(&place, "pdf");
+    // Neither does a lock that changed together with files that were accepted.
+    run(&place, &["sync", "--yes"]);
+    assert!(run(&place, &["activate", "pdf"]).contains("one"));
+    pull(&place, "evil");
+    check_withheld(&place, "pdf");
+}
+
+#[test]
+fn a_trusted_folder_trusts_its_installed_skills_with_any_files() {
+    let place = cloned();
+    assert!(run(&place, &["trust", "--yes"]).starts_with("exit 0"));
+    assert!(run(&place, &["activate", "pdf"]).contains("one"));
+    pull(&place, "two");
+    assert!(run(&place, &["activate", "pdf"]).contains("two"));
+    place.write(".agents/skills/pdf/SKILL.md", skill("pdf", "three").as_bytes());
+    assert!(run(&place, &["activate", "pdf"]).contains("three"));
+}

@@ -249,7 +249,10 @@ fn every_output_about_installed_skills_fits_its_schema() {
     );
     fits("add", &["add", "--json", "./from/good", "--yes"]);
     fits("add", &["add", "--json", "./from/good", "--yes", "--user"]);
-    assert_eq!(fits("verify", &["verify", "--json"])["summary"], json!({"skills": 1, "wrong": 0}));
+    assert_eq!(
+        fits("verify", &["verify", "--json"])["summary"],
+        json!({"skills": 1, "wrong": 0, "line_ends": 0})
+    );
     place.write(".agents/skills/good/run.sh", b"edited");
     place.write(".agents/skills/good/more.md", b"edited");
     assert_eq!(fits("verify", &["verify", "--json"])["skills"][0]["changes"][0]["change"], "added");

@@ -97,7 +97,7 @@ impl Header {
         }
         let kind = block.get(156).copied().unwrap_or(0);
         let mode = octal(field(100, 8))?;
-        Ok(Self { name, size: octal(field(124, 12))?, kind, executable: mode & 0o111 != 0 })
+        Ok(Self { name, size: octal(field(124, 12))?, kind, executable: mode & 0o100 != 0 })
     }
 }
 

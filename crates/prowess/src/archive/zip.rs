@@ -249,6 +249,6 @@ fn contents(data: &[u8], entry: &Entry<'_>, into: &mut Unpacking) -> Result<(), 
     if crc.sum() != entry.sum {
         return bad("its bytes are damaged");
     }
-    let executable = entry.mode.is_some_and(|mode| mode & 0o111 != 0);
+    let executable = entry.mode.is_some_and(|mode| mode & 0o100 != 0);
     into.add_file(path, PackedFile { bytes, executable })
 }

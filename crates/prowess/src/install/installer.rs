@@ -321,7 +321,7 @@ pub(super) struct Write {
 }
 
 impl Write {
-    fn unless(dry_run: bool) -> Self {
+    pub(super) fn unless(dry_run: bool) -> Self {
         Self { files: !dry_run, records: !dry_run }
     }
 }

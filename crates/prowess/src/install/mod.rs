@@ -7,13 +7,13 @@
 
 mod apply;
 mod change;
+mod compare;
 mod error;
 mod fetch;
 mod installed;
 mod installer;
 mod leftovers;
 mod links;
-mod modes;
 mod prepare;
 pub(crate) mod preview;
 mod records;
@@ -27,6 +27,7 @@ mod tree;
 
 pub use apply::Loss;
 pub use change::{Action, Change, Changes, ClientAction, ClientChange, Edits, LeftAlone};
+pub use compare::FileChange;
 pub use error::{InstallError, InstallErrorKind, InstallLimit};
 pub use fetch::git::{FetchedRef, Git, GitEntry, GitObject, GitVersion};
 pub(crate) use installed::{InstalledNames, named};
@@ -43,4 +44,4 @@ pub use records::{
 pub use sources::{PrivateSource, SyncSource};
 pub use spec::{InstallPlace, InstallSpec, SkillRef, is_local_path};
 pub use sync::{SyncOptions, SyncPlan};
-pub use tree::{FileChange, InstallLimits, SkillTree};
+pub use tree::{InstallLimits, SkillTree};

@@ -13,7 +13,7 @@ use super::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER, re
 use super::spec::{InstallPlace, InstallSpec};
 use super::sync::{Seen, check_records};
 use super::target::Dir;
-use super::tree::SkillTree;
+use super::tree::{SkillTree, refused};
 use crate::env;
 use crate::error::shown;
 
@@ -126,6 +126,7 @@ impl Apart {
 
     /// An error for a skill that is in the folder where it would be installed, or above it: it would be its own source.
     fn check(&self, skill: &FetchedSkill) -> Result<(), InstallError> {
+        check_declared_name(skill)?;
         let Some((source, to)) = &self.0 else { return Ok(()) };
         let from = source.join(skill.found.path.as_ref().map_or("", |path| path.as_str()));
         let (reason, hint) = if from.starts_with(to) {
@@ -139,6 +140,16 @@ impl Apart {
         let message = format!("{reason}: {}", shown(&from));
         Err(InstallError::new(InstallErrorKind::Request, message, hint))
     }
+}
+
+/// An error for a name with control characters: a lock contains none, so the skill could not have another name.
+fn check_declared_name(skill: &FetchedSkill) -> Result<(), InstallError> {
+    let name = skill.found.declared_name.as_deref().unwrap_or_default();
+    if !name.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let message = format!("the name in the frontmatter has a control character: {}", name.escape_debug());
+    Err(refused(message).of_skill(skill.found.path()))
 }
 
 impl Installer {

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use super::apply::Order;
 use super::change::{Action, Changes, Edits};
+use super::compare::is_tree;
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Progress, Write, open_skills};
 use super::links::AcceptedSkills;
-use super::modes::is_tree;
 use super::prepare::Prepared;
 use super::records::{
     InstallScope, InstallTarget, LockedSkill, Records, WantedSkill, fits, new_skill, recorded, spec_of,
@@ -130,11 +130,15 @@ impl Installer {
             };
             let there = dir.as_ref().map(|dir| state_of(dir, name)).transpose();
             let there = there.map_err(|error| InstallError::io("read", &place.skill(name), error))?.flatten();
-            let is_there = matches!(&there, Some(State::Tree(digest))
-                if is_tree(digest, &locked.digest, &place.base, &listing));
-            if is_there && !options.fetch_only {
+            let there = match there {
+                Some(State::Tree(digest)) if is_tree(&digest, &locked.digest, &place.base, &listing) => {
+                    Some(digest).filter(|_| !options.fetch_only)
+                }
+                _ => None,
+            };
+            if let Some(there) = there {
                 let accepted = accepted.digest_in(&place.skill(name));
-                if accepted == Some(&*locked.digest) {
+                if accepted == Some(&*there) {
                     continue;
                 }
                 // The user accepted other files here. These and the lock may have been exchanged together, so the lock
@@ -145,9 +149,8 @@ impl Installer {
                     continue;
                 }
                 // It is installed correctly, but perhaps the user was never asked.
-                if let Ok(tree) = read_tree(&place.skill(name))
-                    && tree.digest() == locked.digest
-                {
+                let tree = read_tree(&place.skill(name)).ok().filter(|tree| tree.digest() == locked.digest);
+                if let Some(tree) = tree.or_else(|| fetcher.stored(locked)) {
                     plan.here.push(Prepared::seen(new_skill(tree, locked.clone(), None), seen));
                 }
                 continue;
@@ -280,9 +283,9 @@ impl Installer {
     /// Whether the user accepted each of these skills before, with the same files at the same path.
     pub fn are_accepted(&self, scope: InstallScope, skills: &[Prepared]) -> Result<Vec<bool>, InstallError> {
         let place = self.place(scope)?;
-        let accepted = AcceptedSkills::of(&place)?;
+        let (accepted, listing) = (AcceptedSkills::of(&place)?, self.listing());
         let locked = skills.iter().map(|skill| &skill.new.locked);
-        Ok(locked.map(|locked| accepted.has(&place.skill(&locked.name), &locked.digest)).collect())
+        Ok(locked.map(|locked| accepted.has(&place.skill(&locked.name), &locked.digest, &listing)).collect())
     }
 }
 

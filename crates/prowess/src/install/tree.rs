@@ -208,6 +208,14 @@ impl SkillTree {
         self.manifest.files.iter().zip(self.contents.iter().map(|bytes| &**bytes))
     }
 
+    /// The same files, all of them executable or none.
+    pub(crate) fn with_modes(&self, executable: bool) -> Self {
+        let mut tree = self.clone();
+        tree.manifest.files.iter_mut().for_each(|file| file.executable = executable);
+        tree.digest = digests::of_tree(&tree.manifest).unwrap_or_default();
+        tree
+    }
+
     /// The skills in it: itself, and those inside it, which agents find too.
     pub(crate) fn skills(&self) -> Vec<TreeSkill> {
         let mut skills: BTreeMap<&str, TreeSkill> = BTreeMap::new();
@@ -264,48 +272,10 @@ pub(crate) fn refused(message: impl AsRef<str>) -> InstallError {
     InstallError::new(InstallErrorKind::Refused, message, hint)
 }
 
-/// How a file of an installed skill differs from the tree that was installed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum FileChange {
-    /// Its bytes differ.
-    Changed,
-    /// Only its executable bit differs.
-    Mode,
-    /// It was not installed.
-    Added,
-    /// It was installed and is missing.
-    Missing,
-}
-
-/// The differences between the installed files and the present ones, by path.
-pub(crate) fn changes(installed: &Manifest, there: &Manifest) -> Vec<(String, FileChange)> {
-    let by_path = |manifest: &Manifest| -> BTreeMap<String, (Option<String>, bool)> {
-        let files = manifest.files.iter();
-        files.map(|file| (file.path.to_string(), (file.digest.clone(), file.executable))).collect()
-    };
-    let (before, after) = (by_path(installed), by_path(there));
-    let mut changes: Vec<(String, FileChange)> = Vec::new();
-    for (path, (digest, executable)) in &before {
-        match after.get(path) {
-            None => changes.push((path.clone(), FileChange::Missing)),
-            Some((now, _)) if now != digest => changes.push((path.clone(), FileChange::Changed)),
-            Some((_, now)) if now != executable => changes.push((path.clone(), FileChange::Mode)),
-            Some(_) => {}
-        }
-    }
-    let added = after.keys().filter(|path| !before.contains_key(*path));
-    changes.extend(added.map(|path| (path.clone(), FileChange::Added)));
-    changes.extend(there.left_out.iter().map(|left| (left.path.clone(), FileChange::Added)));
-    changes.sort();
-    changes.dedup();
-    changes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::install::compare::{FileChange, changes};
 
     fn file(path: &str, executable: bool, bytes: &str) -> TreeFile {
         TreeFile { path: RelPath::parse(path).unwrap(), executable, bytes: bytes.as_bytes().into() }

@@ -25,6 +25,8 @@ pub(crate) struct ProcessLimits {
     pub timeout: Duration,
     /// The maximum size of its output, in bytes.
     pub max_output: usize,
+    /// The most bytes of memory of each of its processes, where the system can limit that: on Linux.
+    pub max_memory: Option<u64>,
 }
 
 /// The result of a program.
@@ -128,6 +130,9 @@ pub(crate) fn run_with(
     watch: Watch<'_>,
 ) -> Result<Finished, ProcessError> {
     let mut child = child_process::registered(|| spawn(argv, folder, variables, held))?;
+    if let Some(most) = limits.max_memory {
+        limit_memory(&child, most);
+    }
     let deadline = Instant::now() + limits.timeout;
     if let Some(mut stdin) = child.stdin.take() {
         // On its own thread, since a program may write before it has read everything. One that reads nothing is not an
@@ -166,6 +171,19 @@ pub(crate) fn run_with(
     let status = child_process::waited(&mut child).map_err(ProcessError::Wait)?;
     Ok(Finished { status, stdout, stderr })
 }
+
+/// Limits the memory that a program can write to. Files that it only reads are not counted.
+#[cfg(target_os = "linux")]
+fn limit_memory(child: &Child, most: u64) {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    // Without an id it would be the limit of this process.
+    let Some(id) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
+    // One that has a lower limit keeps it.
+    let _ = prlimit(Some(id), Resource::Data, Rlimit { current: Some(most), maximum: Some(most) });
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit_memory(_: &Child, _: u64) {}
 
 /// Waits until a program exits, at most this long. Returns whether it did.
 fn ends_by(child: &mut Child, deadline: Instant) -> bool {
@@ -289,7 +307,8 @@ mod tests {
 
     fn shell(script: &str, millis: u64) -> Result<Finished, ProcessError> {
         let argv = ["sh", "-c", script].map(str::to_owned);
-        let limits = ProcessLimits { timeout: Duration::from_millis(millis), max_output: 1_000 };
+        let limits =
+            ProcessLimits { timeout: Duration::from_millis(millis), max_output: 1_000, max_memory: None };
         run(&argv, b"in\n".to_vec(), limits)
     }
 
@@ -318,10 +337,21 @@ mod tests {
     #[test]
     fn a_program_that_holds_a_file_has_no_output() {
         let argv = ["sh", "-c", "cat; echo oops >&2"].map(str::to_owned);
-        let limits = ProcessLimits { timeout: Duration::from_secs(10), max_output: 1_000 };
+        let limits = ProcessLimits { timeout: Duration::from_secs(10), max_output: 1_000, max_memory: None };
         let file = tempfile::tempfile().unwrap();
         let done = run_with(&argv, (None, &[]), b"in\n".to_vec(), Some(&file), limits, &mut || true).unwrap();
         assert_eq!((done.stdout.as_slice(), done.stderr.as_slice()), (&b""[..], &b"oops\n"[..]));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_program_and_what_it_starts_have_a_limit_of_memory() {
+        // It begins once it has read its input, which is written after the limit is set.
+        let argv = ["sh", "-c", "read line; sh -c 'ulimit -d'"].map(str::to_owned);
+        let limits =
+            ProcessLimits { timeout: Duration::from_secs(60), max_output: 100, max_memory: Some(64 << 20) };
+        let done = run(&argv, b"in\n".to_vec(), limits).unwrap();
+        assert_eq!(String::from_utf8_lossy(&done.stdout), format!("{}\n", 64 << 10));
     }
 
     #[test]
@@ -336,7 +366,7 @@ mod tests {
     #[test]
     fn a_program_that_its_watcher_stops_is_killed() {
         let argv = ["sh", "-c", "sleep 600 & sleep 600"].map(str::to_owned);
-        let limits = ProcessLimits { timeout: Duration::from_secs(300), max_output: 1_000 };
+        let limits = ProcessLimits { timeout: Duration::from_secs(300), max_output: 1_000, max_memory: None };
         let mut asked = 0;
         let mut watch = || {
             asked += 1;
@@ -356,7 +386,7 @@ mod tests {
     #[test]
     fn endless_output_and_missing_programs_are_errors() {
         assert!(matches!(shell("yes | head -c 5000", 10_000), Err(ProcessError::TooMuch(1_000))));
-        let limits = ProcessLimits { timeout: Duration::from_secs(1), max_output: 1 };
+        let limits = ProcessLimits { timeout: Duration::from_secs(1), max_output: 1, max_memory: None };
         assert!(matches!(run(&["/no/such/program".to_owned()], vec![], limits), Err(ProcessError::Start(_))));
         assert!(matches!(run(&[], vec![], limits), Err(ProcessError::Nothing)));
     }

@@ -35,7 +35,7 @@ pub(crate) fn tie(
     ];
     // Some programs of this name have no such option.
     let argv: Vec<String> = tie.iter().chain(probe).cloned().collect();
-    let limits = ProcessLimits { timeout: TIMEOUT, max_output: MAX_OUTPUT };
+    let limits = ProcessLimits { timeout: TIMEOUT, max_output: MAX_OUTPUT, max_memory: None };
     let tried = run_with(&argv, (folder, variables), Vec::new(), None, limits, &mut || true);
     if tried.is_ok_and(|done| done.status.success()) { tie } else { Vec::new() }
 }

@@ -44,7 +44,7 @@ impl Selector for CommandSelector {
         let candidates: Vec<Value> = among.iter().map(candidate).collect();
         let limit = limit.min(among.len());
         let input = json!({ "query": query.text, "limit": limit, "candidates": candidates }).to_string();
-        let limits = ProcessLimits { timeout: self.timeout, max_output: MAX_OUTPUT };
+        let limits = ProcessLimits { timeout: self.timeout, max_output: MAX_OUTPUT, max_memory: None };
         let done =
             run(&self.argv, input.into_bytes(), limits).map_err(|error| self.failed(error.to_string()))?;
         if !done.status.success() {

@@ -1,5 +1,5 @@
 //! Skills that attack the installer, through every door: each is refused by name or does no harm, and nothing
-//! outside changes. Long, because it is one list of attacks.
+//! outside changes. Longer than 400 lines because it is one list of attacks.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -85,8 +85,16 @@ fn link(target: impl AsRef<Path>, folder: &Path, name: &str) {
 const ATTACKS: &[Attack] = &[
     ("a backslash", Refused(r"..\x"), |skill, _| file(skill, r"..\x")),
     ("mixed separators", Refused(r"a\..\b"), |skill, _| file(skill, r"a\..\b")),
+    ("a home", Refused("~"), |skill, _| {
+        fs::create_dir(skill.join("~")).unwrap();
+        file(&skill.join("~"), "x");
+    }),
+    ("an absolute path of a drive", Refused("C:"), |skill, _| file(skill, r"C:\x")),
     ("a drive", Refused("C:x"), |skill, _| file(skill, "C:x")),
     ("a share", Refused("server"), |skill, _| file(skill, r"\\server\share")),
+    ("a long path of a drive", Refused("C:"), |skill, _| file(skill, r"\\?\C:\x")),
+    ("a pipe of Windows", Refused("pipe"), |skill, _| file(skill, r"\\.\pipe\x")),
+    ("an option", Refused("-rf"), |skill, _| file(skill, "-rf")),
     ("a line feed", Refused(r"a\nb"), |skill, _| file(skill, "a\nb")),
     ("an escape", Refused("a"), |skill, _| file(skill, "a\u{1b}[2Jb")),
     ("a trailing dot", Refused("a."), |skill, _| file(skill, "a.")),
@@ -116,8 +124,8 @@ const ATTACKS: &[Attack] = &[
         file(&skill.join(".g\u{200c}it"), "config");
     }),
     ("a short name of a git folder", Refused("GIT~1"), |skill, _| file(skill, "GIT~1")),
-    ("too many folders", Refused("too deep"), |skill, _| {
-        let deep = skill.join(["d"; 20].join("/"));
+    ("too many folders", Refused("d/d/d"), |skill, _| {
+        let deep = skill.join(["d"; 70].join("/"));
         fs::create_dir_all(&deep).unwrap();
         file(&deep, "x");
     }),
@@ -160,6 +168,22 @@ const ATTACKS: &[Attack] = &[
     ("percent escapes", Refused("%2e"), |skill, _| file(skill, "%2e%2e%2fx")),
 ];
 
+/// Names that only a repository can contain: there, [`name_in_git`] writes them.
+const IN_GIT: &[Attack] = &[
+    ("a name that is too long", Refused("255 bytes"), |skill, _| file(skill, "long.256")),
+    ("a path that is too long", Refused("4096 bytes"), |skill, _| {
+        let deep = skill.join(["long.255"; 16].join("/"));
+        fs::create_dir_all(&deep).unwrap();
+        file(&deep, "x");
+    }),
+];
+
+/// The name of a file in a repository: after `long.`, the number of its bytes.
+fn name_in_git(name: &OsStr) -> Vec<u8> {
+    let long = name.to_str().and_then(|name| name.strip_prefix("long.")?.parse().ok());
+    long.map_or_else(|| name.as_bytes().to_vec(), |length| vec![b'c'; length])
+}
+
 /// Fails unless everything below a folder is a plain file or folder without special modes or other names.
 fn assert_plain(folder: &Path, what: &str) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -184,20 +208,68 @@ enum Door {
     Folder,
     /// `sync` of a `skills.toml` that names the folder.
     FolderInRecord,
+    /// `sync` of a `skills.lock` that names the folder, whose files are not stored.
+    FolderInLock,
+    /// A copy of the folder, without records.
+    FolderInto,
     /// `add` of a repository.
     Repository,
     /// `sync` of a `skills.toml` that names the repository.
     RepositoryInRecord,
+    /// `sync` of a `skills.lock` that names the commit, whose files are not stored.
+    RepositoryInLock,
     /// A reference to the repository.
     Reference,
+    /// A copy by a reference to the repository, without records.
+    ReferenceInto,
 }
 
-const DOORS: [Door; 5] =
-    [Door::Folder, Door::FolderInRecord, Door::Repository, Door::RepositoryInRecord, Door::Reference];
+const DOORS: [Door; 9] = [
+    Door::Folder,
+    Door::FolderInRecord,
+    Door::FolderInLock,
+    Door::FolderInto,
+    Door::Repository,
+    Door::RepositoryInRecord,
+    Door::RepositoryInLock,
+    Door::Reference,
+    Door::ReferenceInto,
+];
 
 impl Door {
     fn is_git(self) -> bool {
-        !matches!(self, Self::Folder | Self::FolderInRecord)
+        !matches!(self, Self::Folder | Self::FolderInRecord | Self::FolderInLock | Self::FolderInto)
+    }
+
+    fn has_records(self) -> bool {
+        !matches!(self, Self::FolderInto | Self::ReferenceInto)
+    }
+
+    /// Writes a lock that names the skill: with its own digest if it can be installed, else with another one.
+    fn lock(self, desk: &Desk, url: &str) {
+        let (known, source) = match self {
+            Self::FolderInLock => (Self::FolderInRecord, "source = \"path+../local/evil\"\n".to_owned()),
+            _ => {
+                let bare = desk.path("repositories/acme/evil.git");
+                let (commit, tree) =
+                    (git(&bare, &["rev-parse", "main"]), git(&bare, &["rev-parse", "main:evil"]));
+                let rest = format!("commit = \"{commit}\"\ngit-tree = \"{tree}\"\n");
+                (Self::RepositoryInRecord, format!("source = \"git+{url}\"\npath = \"evil\"\n{rest}"))
+            }
+        };
+        let lock = desk.path("project/skills.lock");
+        if known.install(desk).is_ok() {
+            for folder in ["project/.agents", "cache", "state"] {
+                fs::remove_dir_all(desk.path(folder)).unwrap();
+            }
+            // The lock that is written by hand below has the same form.
+            let text = fs::read_to_string(&lock).unwrap();
+            assert!(source.lines().all(|line| text.contains(line)), "{text}");
+        } else {
+            let digest = format!("digest = \"sha256:{}\"\n", "0".repeat(64));
+            let text = format!("version = 1\n\n[[skill]]\nname = \"evil\"\n{source}{digest}");
+            fs::write(&lock, text).unwrap();
+        }
     }
 
     /// Installs the skill in the folder `local/evil`, or that of the repository `@acme/evil`.
@@ -215,10 +287,19 @@ impl Door {
                 installer.add(SCOPE, skills, &InstallOptions::default(), &mut |_| {})?;
                 return Ok(desk.path("project/.agents/skills/evil"));
             }
-            Self::FolderInRecord => "{ path = \"../local/evil\" }".to_owned(),
-            Self::RepositoryInRecord => format!("{{ git = \"{url}\" }}"),
+            Self::FolderInto => {
+                return installer.install_local_into(&desk.path("local/evil"), &desk.path("project/into"));
+            }
+            Self::ReferenceInto => {
+                return installer.install_into(&reference("@acme/evil"), &desk.path("project/into"));
+            }
+            Self::FolderInRecord | Self::FolderInLock => "{ path = \"../local/evil\" }".to_owned(),
+            Self::RepositoryInRecord | Self::RepositoryInLock => format!("{{ git = \"{url}\" }}"),
         };
         fs::write(desk.path("project/skills.toml"), format!("[skills]\nevil = {entry}\n")).unwrap();
+        if matches!(self, Self::FolderInLock | Self::RepositoryInLock) {
+            self.lock(desk, &url);
+        }
         let options = SyncOptions::default();
         let plan = installer.plan_sync(SCOPE, &options, &mut |_| {})?;
         let skills = installer.fetch_sync(SCOPE, plan, &mut |_| {})?;
@@ -254,7 +335,7 @@ fn tree_of(repository: &Path, folder: &Path) -> Option<String> {
             return None;
         };
         entries.extend(format!("{mode} {kind} {id}\t").into_bytes());
-        entries.extend(path.file_name().unwrap().as_bytes());
+        entries.extend(name_in_git(path.file_name().unwrap()));
         entries.push(0);
     }
     Some(run(&["mktree", "-z"], &entries))
@@ -275,8 +356,9 @@ fn commit(desk: &Desk) -> bool {
 fn a_skill_that_attacks_is_refused_by_name_or_installed_as_plain_files_through_every_door() {
     let no_git = no_git();
     let (mut tried, mut unable) = (0, Vec::new());
-    for ((what, expected, attack), door) in ATTACKS.iter().flat_map(|attack| DOORS.map(|door| (attack, door)))
-    {
+    let everywhere = ATTACKS.iter().flat_map(|attack| DOORS.map(|door| (attack, door)));
+    let in_git = IN_GIT.iter().flat_map(|attack| DOORS.map(|door| (attack, door)));
+    for ((what, expected, attack), door) in everywhere.chain(in_git.filter(|(_, door)| door.is_git())) {
         let desk = Desk::new();
         let source = desk.folder("evil");
         let outside = Canaries::of(&desk);
@@ -303,13 +385,18 @@ fn a_skill_that_attacks_is_refused_by_name_or_installed_as_plain_files_through_e
                 assert!(!error.hint().is_empty(), "{what}");
                 let left =
                     fs::read_dir(desk.path("project")).unwrap().map(|entry| entry.unwrap().file_name());
-                assert!(left.into_iter().all(|name| name == "skills.toml"), "{what}");
+                assert!(
+                    left.into_iter().all(|name| name == "skills.toml" || name == "skills.lock"),
+                    "{what}"
+                );
             }
             (Harmless, Ok(folder)) => {
-                assert_eq!(folder, desk.path("project/.agents/skills/evil"), "{what}");
+                let place = if door.has_records() { "project/.agents/skills" } else { "project/into" };
+                assert_eq!(folder, desk.path(place).join("evil"), "{what}");
                 assert_plain(&folder, what);
-                let state = desk.installer().verify(SCOPE).unwrap().remove(0).state;
-                assert_eq!(state, InstalledState::Clean, "{what}");
+                let states = desk.installer().verify(SCOPE).unwrap().into_iter().map(|skill| skill.state);
+                let clean = door.has_records().then_some(InstalledState::Clean);
+                assert!(states.eq(clean), "{what}");
             }
             (_, done) => panic!("{what}: {done:?}"),
         }
@@ -317,6 +404,8 @@ fn a_skill_that_attacks_is_refused_by_name_or_installed_as_plain_files_through_e
     // Only what no repository can contain comes through folders alone.
     if !no_git {
         unable.dedup();
-        assert_eq!((unable, tried), (vec!["a FIFO", "a socket"], ATTACKS.len() * DOORS.len() - 6));
+        let in_git = DOORS.iter().filter(|door| door.is_git()).count();
+        let all = ATTACKS.len() * DOORS.len() + IN_GIT.len() * in_git;
+        assert_eq!((unable, tried), (vec!["a FIFO", "a socket"], all - 2 * in_git));
     }
 }

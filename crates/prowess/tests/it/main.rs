@@ -30,6 +30,8 @@ mod installer;
 #[cfg(all(unix, feature = "install"))]
 mod installer_attacks;
 #[cfg(feature = "install")]
+mod installer_calls;
+#[cfg(feature = "install")]
 mod installer_git;
 #[cfg(all(unix, feature = "install"))]
 mod installer_names;

@@ -57,7 +57,7 @@ fn of_scope(look: &Look, installer: &Installer, scope: InstallScope, troubles: &
             return false;
         }
     };
-    for skill in skills.iter().filter(|skill| !skill.is_clean()) {
+    for skill in skills.iter().filter(|skill| !skill.is_intact()) {
         let found = in_its_folder(look, skill);
         // Edits that the user accepted are as they should be.
         let is_accepted = matches!(skill.state, InstalledState::Edited(_))
@@ -128,7 +128,7 @@ fn differs(skill: &InstalledSkill, found: Option<&Candidate>) -> Trouble {
     let user = scope_option(skill.scope);
     let mut parts = Vec::new();
     match &skill.state {
-        InstalledState::Clean => {}
+        InstalledState::Clean | InstalledState::LineEnds(_) => {}
         InstalledState::Missing => parts.push("its folder is missing".to_owned()),
         InstalledState::Edited(files) if files.is_empty() => parts.push("its files changed".to_owned()),
         InstalledState::Edited(files) => parts.push(format!("{} changed", count(files.len(), "file"))),
@@ -139,12 +139,16 @@ fn differs(skill: &InstalledSkill, found: Option<&Candidate>) -> Trouble {
         let what = match difference.state {
             ClientState::Missing => "is missing",
             ClientState::Edited(_) => "is an edited copy",
+            ClientState::LineEnds(_) => "has other line ends",
             _ => "is something else",
         };
         parts.push(format!("for {} {} {what}", difference.client, difference.path.display()));
     }
-    let has_edits = !matches!(skill.state, InstalledState::Clean | InstalledState::Missing)
-        || skill.clients.iter().any(|client| client.state != ClientState::Missing);
+    let has_edits = matches!(skill.state, InstalledState::Edited(_) | InstalledState::Replaced(_))
+        || skill
+            .clients
+            .iter()
+            .any(|client| !matches!(client.state, ClientState::Missing | ClientState::LineEnds(_)));
     let trouble = Trouble::new(Kind::InstalledDiffers, parts.join("; "))
         .of_skill(&skill.name)
         .at(&skill.path)

@@ -93,6 +93,7 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     drop(bar);
     if !options.dry_run {
         report::finished(&changes, started, ui);
+        report::left_behind(&installer, scope, &changes, ui);
     }
     let is_whole = left_out.is_empty();
     report::added(&changes, (&previews, all.then_some(left_out)), &args.installing.common, json, ui)?;

@@ -48,10 +48,13 @@ pub(super) const DELETE: &str = "Delete them? The edits are lost. [y/N]";
 
 /// Shows which edits would be lost, in lines for each skill, and asks whether to lose them.
 pub(super) fn ask_to_lose(lost: &str, question: &str, yes: bool, ui: &mut Ui) -> Result<(), CommandError> {
-    if lost.is_empty() || yes {
+    if lost.is_empty() {
         return Ok(());
     }
     ui.tell(lost);
+    if yes {
+        return Ok(());
+    }
     if !ui.can_ask() {
         let hint = "keep them with --keep, or lose them with --overwrite --yes";
         let error = "there is no terminal to ask whether these edits may be lost, so nothing was changed";
@@ -80,14 +83,26 @@ pub(super) fn would_ask(is_needed: bool, yes: bool, ui: &mut Ui) {
 }
 
 /// Asks for consent before anything is read from sources that a project must not choose alone.
-pub(super) fn ask_for_sources(sources: &[SyncSource], yes: bool, ui: &mut Ui) -> Result<(), CommandError> {
-    let private: Vec<(&SyncSource, PrivateSource)> =
-        sources.iter().filter_map(|source| Some((source, source.private?))).collect();
-    let Some((first, why)) = private.first().filter(|_| !yes) else { return Ok(()) };
+pub(super) fn ask_for_sources(
+    sources: &[SyncSource],
+    (yes, offline): (bool, bool),
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    // Without a network no host is asked, so there is nothing to agree to.
+    let is_asked = |why: PrivateSource| !(offline && why == PrivateSource::LocalHost);
+    let private = sources.iter().filter_map(|source| Some((source, source.private?)));
+    let private: Vec<(&SyncSource, PrivateSource)> = private.filter(|(_, why)| is_asked(*why)).collect();
+    if private.is_empty() || yes {
+        return Ok(());
+    }
     if !ui.can_ask() {
-        let place = format!("{}: {}: {}", first.skill, report::source_line(first), why.words());
+        let place = |(source, why): &(&SyncSource, PrivateSource)| {
+            format!("{}: {}: {}", source.skill, report::source_line(source), why.words())
+        };
+        let places: Vec<String> = private.iter().map(place).collect();
+        let what = if places.len() == 1 { "a source that needs" } else { "sources that need" };
         let error =
-            format!("skills.toml names a source that needs your consent, so nothing was read: {place}");
+            format!("skills.toml names {what} your consent, so nothing was read: {}", places.join("; "));
         return Err(Failure::new(error, "look at skills.toml, then accept its sources with --yes").into());
     }
     let mut text = String::new();

@@ -73,7 +73,8 @@ fn row(skill: &InstalledSkill) -> [String; 4] {
     let user = scope_option(skill.scope);
     let state = match state(skill) {
         "clean" if skill.is_clean() => String::new(),
-        "clean" => {
+        "line-ends" if skill.is_intact() => "other line ends".to_owned(),
+        "clean" | "line-ends" => {
             let clients: Vec<&str> = skill.clients.iter().map(|other| &*other.client).collect();
             format!("not as installed for {}; see: prowess verify{user}", clients.join(", "))
         }
@@ -99,8 +100,9 @@ pub(super) fn value(skill: &InstalledSkill) -> Value {
         _ => None,
     };
     let files = match &skill.state {
-        InstalledState::Edited(files) => &**files,
-        _ => &[],
+        InstalledState::Edited(files) => files.clone(),
+        InstalledState::LineEnds(files) => verify::line_ends(files),
+        _ => Vec::new(),
     };
     let clients: Vec<Value> = skill.clients.iter().map(client).collect();
     json!({
@@ -110,7 +112,7 @@ pub(super) fn value(skill: &InstalledSkill) -> Value {
         "scope": skill.scope.word(),
         "path": skill.path.to_string_lossy(),
         "state": state(skill),
-        "changes": changes(files),
+        "changes": changes(&files),
         "reason": reason,
         "clients": clients,
         "source": skill.locked.source,
@@ -124,17 +126,17 @@ pub(super) fn value(skill: &InstalledSkill) -> Value {
 
 fn client(difference: &ClientDifference) -> Value {
     let (state, files) = match &difference.state {
-        ClientState::Missing => ("missing", &[][..]),
-        ClientState::Edited(files) => ("edited", &**files),
-        _ => ("other", &[][..]),
+        ClientState::Missing => ("missing", Vec::new()),
+        ClientState::Edited(files) => ("edited", files.clone()),
+        ClientState::LineEnds(files) => ("line-ends", verify::line_ends(files)),
+        _ => ("other", Vec::new()),
     };
     let path = difference.path.to_string_lossy();
-    json!({"client": difference.client, "path": path, "state": state, "changes": changes(files)})
+    json!({"client": difference.client, "path": path, "state": state, "changes": changes(&files)})
 }
 
 fn changes(files: &[(String, FileChange)]) -> Vec<Value> {
-    let change =
-        |(path, change): &(String, FileChange)| json!({"path": path, "change": verify::word(*change)});
+    let change = |(path, change): &(String, FileChange)| json!({"path": path, "change": change});
     files.iter().map(change).collect()
 }
 
@@ -142,6 +144,7 @@ fn state(skill: &InstalledSkill) -> &'static str {
     match skill.state {
         InstalledState::Clean => "clean",
         InstalledState::Missing => "missing",
+        InstalledState::LineEnds(_) => "line-ends",
         _ => "edited",
     }
 }

@@ -52,6 +52,9 @@ pub(crate) fn remove(args: &Remove, json: bool, ui: &mut Ui) -> Result<Outcome, 
     let changes = installer
         .uninstall(scope, &args.names, &options, &mut |what| report::progress(what, ui))
         .map_err(|error| for_user_only(error, &installer, args))?;
+    if !options.dry_run {
+        report::left_behind(&installer, scope, &changes, ui);
+    }
     report::changes(&changes, &args.common, json, ui)?;
     Ok(Outcome::Fine)
 }

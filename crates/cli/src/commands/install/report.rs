@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use prowess::env;
 use prowess::install::{
     Action, Change, Changes, ClientAction, ClientChange, FileChange, InstallError, InstallScope, InstallSpec,
-    Installer, LockedSkill, Loss, Prepared, Preview, Progress, SkippedSkill, SyncSource,
+    Installer, LeftoverKind, LockedSkill, Loss, Prepared, Preview, Progress, SkippedSkill, SyncSource,
 };
 use serde_json::{Value, json};
 
@@ -104,6 +104,18 @@ pub(super) fn finished(changes: &Changes, started: Instant, ui: &mut Ui) {
         if skills > 0 {
             phase(done, skills, started.elapsed(), ui);
         }
+    }
+}
+
+/// Reports what could not be deleted of the files that were replaced or removed.
+pub(super) fn left_behind(installer: &Installer, scope: InstallScope, changes: &Changes, ui: &mut Ui) {
+    if changes.skills.iter().all(|change| change.replaced.is_empty()) {
+        return;
+    }
+    let left = installer.leftovers(scope).unwrap_or_default().into_iter();
+    for left in left.filter(|left| left.kind == LeftoverKind::Unfinished) {
+        let path = place(&left.path);
+        ui.note(&format!("some of what was replaced could not be deleted; delete it yourself: {path}"));
     }
 }
 

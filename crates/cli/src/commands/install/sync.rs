@@ -52,7 +52,9 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
 fn explained(error: InstallError, args: &Sync) -> CommandError {
     let entry = error.entry().unwrap_or("of this source");
     let hint = match error.kind() {
-        InstallErrorKind::Exists => "move it away, or replace it with --overwrite",
+        InstallErrorKind::Exists => {
+            "move it away, leave it alone with --keep, or replace it with --overwrite"
+        }
         InstallErrorKind::Offline if args.frozen => {
             "fetch it first with: prowess sync --fetch-only; or use --locked in place of --frozen"
         }
@@ -80,7 +82,8 @@ fn once(
     let scope = args.installing.common.scope();
     let plan = installer.plan_sync(scope, &options, &mut |what| report::progress(what, ui))?;
     report::sources(plan.sources(), ui);
-    consent::ask_for_sources(plan.sources(), args.installing.yes, ui)?;
+    let offline = args.offline || args.frozen;
+    consent::ask_for_sources(plan.sources(), (args.installing.yes, offline), ui)?;
     let started = Instant::now();
     // What the store has, or the project itself, is not fetched.
     let fetching = plan.sources().len();
@@ -130,6 +133,7 @@ fn once(
     };
     if !args.installing.common.dry_run && !args.lock_only {
         report::finished(&changes, started, ui);
+        report::left_behind(installer, scope, &changes, ui);
     }
     Ok(Some((changes, new)))
 }

@@ -45,11 +45,12 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     }
     skills.retain(|skill| args.names.is_empty() || args.names.contains(&skill.name));
     absent.retain(|name| args.names.is_empty() || args.names.contains(name));
-    let changed = skills.iter().filter(|skill| !skill.is_clean()).count();
+    let changed = skills.iter().filter(|skill| !skill.is_intact()).count();
+    let line_ends = skills.iter().filter(|skill| skill.is_intact() && !skill.is_clean()).count();
     let wrong = changed + absent.len();
     if json {
         let skills: Vec<_> = skills.iter().map(super::installed::value).collect();
-        let summary = json!({"skills": skills.len(), "wrong": wrong});
+        let summary = json!({"skills": skills.len(), "wrong": wrong, "line_ends": line_ends});
         ui.json(&json!({
             "version": VERSION,
             "skills": skills,
@@ -77,15 +78,22 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
             let restore = format!("prowess sync{overwrite}{here}");
             let _ = writeln!(text, "{wrong} of {of} not as installed; restore with: {restore}");
         }
+        if line_ends > 0 {
+            let what = "with other line ends, perhaps written by git (core.autocrlf)";
+            let _ = writeln!(text, "{line_ends} of {of} {what}; restore with: prowess sync{here}");
+        }
         ui.print(&text)?;
     }
     Ok(if wrong == 0 { Outcome::Fine } else { Outcome::Problems })
 }
 
-/// Whether nothing of a skill differs but what is missing.
+/// Whether nothing of a skill differs but what is missing, and line ends.
 fn is_only_missing(skill: &InstalledSkill) -> bool {
-    matches!(skill.state, InstalledState::Clean | InstalledState::Missing)
-        && skill.clients.iter().all(|client| client.state == ClientState::Missing)
+    !matches!(skill.state, InstalledState::Edited(_) | InstalledState::Replaced(_))
+        && skill
+            .clients
+            .iter()
+            .all(|client| matches!(client.state, ClientState::Missing | ClientState::LineEnds(_)))
 }
 
 /// The error for a place without `skills.toml` and `skills.lock`.
@@ -112,6 +120,7 @@ fn screen(skills: &[InstalledSkill], (absent, here): (&[String], &str), columns:
             InstalledState::Missing => "missing",
             InstalledState::Replaced(_) | InstalledState::Edited(_) => "changed",
             _ if skill.is_clean() => "as installed",
+            _ if skill.is_intact() => "other line ends",
             _ => "not for each client",
         };
         let place = Cell::faint(&report::place(&skill.path));
@@ -150,20 +159,32 @@ fn lines(skill: &InstalledSkill, here: &str) -> String {
             text.push('\n');
             changes(files, "  ", &mut text);
         }
+        InstalledState::LineEnds(files) => {
+            text.push('\n');
+            changes(&line_ends(files), "  ", &mut text);
+        }
         _ => text.push('\n'),
     }
     for ClientDifference { client, path, state, .. } in &skill.clients {
         let what = match state {
             ClientState::Missing => "missing",
             ClientState::Edited(_) => "edited copy",
+            ClientState::LineEnds(_) => "copy with other line ends",
             _ => "something else",
         };
         let _ = writeln!(text, "  {what} for {}: {}", clean(client), clean(&report::place(path)));
-        if let ClientState::Edited(files) = state {
-            changes(files, "    ", &mut text);
+        match state {
+            ClientState::Edited(files) => changes(files, "    ", &mut text),
+            ClientState::LineEnds(files) => changes(&line_ends(files), "    ", &mut text),
+            _ => {}
         }
     }
     text
+}
+
+/// Files of which only the line ends differ, as changes.
+pub(super) fn line_ends(files: &[String]) -> Vec<(String, FileChange)> {
+    files.iter().map(|file| (file.clone(), FileChange::LineEnds)).collect()
 }
 
 pub(super) fn changes(files: &[(String, FileChange)], indent: &str, text: &mut String) {
@@ -177,6 +198,7 @@ pub(in crate::commands) fn word(change: FileChange) -> &'static str {
     match change {
         FileChange::Changed => "changed",
         FileChange::Mode => "mode",
+        FileChange::LineEnds => "line ends",
         FileChange::Added => "added",
         FileChange::Missing => "missing",
         _ => "other",

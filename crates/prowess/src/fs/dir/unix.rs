@@ -244,11 +244,10 @@ impl Folder {
     /// The metadata of an entry directly below it. Links are not followed.
     pub(crate) fn known_below(&self, name: &Path) -> io::Result<Known> {
         let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let executable = Mode::XUSR | Mode::XGRP | Mode::XOTH;
         Ok(Known {
             kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
             size: u64::try_from(stat.st_size).unwrap_or(0),
-            executable: Mode::from_raw_mode(stat.st_mode).intersects(executable),
+            executable: Mode::from_raw_mode(stat.st_mode).contains(Mode::XUSR),
         })
     }
 

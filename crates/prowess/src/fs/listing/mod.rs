@@ -273,11 +273,12 @@ pub(crate) fn folders_below(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn executable(metadata: &Metadata) -> bool {
+/// Whether the owner of a file may execute it.
+pub(crate) fn executable(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        metadata.permissions().mode() & 0o111 != 0
+        metadata.permissions().mode() & 0o100 != 0
     }
     #[cfg(not(unix))]
     {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::Made;
 use crate::error::shown;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::{InstallScope, InstallTarget, check_folder_name};
@@ -22,6 +23,9 @@ pub(crate) fn copy(
     check_folder_name(name).map_err(|reason| {
         InstallError::new(InstallErrorKind::Request, reason, "the author has to give the skill another name")
     })?;
+    // A failure leaves nothing.
+    let mut made = Made::default();
+    made.expect(folder);
     std::fs::create_dir_all(folder).map_err(|error| InstallError::io("make the folder", folder, error))?;
     let place = InstallTarget::new(InstallScope::Project, folder, state);
     let _held = place.exclusive(COPY_TIMEOUT, &mut || {})?;
@@ -38,5 +42,6 @@ pub(crate) fn copy(
     let mut transaction = Transaction::begin(&place.books, tree.manifest().files.len());
     transaction.put(real.path(), name, tree, None)?;
     transaction.commit()?;
+    made.keep();
     Ok(folder.join(name))
 }

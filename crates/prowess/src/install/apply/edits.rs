@@ -5,11 +5,11 @@ use std::path::Path;
 use prowess_core::Manifest;
 
 use super::Orders;
-use crate::error::{advice, shown};
+use crate::error::shown;
+use crate::install::compare::{FileChange, changes, made_by_users, other_line_ends};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::{InstallTarget, LockedSkill, SkillsLock};
 use crate::install::target::manifest_of;
-use crate::install::tree::{FileChange, changes};
 
 /// How many changed files an error names.
 const MAX_NAMED: usize = 5;
@@ -23,7 +23,12 @@ pub(crate) fn edits_of(
     locked: &LockedSkill,
     listing: &dyn Fn(&str) -> Option<Manifest>,
 ) -> Option<Vec<(String, FileChange)>> {
-    Some(changes(&listing(&locked.digest)?, &manifest_of(path).ok()?))
+    let line_ends = other_line_ends(path, &locked.digest, listing);
+    if let Some(files) = line_ends {
+        return Some(files.into_iter().map(|file| (file, FileChange::LineEnds)).collect());
+    }
+    let changes = changes(&listing(&locked.digest)?, &manifest_of(path).ok()?);
+    Some(made_by_users(changes, path))
 }
 
 /// The error for edits that would be lost.

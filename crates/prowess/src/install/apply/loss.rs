@@ -9,10 +9,10 @@ use prowess_core::Manifest;
 use super::edits::named;
 use crate::error::shown;
 use crate::install::change::Change;
+use crate::install::compare::{FileChange, changes, made_by_users};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::LockedSkill;
 use crate::install::target::{State, manifest_of};
-use crate::install::tree::{FileChange, changes};
 use crate::registry::digests;
 
 /// How many entries of a folder that has no digest are compared.
@@ -47,7 +47,7 @@ impl Loss {
             (State::Link(_), _) | (_, Err(_)) => Vec::new(),
             (_, Ok(there)) => {
                 let before = installed.and_then(|locked| listing(&locked.digest)).unwrap_or_default();
-                changes(&before, &there)
+                made_by_users(changes(&before, &there), &path)
             }
         };
         Self { path, files, mark }

@@ -21,9 +21,9 @@ pub(super) use self::made::Made;
 use self::names::{Names, ordered_twice};
 pub(crate) use self::names::{check_installable, same_name};
 use super::change::{Action, Change, Changes, Edits};
+use super::compare::{as_kept, is_tree, is_unchanged};
 use super::error::{InstallError, InstallErrorKind};
 use super::links::{AcceptedSkills, end_trust, links};
-use super::modes::is_tree;
 use super::records::{
     FetchLog, InstallTarget, LinkMode, LockedSkill, Records, SKILLS_FOLDER, WantedSkill, not_locked,
     with_line_ends_of,
@@ -222,8 +222,8 @@ fn install(
             Action::Unchanged
         }
         // What was installed before, by a lock that has changed since, is not an edit.
-        (Some(State::Tree(digest)), Some(old))
-            if is_tree(digest, &old.digest, &place.base, how.listing)
+        (Some(there @ State::Tree(digest)), Some(old))
+            if is_unchanged(there, &place.skill(name), &old.digest, how.listing)
                 || was_installed(accepted.digest_in(&place.skill(name)), digest, how) =>
         {
             Action::Updated
@@ -254,15 +254,23 @@ fn install(
         let locked = old.unwrap_or_else(|| new.locked.clone());
         return Ok(changed(place, locked, action));
     }
+    let mut files = place.skill(name);
     if let Some(dir) = dir.filter(|_| action != Action::Unchanged && how.files) {
-        transaction.put(dir.path(), name, &new.tree, there)?;
+        files = transaction.put(dir.path(), name, &new.tree, there)?;
     }
-    if how.accepted && how.files {
-        for accepted in accepted_in(&place.skill(name), new) {
+    if how.files {
+        let kept = as_kept(&new.tree, &files);
+        if let Some(kept) = kept.as_ref().filter(|_| how.fetch_log.has(&new.locked)) {
+            // So that these files are known when the lock has changed.
+            let kept = LockedSkill { digest: kept.digest().to_owned(), ..new.locked.clone() };
+            how.fetch_log.add([&kept].into_iter());
+        }
+        let tree = kept.as_ref().unwrap_or(&new.tree);
+        for accepted in accepted_in(&place.skill(name), new, tree).filter(|_| how.accepted) {
             transaction.accept(accepted);
         }
     }
-    let newly_trusted = how.accepted && !accepted.has(&place.skill(name), &new.locked.digest);
+    let newly_trusted = how.accepted && !accepted.has(&place.skill(name), &new.locked.digest, how.listing);
     records.lock.insert(new.locked.clone());
     if let Some(wanted) = &new.wanted {
         records.wanted.insert(name, wanted.clone());
@@ -272,7 +280,7 @@ fn install(
 
 /// Whether a tree at a path is what was installed there last: files that came from a source, and the ones that the user
 /// accepted there if there is an approval. An approval alone is not enough, since a user may also trust edited files.
-fn was_installed(accepted: Option<&str>, there: &str, how: &Orders<'_>) -> bool {
+pub(super) fn was_installed(accepted: Option<&str>, there: &str, how: &Orders<'_>) -> bool {
     accepted.is_none_or(|accepted| accepted == there) && is_from_source(there, how)
 }
 
@@ -302,10 +310,8 @@ fn remove(
     let there = dir.map(|dir| state(dir, name)).transpose()?.flatten();
     let mut replaced = Vec::new();
     let action = match &there {
-        Some(State::Tree(digest)) if is_tree(digest, &old.digest, &place.base, how.listing) => {
-            Action::Removed
-        }
         None => Action::Removed,
+        Some(there) if is_unchanged(there, &place.skill(name), &old.digest, how.listing) => Action::Removed,
         Some(there) => match how.edits {
             Edits::Overwrite => {
                 replaced.push(Loss::of(place.skill(name), there, Some(&old), how.listing));
@@ -328,10 +334,10 @@ fn remove(
     Ok(Change { replaced, recorded: false, ..changed(place, old, action) })
 }
 
-/// What the user accepts with a skill in a folder: the skill, and the skills inside it.
-pub(super) fn accepted_in(folder: &Path, new: &NewSkill) -> impl Iterator<Item = Accepted> {
-    let own = new.tree.manifest().own().map(|own| own.path.to_string());
-    new.tree.skills().into_iter().map(move |TreeSkill { file, name, digest }| {
+/// What the user accepts with a skill in a folder: the skill, and the skills inside it, with the files that are there.
+fn accepted_in(folder: &Path, new: &NewSkill, files: &SkillTree) -> impl Iterator<Item = Accepted> {
+    let own = files.manifest().own().map(|own| own.path.to_string());
+    files.skills().into_iter().map(move |TreeSkill { file, name, digest }| {
         let is_own = own.as_ref() == Some(&file);
         let name = if is_own { new.declared_name.clone() } else { name };
         let key = Some(&new.locked.name).filter(|key| is_own && **key != name).cloned();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::contents::{Contents, Item, Kind, Planned};
 use crate::fs::dir::{self, Folder, Links};
+use crate::fs::listing;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::tree::{InstallLimits, TreeFile, refused};
 
@@ -108,20 +109,9 @@ impl FolderContents {
         // It may grow while it is read.
         file.take(limits.file_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
         limits.check_file(planned.path.as_str(), bytes.len() as u64)?;
-        let executable = is_executable(&metadata);
+        let executable = listing::executable(&metadata);
         Ok(TreeFile { path: planned.path.clone(), executable, bytes: bytes.into() })
     }
-}
-
-#[cfg(unix)]
-fn is_executable(metadata: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    metadata.permissions().mode() & 0o100 != 0
-}
-
-#[cfg(not(unix))]
-fn is_executable(_: &std::fs::Metadata) -> bool {
-    false
 }
 
 impl Contents for FolderContents {

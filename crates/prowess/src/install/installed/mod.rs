@@ -7,19 +7,20 @@ mod resolve;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use prowess_core::Manifest;
+
 pub(crate) use self::names::InstalledNames;
 pub use self::names::upstream_name;
 pub use self::origins::{InstalledOrigin, Origins};
 pub(crate) use self::resolve::{folder_named, named};
-use super::apply::copy;
+use super::apply::{Order, copy, edits_of};
+use super::compare::{FileChange, is_tree, other_line_ends};
 use super::error::{InstallError, InstallErrorKind};
-use super::installer::{InstallOptions, Installer, open_skills};
-use super::links::{ClientDifference, differences};
-use super::modes::is_tree;
-use super::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER, org_of};
+use super::installer::{InstallOptions, Installer, Write, open_skills};
+use super::links::{ClientDifference, ClientState, differences};
+use super::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER, org_of};
 use super::spec::{InstallPlace, InstallSpec, SkillRef};
 use super::target::{State, manifest_of, state_of};
-use super::tree::{FileChange, changes};
 use crate::env;
 
 /// A skill that the records name.
@@ -49,6 +50,12 @@ impl InstalledSkill {
     pub fn is_clean(&self) -> bool {
         self.state == InstalledState::Clean && self.clients.is_empty()
     }
+
+    /// Whether nothing differs from what was installed except line ends, here and for every client.
+    pub fn is_intact(&self) -> bool {
+        matches!(self.state, InstalledState::Clean | InstalledState::LineEnds(_))
+            && self.clients.iter().all(|client| matches!(client.state, ClientState::LineEnds(_)))
+    }
 }
 
 /// Whether a skill is unchanged since it was installed.
@@ -59,10 +66,32 @@ pub enum InstalledState {
     Clean,
     /// These files differ; none are named when the store does not know what was installed.
     Edited(Vec<(String, FileChange)>),
+    /// These files have other line ends, and nothing else differs.
+    LineEnds(Vec<String>),
     /// Something else is in its place, or it cannot be compared, for this reason.
     Replaced(String),
     /// Its folder does not exist.
     Missing,
+}
+
+/// The state of a skill whose folder does not have the digest of the lock.
+fn differing(
+    path: &Path,
+    locked: &LockedSkill,
+    listing: &dyn Fn(&str) -> Option<Manifest>,
+) -> InstalledState {
+    match manifest_of(path) {
+        Err(error) => return InstalledState::Replaced(error.with_cause()),
+        Ok(files) => {
+            if let Some(left) = files.left_out.iter().find(|left| left.unreadable) {
+                return InstalledState::Replaced(format!("{}: {}", left.path, left.reason));
+            }
+        }
+    }
+    match other_line_ends(path, &locked.digest, listing) {
+        Some(files) => InstalledState::LineEnds(files),
+        None => InstalledState::Edited(edits_of(path, locked, listing).unwrap_or_default()),
+    }
 }
 
 impl Installer {
@@ -101,11 +130,7 @@ impl Installer {
                     InstalledState::Clean
                 }
                 Some(State::Link(to)) => InstalledState::Replaced(format!("it is a link to {to}")),
-                Some(_) => match (manifest_of(&path), listing(&locked.digest)) {
-                    (Err(error), _) => InstalledState::Replaced(error.full_message()),
-                    (Ok(there), Some(files)) => InstalledState::Edited(changes(&files, &there)),
-                    (Ok(_), None) => InstalledState::Edited(Vec::new()),
-                },
+                Some(_) => differing(&path, locked, &listing),
             };
             let clients = differences.remove(&locked.name).unwrap_or_default();
             skills.push(InstalledSkill {
@@ -184,15 +209,15 @@ impl Installer {
         let options = InstallOptions { accepted: true, ..InstallOptions::default() };
         let name = skills.first().map(|skill| skill.name().to_owned()).unwrap_or_default();
         let place = self.place(scope)?;
-        if place.skill(&name).symlink_metadata().is_ok() {
+        let orders = skills.into_iter().map(|skill| Order::Install(Box::new(skill.new))).collect();
+        self.change(scope, &options, Write::unless(false), &mut |_| {}, |place, _| {
+            // Under the lock, so that of two calls at once one succeeds.
+            if place.skill(&name).symlink_metadata().is_err() {
+                return Ok(orders);
+            }
             let message = format!("a skill of this name is installed already: {name}");
-            return Err(InstallError::new(
-                InstallErrorKind::Exists,
-                message,
-                "remove it first, or use another name",
-            ));
-        }
-        self.add(scope, skills, &options, &mut |_| {})?;
+            Err(InstallError::new(InstallErrorKind::Exists, message, "remove it first, or use another name"))
+        })?;
         Ok(place.skill(&name))
     }
 

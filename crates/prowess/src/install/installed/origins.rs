@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::{Candidate, Location};
+use prowess_core::{Candidate, Location, Manifest};
 
 use crate::install::apply::edits_of;
+use crate::install::compare::{FileChange, is_tree};
 use crate::install::error::InstallError;
 use crate::install::installer::Installer;
 use crate::install::links::AcceptedSkills;
 use crate::install::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER};
 use crate::install::store::Store;
 use crate::install::target::{Dir, State, state_of};
-use crate::install::tree::FileChange;
 
 /// How many folders the folder of skills is below its project.
 const DEPTH: usize = 2;
@@ -95,11 +95,31 @@ impl Origins {
         places.find_map(|place| self.at(place))
     }
 
+    /// Where the installed skill came from that contains a skill; none when that was not installed, or is the skill
+    /// itself.
+    pub fn around(&self, skill: &Candidate) -> Option<&InstalledOrigin> {
+        let folder = Path::new(skill.entry.origin.location.path()?).parent()?;
+        folder.ancestors().skip(1).find_map(|above| self.by_folder.get(above.to_str()?)).map(AsRef::as_ref)
+    }
+
     /// The files of an installed skill that differ from what was installed; none when that is not known. This reads all
     /// of them.
     pub fn edits(&self, origin: &InstalledOrigin) -> Option<Vec<(String, FileChange)>> {
+        edits_of(&origin.found_in, &origin.locked, &self.listing())
+    }
+
+    /// Whether the files of an installed skill differ from the lock; none when they cannot be read. This reads all of
+    /// them.
+    pub fn is_edited(&self, origin: &InstalledOrigin) -> Option<bool> {
+        let dir = Dir::open(origin.found_in.parent()?).ok()?;
+        let there = state_of(&dir, &origin.locked.name).ok()??;
+        let (wanted, folder) = (&origin.locked.digest, &origin.found_in);
+        Some(!matches!(there, State::Tree(digest) if is_tree(&digest, wanted, folder, &self.listing())))
+    }
+
+    fn listing(&self) -> impl Fn(&str) -> Option<Manifest> + use<> {
         let store = Store::at(self.store.clone());
-        edits_of(&origin.found_in, &origin.locked, &|digest| store.listing(digest))
+        move |digest: &str| store.listing(digest)
     }
 
     /// The skills that were installed under a name, of the project first.
@@ -119,7 +139,7 @@ impl Origins {
     /// Whether the user accepted the files that the lock names, so that installing them again restores what was accepted.
     pub fn restores_accepted(&self, origin: &InstalledOrigin) -> bool {
         let accepted = AcceptedSkills::load(&self.approvals).ok();
-        accepted.is_some_and(|all| all.has(&origin.path, &origin.locked.digest))
+        accepted.is_some_and(|all| all.has(&origin.path, &origin.locked.digest, &self.listing()))
     }
 
     fn at(&self, skill_file: &Location) -> Option<&InstalledOrigin> {
@@ -137,14 +157,5 @@ impl Origins {
     /// The errors of locks that could not be read.
     pub fn unread(&self) -> &[InstallError] {
         &self.unread
-    }
-}
-
-impl InstalledOrigin {
-    /// Whether its files differ from the lock; none when they cannot be read. This reads all of them.
-    pub fn is_edited(&self) -> Option<bool> {
-        let dir = Dir::open(self.found_in.parent()?).ok()?;
-        let there = state_of(&dir, &self.locked.name).ok()??;
-        Some(there != State::Tree(self.locked.digest.clone()))
     }
 }

@@ -43,20 +43,43 @@ impl InstallFolders {
 impl Installer {
     /// The folder of an installed skill. The project takes precedence over the user.
     pub fn resolve(&self, skill: &SkillRef) -> Result<PathBuf, InstallError> {
-        let (place, locked) = self.locate(skill)?;
-        Ok(place.skill(&locked.name))
+        self.present(skill).map(|(_, folder)| folder)
     }
 
-    /// The place and the lock entry of an installed skill. The project takes precedence over the user.
-    pub(super) fn locate(&self, skill: &SkillRef) -> Result<(InstallTarget, LockedSkill), InstallError> {
+    /// The place and the folder of an installed skill. A lock may have come with a repository, so an entry without a
+    /// folder does not hide the skill of the user.
+    fn present(&self, skill: &SkillRef) -> Result<(Place, PathBuf), InstallError> {
+        let found = self.locked(skill)?;
+        let folders = found.iter().map(|(place, locked)| (place, place.skill(&locked.name)));
+        if let Some((place, folder)) = { folders }.find(|(_, folder)| folder.is_dir()) {
+            return Ok((place.clone(), folder));
+        }
+        let Some((place, locked)) = found.first() else { return Err(not_installed(skill)) };
+        let message = format!(
+            "this skill is in skills.lock and not installed: {skill}: {}",
+            shown(&place.skill(&locked.name))
+        );
+        let option = if place.scope == InstallScope::User { " --user" } else { "" };
+        let hint = format!("install it with: prowess sync{option}");
+        Err(InstallError::new(InstallErrorKind::NotFound, message, hint))
+    }
+
+    /// The place and the lock entry of a skill, whether its folder exists or not. The project takes precedence over the
+    /// user.
+    pub(super) fn locate(&self, skill: &SkillRef) -> Result<(Place, LockedSkill), InstallError> {
+        self.locked(skill)?.into_iter().next().ok_or_else(|| not_installed(skill))
+    }
+
+    /// The places whose lock has a skill, in order of precedence, with its entries.
+    fn locked(&self, skill: &SkillRef) -> Result<Vec<(Place, LockedSkill)>, InstallError> {
+        let mut found = Vec::new();
         for scope in self.scopes() {
             let place = self.place(scope)?;
             if let Some(locked) = meant(place.lock()?, skill)? {
-                return Ok((place, locked));
+                found.push((place, locked));
             }
         }
-        let message = format!("this skill is not installed: {skill}");
-        Err(InstallError::new(InstallErrorKind::NotFound, message, "install it first"))
+        Ok(found)
     }
 
     /// The existing scopes, in order of precedence.
@@ -64,6 +87,11 @@ impl Installer {
         let user = self.folders().user.as_ref().map(|_| InstallScope::User);
         [InstallScope::Project].into_iter().chain(user)
     }
+}
+
+fn not_installed(skill: &SkillRef) -> InstallError {
+    let message = format!("this skill is not installed: {skill}");
+    InstallError::new(InstallErrorKind::NotFound, message, "install it first")
 }
 
 /// The name of the folder of an installed skill, by that name or by a reference.
@@ -140,8 +168,8 @@ pub(crate) fn named(
     let find = || {
         let project = InstallFolders::project_of(from, environment);
         let installer = Installer::of_user(environment.clone(), &project)?;
-        let (place, locked) = installer.locate(&reference.parse()?)?;
-        Ok((place.skill(&locked.name), (place.scope == InstallScope::Project).then_some(project)))
+        let (place, folder) = installer.present(&reference.parse()?)?;
+        Ok((folder, (place.scope == InstallScope::Project).then_some(project)))
     };
     find().map_err(|error: InstallError| {
         SourceErrorKind::Install(Box::new(error)).at_location(Location::Text(reference.into()))

@@ -7,10 +7,10 @@ use prowess_core::Manifest;
 use super::folders::client_folders;
 use crate::env::Environment;
 use crate::install::apply::edits_of;
+use crate::install::compare::{FileChange, other_line_ends};
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, Records};
 use crate::install::target::State;
-use crate::install::tree::FileChange;
 
 /// A client that does not have an installed skill as it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub enum ClientState {
     Missing,
     /// A copy in which these files differ from what was installed; none are named when that is not known.
     Edited(Vec<(String, FileChange)>),
+    /// A copy in which these files have other line ends, and nothing else differs.
+    LineEnds(Vec<String>),
     /// Something else: another link, a link where there should be a copy, a folder where there should be a link.
     Other,
 }
@@ -48,14 +50,17 @@ pub(in crate::install) fn differences(
     for folder in client_folders(place, records, environment, None)? {
         for locked in records.lock.skills() {
             let there = folder.state(&locked.name)?;
-            if folder.is_fine(there.as_ref(), place, locked, copies) {
+            if folder.is_fine(there.as_ref(), place, locked, (copies, listing)) {
                 continue;
             }
             let path = folder.folder.join(&locked.name);
             let state = match there {
                 None => ClientState::Missing,
                 Some(State::Tree(_) | State::Other) if copies && !path.is_symlink() => {
-                    ClientState::Edited(edits_of(&path, locked, listing).unwrap_or_default())
+                    match other_line_ends(&path, &locked.digest, listing) {
+                        Some(files) => ClientState::LineEnds(files),
+                        None => ClientState::Edited(edits_of(&path, locked, listing).unwrap_or_default()),
+                    }
                 }
                 Some(_) => ClientState::Other,
             };

@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use prowess_core::Manifest;
+
 use crate::env::{self, Environment};
 use crate::install::apply::{Made, open, state};
+use crate::install::compare::is_tree;
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, LockedSkill, Records, SKILLS_FOLDER};
 use crate::install::target::{Dir, State};
@@ -76,11 +79,11 @@ impl ClientFolder {
         there: Option<&State>,
         place: &InstallTarget,
         locked: &LockedSkill,
-        copies: bool,
+        (copies, listing): (bool, &dyn Fn(&str) -> Option<Manifest>),
     ) -> bool {
         match there {
             Some(State::Link(to)) => !copies && *to == self.target(place, &locked.name),
-            Some(State::Tree(digest)) => copies && *digest == locked.digest,
+            Some(State::Tree(digest)) => copies && is_tree(digest, &locked.digest, &self.folder, listing),
             _ => false,
         }
     }

@@ -17,8 +17,9 @@ use self::refresh::refresh_elsewhere;
 use self::take_back::{Placed, take_back, take_back_elsewhere};
 use self::trusted::Trusted;
 pub(super) use self::trusted::{AcceptedSkills, end_trust};
-use super::apply::{Loss, Made, Order, Orders, changed, edits_of, named};
+use super::apply::{Loss, Made, Order, Orders, changed, edits_of, named, was_installed};
 use super::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
+use super::compare::is_unchanged;
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::open_skills;
 use super::records::{InstallTarget, LockedSkill, Records, SkillsLock};
@@ -36,7 +37,7 @@ pub(super) fn links(
     (transaction, made): (&mut Transaction<'_>, &mut Made),
 ) -> Result<(), InstallError> {
     let copies = records.wanted.link().copies();
-    let trusted = Trusted::of(place, orders, how)?;
+    let trusted = Trusted::of(place, how)?;
     let placed = Placed { accepted: trusted.skills(), copied: before.1 };
     let available = Installed { orders, place, dir: open_skills(place)?, how };
     let making = (how.files && !records.lock.skills().is_empty()).then_some(made);
@@ -45,10 +46,10 @@ pub(super) fn links(
             let there = folder.state(&locked.name)?;
             // What the user has there instead is not trusted with it.
             let trust = |transaction: &mut Transaction<'_>| {
-                let accepted = trusted.accepted(&folder.folder, locked);
+                let accepted = trusted.accepted(&folder.folder, locked, transaction);
                 accepted.into_iter().filter(|_| how.files).for_each(|accepted| transaction.accept(accepted));
             };
-            if folder.is_fine(there.as_ref(), place, locked, copies) {
+            if folder.is_fine(there.as_ref(), place, locked, (copies, how.listing)) {
                 trust(transaction);
                 continue;
             }
@@ -68,8 +69,14 @@ pub(super) fn links(
             let ours = match &there {
                 None => true,
                 Some(State::Link(to)) => *to == folder.target(place, &locked.name),
-                Some(State::Tree(digest)) => *digest == locked.digest || Some(digest) == old,
-                Some(State::Other) => false,
+                Some(there) => {
+                    let known = [Some(&locked.digest), old].into_iter().flatten();
+                    let accepted = trusted.skills().digest_in(&path);
+                    // By a lock that has changed since, as for the skill itself.
+                    let was_copied = matches!(there, State::Tree(digest)
+                        if before.1 && accepted.is_some() && was_installed(accepted, digest, how));
+                    was_copied || { known }.any(|digest| is_unchanged(there, &path, digest, how.listing))
+                }
             };
             match how.edits {
                 _ if ours => {}
@@ -100,7 +107,7 @@ pub(super) fn links(
             change_of(place, locked, done).clients.push(client);
             let Some((real, _)) = folder.open.as_ref().filter(|_| how.files) else { continue };
             match given {
-                Given::Copy(tree) => transaction.put(real, &locked.name, &tree, there)?,
+                Given::Copy(tree) => drop(transaction.put(real, &locked.name, &tree, there)?),
                 _ => transaction.link(real, &locked.name, &folder.target(place, &locked.name), there)?,
             }
         }

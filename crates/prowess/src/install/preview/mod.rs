@@ -19,6 +19,9 @@ use crate::fs::walk::FILE_NAMES;
 /// Other spellings of `allowed-tools`, which some clients read.
 const OTHER_TOOLS: [&str; 4] = ["tools", "allowed_tools", "allowedTools", "allowed tools"];
 
+/// The rule about control characters: a terminal may hide text because of them.
+const CONTROL: &str = "control-character";
+
 /// The most comments of a skill that are shown; the others are counted.
 const MAX_COMMENTS: usize = 20;
 /// The most hooks and commands that are shown; the others are counted.
@@ -243,7 +246,7 @@ impl Said {
 /// Whether a rule is about text that readers do not see. The rule about control characters is not: they are common, and
 /// shown as escapes.
 fn is_about_hidden_text(code: &str) -> bool {
-    code.starts_with("hidden-")
+    code.starts_with("hidden-") || code == CONTROL
 }
 
 /// The tools in other spellings of `allowed-tools`, verbatim.

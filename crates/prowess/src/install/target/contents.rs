@@ -18,8 +18,13 @@ use crate::registry::digests::{self, DigestLimits};
 /// The largest file of an installed skill that is copied for a client: as large as an approval allows.
 const MAX_FILE_BYTES: usize = 64 << 20;
 
-/// Writes the files of a skill below a new folder.
-pub(super) fn write_tree(stage: &Dir, name: &str, tree: &SkillTree, sync_each: bool) -> io::Result<()> {
+/// Writes the files of a skill below a new folder. Where the file system keeps no executable bits, setting one may fail.
+pub(super) fn write_tree(
+    stage: &Dir,
+    name: &str,
+    tree: &SkillTree,
+    (keeps_modes, sync_each): (bool, bool),
+) -> io::Result<()> {
     let leave = |dir: &Dir| if sync_each { dir.sync() } else { Ok(()) };
     let root = stage.make(name)?;
     // The open folders on the path to the last file. Files are sorted, so a folder that the path leaves is complete and
@@ -37,7 +42,7 @@ pub(super) fn write_tree(stage: &Dir, name: &str, tree: &SkillTree, sync_each: b
             way.push((part, inner));
         }
         let dir = way.last().map_or(&root, |(_, dir)| dir);
-        let written = dir.write_new(own, bytes, file.executable)?;
+        let written = dir.write_new(own, bytes, file.executable && keeps_modes)?;
         if sync_each {
             written.sync_all()?;
         }

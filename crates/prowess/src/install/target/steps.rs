@@ -306,6 +306,8 @@ fn write(
     };
     done.map_err(|error| match error {
         WriteError::Io { source, .. } => failed(source),
+        other @ WriteError::ReadOnly { .. } => failed(io::Error::other(other))
+            .with_hint("make the file writable for this user, then run the command again"),
         other => failed(io::Error::other(other)),
     })
 }

@@ -16,8 +16,8 @@ use super::stages::Stages;
 use super::steps::{Folders, Work};
 use crate::error::SourceError;
 use crate::fs::atomic::unused_stage_name;
+use crate::install::compare::holds_modes;
 use crate::install::error::InstallError;
-use crate::install::modes::holds_modes;
 use crate::install::tree::SkillTree;
 use crate::registry::trust::Approvals;
 
@@ -55,19 +55,20 @@ impl<'b> Transaction<'b> {
         Self { books, journal, folders: Folders::new(), stages: None, sync_each }
     }
 
-    /// Stages a skill that will get a name in a folder.
+    /// Stages a skill that will get a name in a folder. Returns where its files are until then.
     pub(crate) fn put(
         &mut self,
         folder: &Path,
         name: &str,
         tree: &SkillTree,
         before: Option<State>,
-    ) -> Result<(), InstallError> {
+    ) -> Result<PathBuf, InstallError> {
         let sync_each = self.sync_each;
         let staged = self.step(folder, name, before, Some(State::Tree(tree.digest().to_owned())))?;
         let (_, stage) = self.folder(folder)?;
-        write_tree(stage, &staged, tree, sync_each)
-            .map_err(|error| InstallError::io("write the files of a skill in", stage.path(), error))
+        write_tree(stage, &staged, tree, (holds_modes(folder), sync_each))
+            .map_err(|error| InstallError::io("write the files of a skill in", stage.path(), error))?;
+        Ok(stage.path().join(staged))
     }
 
     /// Stages a link that will get a name in a folder.
@@ -104,6 +105,12 @@ impl<'b> Transaction<'b> {
     /// Plans to record an approval of the user.
     pub(crate) fn accept(&mut self, accepted: Accepted) {
         self.journal.accepted.push(accepted);
+    }
+
+    /// The approvals that are planned for a folder and for what is below it.
+    pub(crate) fn accepted_in(&self, folder: &Path) -> impl Iterator<Item = &Accepted> {
+        let accepted = self.journal.accepted.iter().filter(|accepted| accepted.digest.is_some());
+        accepted.filter(move |accepted| accepted.skill_file.starts_with(folder))
     }
 
     /// Whether there is nothing to do.

@@ -40,6 +40,8 @@ pub(super) enum Fault {
     Server,
     /// The repository has more bytes than this.
     TooLarge(u64),
+    /// git may not use as much memory as it needs.
+    Memory,
     /// Something else.
     Other,
     /// git gave no result.
@@ -63,7 +65,9 @@ pub(super) struct Problem {
 }
 
 /// Words in the messages of git and of the programs it uses, and their meaning; the first match counts.
-const WORDS: [(&str, Fault); 43] = [
+const WORDS: [(&str, Fault); 45] = [
+    ("Out of memory", Fault::Memory),
+    ("out of memory", Fault::Memory),
     ("mismatched algorithms", Fault::OtherIds),
     ("dubious ownership", Fault::Owner),
     ("terminal prompts disabled", Fault::Access),
@@ -127,7 +131,9 @@ impl Problem {
     pub(super) fn stopped(stop: Stop) -> Self {
         let (fault, said) = match stop {
             Stop::TooLarge(limit) => (Fault::TooLarge(limit), String::new()),
-            Stop::Quiet(time) => (Fault::Slow, format!("fatal: nothing came for {} s", time.as_secs())),
+            Stop::Quiet(time) => {
+                (Fault::Slow, format!("fatal: no part of the repository came for {} s", time.as_secs()))
+            }
         };
         Self { fault, said }
     }
@@ -250,6 +256,11 @@ impl Problem {
                 format!("the repository is too large: {url}: more than {limit} bytes"),
                 "nothing was changed; install from a smaller repository, or from a folder",
             ),
+            Fault::Memory => failed(
+                InstallErrorKind::TooLarge,
+                format!("git needs too much memory for this repository: {url}"),
+                "nothing was changed; the server may send a list of branches without end; install from another address",
+            ),
             Fault::Other | Fault::OtherIds => failed(
                 git,
                 format!("git could not fetch: {url}"),
@@ -337,6 +348,14 @@ mod tests {
         let said = b"fatal: detected dubious ownership in repository at '/srv/x y.git'\n";
         let error = Problem::said(said).error("file:///srv/x%20y.git");
         assert!(error.hint().ends_with("safe.directory '/srv/x y.git'"), "{}", error.hint());
+    }
+
+    #[test]
+    fn a_git_that_reaches_its_limit_of_memory_says_so() {
+        let said = b"fatal: Out of memory, realloc failed (tried to allocate 99 bytes)\n";
+        let error = Problem::said(said).error("git://host.example/x.git");
+        assert_eq!(error.kind(), InstallErrorKind::TooLarge);
+        assert!(error.to_string().contains("too much memory"), "{error}");
     }
 
     #[test]

@@ -22,8 +22,9 @@ pub(in crate::install::fetch) fn unknown_ref(url: &str, wanted: &str, names: &[S
     };
     let names: Vec<String> = names.iter().map(|name| short(name)).collect();
     if names.is_empty() {
-        let message = format!("the repository is empty: {url}");
-        return InstallError::new(InstallErrorKind::NotFound, message, "check the address");
+        let message = format!("the repository is empty, or no git server answers at this address: {url}");
+        let hint = "check the address; a page to sign in, or of a proxy, looks like an empty repository";
+        return InstallError::new(InstallErrorKind::NotFound, message, hint);
     }
     let near = similar(&short(wanted), names.iter().map(String::as_str));
     let shown: Vec<&str> =

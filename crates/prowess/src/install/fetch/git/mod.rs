@@ -35,13 +35,16 @@ pub(crate) struct GitLimits {
     pub(crate) repository_bytes: u64,
     /// How long a server may send almost nothing.
     pub(crate) quiet: Duration,
+    /// The most memory of git: a server can send a list of refs that has no end.
+    pub(crate) memory: u64,
 }
 
 impl Default for GitLimits {
     fn default() -> Self {
         let timeout = Duration::from_secs(300);
         let quiet = Duration::from_secs(30);
-        Self { timeout, lock_timeout: timeout, listing_bytes: 64 << 20, repository_bytes: 1 << 30, quiet }
+        let (repository_bytes, memory) = (1 << 30, 2 << 30);
+        Self { timeout, lock_timeout: timeout, listing_bytes: 64 << 20, repository_bytes, quiet, memory }
     }
 }
 

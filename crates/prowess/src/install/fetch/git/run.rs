@@ -251,7 +251,11 @@ impl GitRunner {
             variables.push(variables::without_questions());
         }
         variables.extend(more_variables.iter().cloned());
-        let limits = ProcessLimits { timeout: self.limits.timeout, max_output: limit };
+        let limits = ProcessLimits {
+            timeout: self.limits.timeout,
+            max_output: limit,
+            max_memory: Some(self.limits.memory),
+        };
         let finished =
             process::run_with(&argv, (bare.folder.parent(), &variables), input, lock, limits, watch);
         let finished = finished.map_err(Problem::process)?;
@@ -273,8 +277,11 @@ impl GitRunner {
         *self.ssh_command.get_or_init(|| {
             let Some(program) = &self.program else { return false };
             let argv = [program, "config", "--get", "core.sshCommand"].map(str::to_owned);
-            let limits =
-                ProcessLimits { timeout: self.limits.timeout, max_output: self.limits.listing_bytes };
+            let limits = ProcessLimits {
+                timeout: self.limits.timeout,
+                max_output: self.limits.listing_bytes,
+                max_memory: None,
+            };
             process::run_with(&argv, (bare.folder.parent(), variables), Vec::new(), None, limits, &mut || {
                 true
             })

@@ -1,0 +1,10 @@
+//! Compares the files that are there with those that were installed.
+
+mod file_change;
+mod modes;
+mod unchanged;
+
+pub use self::file_change::FileChange;
+pub(crate) use self::file_change::changes;
+pub(crate) use self::modes::{as_kept, holds_modes, is_tree, made_by_users};
+pub(crate) use self::unchanged::{is_unchanged, other_line_ends};

@@ -1,0 +1,78 @@
+//! File systems that do not keep the executable bit: there, a skill is compared with its digest without it.
+//!
+//! Windows, FAT, exFAT, NTFS and the drives of Windows in WSL show every file as executable or none. The digest in the lock
+//! has the bits of the source, so that it is the same everywhere. An approval has the digest of the files as they are.
+
+use std::path::Path;
+
+use prowess_core::Manifest;
+
+use super::FileChange;
+use crate::fs::listing;
+use crate::install::tree::SkillTree;
+use crate::registry::digests;
+
+/// Whether a tree on the disk is the one with a digest. `listing` gives the files of a digest, when they are known.
+pub(crate) fn is_tree(
+    there: &str,
+    wanted: &str,
+    folder: &Path,
+    listing: &dyn Fn(&str) -> Option<Manifest>,
+) -> bool {
+    there == wanted
+        || (!holds_modes(folder) && listing(wanted).is_some_and(|files| is_modeless(there, files)))
+}
+
+/// A tree as the files in a folder show it; none where the bits are kept.
+pub(crate) fn as_kept(tree: &SkillTree, folder: &Path) -> Option<SkillTree> {
+    let own = tree.manifest().own().filter(|_| !holds_modes(folder))?;
+    let shown = folder.join(own.path.as_str()).symlink_metadata();
+    Some(tree.with_modes(shown.is_ok_and(|file| listing::executable(&file))))
+}
+
+/// The changes in a folder without those that its file system makes.
+pub(crate) fn made_by_users(
+    mut changes: Vec<(String, FileChange)>,
+    folder: &Path,
+) -> Vec<(String, FileChange)> {
+    if changes.iter().any(|(_, change)| *change == FileChange::Mode) && !holds_modes(folder) {
+        changes.retain(|(_, change)| *change != FileChange::Mode);
+    }
+    changes
+}
+
+/// Whether a digest is that of these files when all of them are executable, or none.
+fn is_modeless(digest: &str, mut files: Manifest) -> bool {
+    [false, true].into_iter().any(|executable| {
+        for file in &mut files.files {
+            file.executable = executable;
+        }
+        digests::of_tree(&files).as_deref() == Some(digest)
+    })
+}
+
+/// Whether the file system of a folder, or of the folder that it would be made in, keeps the executable bit.
+pub(crate) fn holds_modes(folder: &Path) -> bool {
+    #[cfg(all(test, unix))]
+    if tests::WITHOUT_MODES.get() {
+        return false;
+    }
+    kept_by_system(folder)
+}
+
+#[cfg(target_os = "linux")]
+fn kept_by_system(folder: &Path) -> bool {
+    use rustix::fs::FsWord;
+    /// FAT, exFAT, NTFS by two drivers, and the drives of Windows in WSL 1 and 2.
+    const WITHOUT: [FsWord; 6] = [0x4d44, 0x2011_bab0, 0x5346_544e, 0x7366_746e, 0x5346_4846, 0x0102_1997];
+    let system = folder.ancestors().find_map(|above| rustix::fs::statfs(above).ok());
+    system.is_none_or(|system| !WITHOUT.contains(&system.f_type))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn kept_by_system(_: &Path) -> bool {
+    cfg!(unix)
+}
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -1,0 +1,112 @@
+//! Single calls of the installer: what a reference names, where it leads, and what a call that fails leaves.
+
+use std::fs;
+use std::sync::Barrier;
+use std::thread;
+
+use prowess::env::Environment;
+use prowess::install::{InstallErrorKind, InstallPlace, InstallScope, InstallSpec, Installer};
+
+use crate::installer::{Desk, no_git, reference};
+
+#[test]
+fn full_name_is_the_reference_without_its_version() {
+    assert_eq!(reference("@acme/pdf@v1").full_name(), "@acme/pdf");
+    assert_eq!(reference("@acme/pdf").full_name(), "@acme/pdf");
+}
+
+#[test]
+fn repository_of_a_reference_is_that_of_its_organisation_or_on_github() {
+    let desk = Desk::new();
+    let installer = desk.installer();
+    let repository = |text: &str| {
+        let spec = InstallSpec::of(InstallPlace::Reference(reference(text)));
+        installer.repository(&spec).unwrap()
+    };
+    let own = format!("file://{}/acme/pdf.git", desk.path("repositories").display());
+    assert_eq!(repository("@acme/pdf@v1"), Some(own));
+    assert_eq!(repository("@other/pdf").as_deref(), Some("https://github.com/other/pdf.git"));
+    let folder = InstallSpec::of(InstallPlace::Folder(desk.path("local")));
+    assert_eq!(installer.repository(&folder).unwrap(), None);
+}
+
+#[test]
+fn of_user_finds_the_folders_of_the_user_and_fails_without_a_home() {
+    let desk = Desk::new();
+    let (home, project) = (desk.path("home"), desk.path("project"));
+    let environment = Environment::of([("HOME", home.to_str().unwrap())]);
+    let installer = Installer::of_user(environment, &project).unwrap();
+    assert_eq!(installer.user_dir().unwrap(), home.join(".agents/skills"));
+    let folders = installer.folders();
+    assert_eq!((&folders.project, folders.user.as_ref()), (&project, Some(&home)));
+    assert_eq!(folders.state, home.join(".local/state/prowess"));
+    assert_eq!(folders.store, home.join(".cache/prowess/store/v1"));
+    let error = Installer::of_user(Environment::default(), &project).err().unwrap();
+    assert_eq!(error.kind(), InstallErrorKind::NotFound);
+    assert!(error.hint().contains("HOME"), "{error}");
+}
+
+#[test]
+fn install_without_git_says_that_git_is_missing() {
+    let desk = Desk::new();
+    let home = desk.path("home");
+    let environment = Environment::of([("HOME", home.to_str().unwrap()), ("PATH", home.to_str().unwrap())]);
+    let installer = Installer::of_user(environment, &desk.path("project")).unwrap();
+    let error = installer.install(&reference("@acme/pdf"), InstallScope::Project, None).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Git, "{error}");
+    assert!(error.to_string().contains("git is not installed"), "{error}");
+    assert!(!desk.path("project/.agents").exists());
+}
+
+#[test]
+fn resolve_passes_over_a_lock_entry_without_a_folder() {
+    if no_git() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.repository("pdf", ".", &["first"]);
+    let (installer, pdf) = (desk.installer(), reference("@acme/pdf"));
+    let project = installer.install(&pdf, InstallScope::Project, None).unwrap();
+    // A fresh clone has the lock and not the files.
+    fs::remove_dir_all(&project).unwrap();
+    let error = installer.resolve(&pdf).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::NotFound);
+    assert!(error.to_string().contains("in skills.lock and not installed"), "{error}");
+    assert_eq!(error.hint(), "install it with: prowess sync");
+    let user = installer.install(&pdf, InstallScope::User, None).unwrap();
+    assert_eq!(installer.resolve(&pdf).unwrap(), user);
+    // What is removed is still the entry of the project.
+    installer.remove(&pdf).unwrap();
+    assert!(user.exists() && !fs::read_to_string(desk.path("project/skills.lock")).unwrap().contains("pdf"));
+}
+
+#[test]
+fn install_into_that_fails_leaves_no_folders() {
+    let desk = Desk::new();
+    let source = desk.folder("notes");
+    // Locks and journals cannot be written.
+    fs::write(desk.path("state"), "").unwrap();
+    let error = desk.installer().install_local_into(&source, &desk.path("new/skills")).unwrap_err();
+    assert!(!desk.path("new").exists(), "{error}");
+    fs::remove_file(desk.path("state")).unwrap();
+    assert!(desk.installer().install_local_into(&source, &desk.path("new/skills")).is_ok());
+}
+
+#[test]
+fn install_succeeds_once_of_many_calls_at_once() {
+    let desk = Desk::new();
+    let source = desk.folder("notes");
+    let begin = Barrier::new(8);
+    let install = || {
+        let installer = desk.installer();
+        begin.wait();
+        installer.install_local(&source, InstallScope::Project)
+    };
+    let results: Vec<_> = thread::scope(|scope| {
+        let calls: Vec<_> = (0..8).map(|_| scope.spawn(install)).collect();
+        calls.into_iter().map(|call| call.join().unwrap()).collect()
+    });
+    let errors: Vec<_> = results.into_iter().filter_map(Result::err).collect();
+    assert_eq!(errors.len(), 7);
+    assert!(errors.iter().all(|error| error.kind() == InstallErrorKind::Exists), "{errors:?}");
+}
