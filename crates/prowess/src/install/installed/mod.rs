@@ -18,7 +18,7 @@ use super::compare::{FileChange, is_tree, other_line_ends};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Write, open_skills};
 use super::links::{ClientDifference, ClientState, differences};
-use super::records::{InstallScope, LockedSkill, Place, SKILLS_FOLDER, org_of};
+use super::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER, org_of};
 use super::spec::{InstallPlace, InstallSpec, SkillRef};
 use super::target::{State, manifest_of, state_of};
 use crate::env;
@@ -81,7 +81,7 @@ fn differing(
     listing: &dyn Fn(&str) -> Option<Manifest>,
 ) -> InstalledState {
     match manifest_of(path) {
-        Err(error) => return InstalledState::Replaced(error.with_cause()),
+        Err(error) => return InstalledState::Replaced(error.full_message()),
         Ok(files) => {
             if let Some(left) = files.left_out.iter().find(|left| left.unreadable) {
                 return InstalledState::Replaced(format!("{}: {}", left.path, left.reason));

@@ -48,7 +48,7 @@ impl Installer {
 
     /// The place and the folder of an installed skill. A lock may have come with a repository, so an entry without a
     /// folder does not hide the skill of the user.
-    fn present(&self, skill: &SkillRef) -> Result<(Place, PathBuf), InstallError> {
+    fn present(&self, skill: &SkillRef) -> Result<(InstallTarget, PathBuf), InstallError> {
         let found = self.locked(skill)?;
         let folders = found.iter().map(|(place, locked)| (place, place.skill(&locked.name)));
         if let Some((place, folder)) = { folders }.find(|(_, folder)| folder.is_dir()) {
@@ -66,12 +66,12 @@ impl Installer {
 
     /// The place and the lock entry of a skill, whether its folder exists or not. The project takes precedence over the
     /// user.
-    pub(super) fn locate(&self, skill: &SkillRef) -> Result<(Place, LockedSkill), InstallError> {
+    pub(super) fn locate(&self, skill: &SkillRef) -> Result<(InstallTarget, LockedSkill), InstallError> {
         self.locked(skill)?.into_iter().next().ok_or_else(|| not_installed(skill))
     }
 
     /// The places whose lock has a skill, in order of precedence, with its entries.
-    fn locked(&self, skill: &SkillRef) -> Result<Vec<(Place, LockedSkill)>, InstallError> {
+    fn locked(&self, skill: &SkillRef) -> Result<Vec<(InstallTarget, LockedSkill)>, InstallError> {
         let mut found = Vec::new();
         for scope in self.scopes() {
             let place = self.place(scope)?;

@@ -31,7 +31,7 @@ pub(super) struct Trusted<'t> {
 }
 
 impl<'t> Trusted<'t> {
-    pub(super) fn of(place: &'t Place, how: &'t Orders<'t>) -> Result<Self, InstallError> {
+    pub(super) fn of(place: &'t InstallTarget, how: &'t Orders<'t>) -> Result<Self, InstallError> {
         Ok(Self { place, accepted: AcceptedSkills::of(place)?, how })
     }
 
