@@ -50,6 +50,9 @@ fn main() -> ExitCode {
     if matches!(args.command, Command::Check(_) | Command::Eval(_) | Command::Verify(_)) {
         ui.outlive_reader();
     }
+    if args.command.reads_skills() {
+        ui.working("reading skills");
+    }
     let outcome = run(&args, &mut ui).and_then(|outcome| ui.finish().map(|()| outcome));
     // A server that is stopped does not wait for threads that may still hold a child process.
     prowess::process::end_children();

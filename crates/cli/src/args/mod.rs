@@ -89,6 +89,17 @@ pub(crate) enum Command {
     Man(Man),
 }
 
+impl Command {
+    /// Whether the command reads skills before it has anything to show. Others say themselves what they do.
+    pub(crate) fn reads_skills(&self) -> bool {
+        use Command::{Activate, Cat, List, Prompt, Show, Tools, Trust, Try, Why};
+        matches!(
+            self,
+            Activate(_) | Cat(_) | List(_) | Prompt(_) | Show(_) | Tools(_) | Trust(_) | Try(_) | Why(_)
+        )
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;

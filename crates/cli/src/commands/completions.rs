@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use clap::{Arg, Command, FromArgMatches as _};
+use clap::{Arg, Command, FromArgMatches as _, ValueHint};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _};
 use clap_complete::env::{CompleteEnv, Shells};
 use prowess::check;
@@ -94,7 +94,7 @@ fn command(words: &[OsString]) -> Command {
                     Some("CLIENT") => arg.add(ArgValueCompleter::new(clients)),
                     Some("CODE") if arg.get_long() == Some("deny") => arg.add(ArgValueCompleter::new(denied)),
                     Some("CODE") => arg.add(ArgValueCompleter::new(rules)),
-                    _ => arg,
+                    _ => path_argument(arg),
                 }
             })
             .mut_subcommands(|command| command.mut_args(key_of_configuration))
@@ -112,7 +112,20 @@ fn only_hidden_aliases(command: Command) -> Command {
 /// The argument of `config get` and others that takes a key.
 fn key_of_configuration(arg: Arg) -> Arg {
     let kind = arg.get_value_names().and_then(<[_]>::first).map(ToString::to_string);
-    if kind.as_deref() == Some("KEY") { arg.add(ArgValueCompleter::new(keys)) } else { arg }
+    if kind.as_deref() == Some("KEY") { arg.add(ArgValueCompleter::new(keys)) } else { path_argument(arg) }
+}
+
+/// An argument that takes a path, completed by [`paths`]: the parser itself would complete names that a shell executes.
+fn path_argument(arg: Arg) -> Arg {
+    match arg.get_value_hint() {
+        ValueHint::AnyPath | ValueHint::FilePath => {
+            arg.add(ArgValueCompleter::new(|typed: &OsStr| paths(&PathCompleter::any(), typed)))
+        }
+        ValueHint::DirPath => {
+            arg.add(ArgValueCompleter::new(|typed: &OsStr| paths(&PathCompleter::dir(), typed)))
+        }
+        _ => arg,
+    }
 }
 
 fn skill_names(typed: &OsStr) -> Vec<CompletionCandidate> {
@@ -196,7 +209,7 @@ fn sources(typed: &OsStr) -> Vec<CompletionCandidate> {
     let installed = install::here().and_then(|installer| Ok(installer.list()?)).unwrap_or_default();
     let known = installed.iter().filter_map(|skill| skill.locked.source.strip_prefix("git+"));
     let mut found = candidates(typed, known.map(|source| (source, "")));
-    found.extend(PathCompleter::dir().complete(typed));
+    found.extend(paths(&PathCompleter::dir(), typed));
     found
 }
 

@@ -24,19 +24,18 @@ const FIELDS: [Field; 5] = [Field::Name, Field::Description, Field::Body, Field:
 
 /// Runs the command.
 pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+    let query = Query::text(args.query.join(" "));
+    if query.is_empty() {
+        return Err(Failure::new("the query is empty", "say what the task is, in your own words").into());
+    }
     ui.working("searching");
     let (registry, _) = seen(&args.places, Reach::Clients)?;
     say_beside(&registry, ui);
-    let query = Query::text(args.query.join(" "));
     // The process ends after the search, and freeing every skill and term would take as long as finding them.
     let catalog = ManuallyDrop::new(registry.catalog());
     let among: Vec<&Candidate> = catalog.iter().collect();
-    let hits = if query.is_empty() {
-        Vec::new()
-    } else {
-        let how = (&args.selection, &args.places);
-        by_place::ranked(&registry, &among, &query, how).map_err(|error| failed(&error))?
-    };
+    let how = (&args.selection, &args.places);
+    let hits = by_place::ranked(&registry, &among, &query, how).map_err(|error| failed(&error))?;
     let nothing = hits.is_empty();
     let outcome = if nothing { ended(Outcome::Fine, &registry) } else { answered(&registry) };
     let found: Vec<(&Candidate, &Hit)> = hits.iter().map(|(skill, hit)| (*skill, hit)).collect();
@@ -74,7 +73,9 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     if among.is_empty() {
         text.push_str("no skills here\n");
     } else if found.is_empty() {
-        let _ = writeln!(text, "no skill fits, of {}", count(among.len(), "skill"));
+        let options = args.places.options();
+        let all = count(among.len(), "skill");
+        let _ = writeln!(text, "no skill fits, of {all}; all of them: prowess list{}", clean(&options));
     } else {
         let more = args.selection.limit.0 == Some(found.len()) && found.len() < among.len();
         let more = if more { "; more may fit: --limit all" } else { "" };

@@ -121,7 +121,7 @@ impl Loaded {
             .collect();
         let opened = files.iter().find_map(|file| {
             let chunk = skill.read(&file.path, Slice::first(4096)).ok()?;
-            Some((file.path.clone(), String::from_utf8(chunk.bytes).ok()?))
+            Some((file.path.clone(), beginning(chunk.bytes)?))
         });
         Ok(Some(Self { key, text: result.text, files, opened }))
     }
@@ -129,6 +129,16 @@ impl Loaded {
     fn tokens(&self) -> usize {
         self.text.len().div_ceil(4)
     }
+}
+
+/// The text of the first bytes of a file, which may end inside a character; `None` if the file is not text.
+fn beginning(mut bytes: Vec<u8>) -> Option<String> {
+    if let Err(error) = std::str::from_utf8(&bytes)
+        && error.error_len().is_none()
+    {
+        bytes.truncate(error.valid_up_to());
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// One task and its result.

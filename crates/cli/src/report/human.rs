@@ -47,7 +47,7 @@ impl Reporter for Human {
         }
         let shown = most_severe(&problems);
         for block in blocks(&shown) {
-            let text = render(&file.path, file.document.text(), &lines, &block);
+            let text = render(&file.path, file.document.text(), &lines, &block, ui.columns());
             ui.print(&format!("{text}\n\n"))?;
         }
         let more = problems.len() - shown.len();
@@ -134,8 +134,15 @@ fn folded(path: &str, notes: &[&Problem]) -> String {
     format!("{FAINT}note{FAINT:#}: {}: {}", clean(path), codes.join(", "))
 }
 
-/// The problems of one block as text, with colours: the first at its place, the others as notes below it.
-fn render(path: &str, text: &str, lines: &LineIndex<'_>, block: &[&Problem]) -> String {
+/// The problems of one block as text, with colours: the first at its place, the others as notes below it. Lines of the file
+/// are cut to the width of the screen.
+fn render(
+    path: &str,
+    text: &str,
+    lines: &LineIndex<'_>,
+    block: &[&Problem],
+    columns: Option<usize>,
+) -> String {
     let Some((problem, others)) = block.split_first() else { return String::new() };
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
@@ -170,7 +177,11 @@ fn render(path: &str, text: &str, lines: &LineIndex<'_>, block: &[&Problem]) -> 
     for help in helps.iter().filter(|help| fix.is_none_or(|fix| fix.title != help.replace('`', ""))) {
         group = group.element(Level::HELP.message(clean(help).into_owned()));
     }
-    let rendered = Renderer::styled().render(&[group]);
+    let renderer = match columns {
+        Some(columns) => Renderer::styled().term_width(columns),
+        None => Renderer::styled(),
+    };
+    let rendered = renderer.render(&[group]);
     let rendered = match place {
         Some((drawn, there)) if drawn != there => correct(&rendered, &path, drawn, there),
         _ => rendered,

@@ -1,7 +1,11 @@
 //! Widths on a terminal, counted in cells: a CJK character takes two, a combining mark none.
 
+use std::borrow::Cow;
+
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+/// The most characters without a width of their own in a row, such as the marks on one letter. A flag of a region has seven.
+const MAX_MARKS: usize = 8;
 /// The sign at the end of a text that was cut.
 const CUT: &str = "…";
 
@@ -31,6 +35,19 @@ pub(crate) fn fit(text: &str, most: usize) -> String {
         cut.push_str(CUT);
     }
     cut
+}
+
+/// A text without the marks on a letter that would cover the lines above and below.
+pub(super) fn with_few_marks(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let mut marks = 0;
+    let shown = text.chars().filter(|character| {
+        marks = if character.width().unwrap_or(0) == 0 { marks + 1 } else { 0 };
+        marks <= MAX_MARKS
+    });
+    Cow::Owned(shown.collect())
 }
 
 /// A text with spaces after it, so that it takes this many cells.

@@ -43,6 +43,8 @@ pub(crate) const COME: Style = AnsiColor::Green.on_default();
 const MAX_ANSWER: usize = 64 * 1024;
 /// The narrowest screen that results are laid out for.
 const MIN_COLUMNS: usize = 20;
+/// The columns of a terminal that does not say its size.
+const USUAL_COLUMNS: usize = 80;
 /// How much text is buffered before it is written.
 const CHUNK: usize = 64 * 1024;
 
@@ -141,8 +143,12 @@ impl Ui {
             text.and_then(|text| text.trim().parse().ok())
         };
         let columns = said("PROWESS_COLUMNS").or_else(|| {
-            let terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
-            self.is_terminal().then(|| said("COLUMNS").or_else(terminal))?
+            let terminal = || {
+                // A terminal that does not say its size, such as one in a container, is taken for a usual one.
+                terminal_size::terminal_size_of(io::stdout())
+                    .map_or(USUAL_COLUMNS, |(width, _)| width.0.into())
+            };
+            self.is_terminal().then(|| said("COLUMNS").unwrap_or_else(terminal))
         });
         columns.filter(|columns| *columns > 0).map(|columns: usize| columns.max(MIN_COLUMNS))
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::cells::{fit, pad, width};
+use super::cells::{fit, pad, width, with_few_marks};
 use super::{FAINT, STRONG, clean, wrap};
 
 /// The cells between two columns.
@@ -82,7 +82,7 @@ impl Cell {
     /// The same with more text.
     pub(crate) fn and(mut self, style: Style, text: &str) -> Self {
         if !text.is_empty() {
-            let text = clean(text).into_owned();
+            let text = with_few_marks(&clean(text)).into_owned();
             self.parts.push(Part { style, width: width(&text), text });
         }
         self

@@ -147,7 +147,9 @@ fn no_command_lets_a_hostile_skill_control_the_terminal_that_shows_it() {
         ("s/evil/SKILL.md", text),
         ("calls.jsonl", calls),
     ]);
-    for args in [
+    // `watch` does not end by itself, and the others show nothing of a skill.
+    let others = ["watch", "serve", "rule", "completions", "man", "help"];
+    let calls = [
         "check s",
         "check s --format concise",
         "check s --format github",
@@ -171,13 +173,25 @@ fn no_command_lets_a_hostile_skill_control_the_terminal_that_shows_it() {
         "tools",
         "replay calls.jsonl",
         "trust evil",
+        "trust --list",
         "add ./s --yes",
         "add ./s --list",
         "list --installed",
         "verify",
         "sync",
         "remove evil",
-    ] {
+        "doctor",
+        "config",
+        "connect codex",
+        "disconnect codex",
+        "new evil --dir s",
+    ];
+    let help = String::from_utf8(place.output(&["--help"]).stdout).unwrap();
+    for name in crate::every_command::commands_of(&help) {
+        let is_called = calls.iter().any(|args| args.split(' ').next() == Some(name));
+        assert_ne!(is_called, others.contains(&name), "{name}");
+    }
+    for args in calls {
         for json in ["", " --json"] {
             // `script` runs the command in its own terminal.
             let line = format!("{} --color never {args}{json}", env!("CARGO_BIN_EXE_prowess"));

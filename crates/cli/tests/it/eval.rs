@@ -321,3 +321,18 @@ fn a_pool_gives_rankings_and_figures() {
       hint: check the spelling, and that a link is not broken
     ");
 }
+
+#[test]
+fn a_skill_that_is_not_tested_is_reported_with_its_queries() {
+    let query = r#"[{"query":"fill the pdf"}]"#;
+    for (path, text) in [("twin/SKILL.md", PDF), ("torn/SKILL.md", "---\nname: torn\n---\nText.\n")] {
+        let place =
+            Place::with(&[("pdf/SKILL.md", PDF), ("pdf/evals/eval_queries.json", query), (path, text)]);
+        let said = place.run(&["eval"]);
+        assert!(said.starts_with("exit 0") && said.contains("warning: "), "{said}");
+        assert!(said.contains(path), "{said}");
+        place.write(&path.replace("SKILL.md", "evals/eval_queries.json"), query.as_bytes());
+        let said = place.run(&["eval"]);
+        assert!(said.starts_with("exit 2") && said.contains("error: ") && said.contains(path), "{said}");
+    }
+}

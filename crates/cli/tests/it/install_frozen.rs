@@ -102,6 +102,10 @@ fn without_the_store_verify_says_how_to_see_which_files_changed() {
     fs::remove_dir_all(place.path().join("cache")).unwrap();
     let said = run(&place, &["verify"]);
     assert!(said.contains("fetch what was installed: prowess sync --fetch-only"), "{said}");
+    let on_screen =
+        crate::shelf::command(&place).arg("verify").env("PROWESS_COLUMNS", "120").output().unwrap();
+    let said = String::from_utf8(on_screen.stdout).unwrap();
+    assert!(said.contains("fetch what was installed: prowess sync --fetch-only"), "{said}");
     assert!(run(&place, &["sync", "--fetch-only", "--yes"]).starts_with("exit 0"));
     assert!(run(&place, &["verify"]).contains("changed  SKILL.md"));
 }

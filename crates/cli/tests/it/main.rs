@@ -9,7 +9,6 @@
     reason = "a test that cannot go on fails, and tests start the command and read what it wrote"
 )]
 
-mod budget;
 mod check;
 mod check_levels;
 mod check_links;
@@ -71,6 +70,7 @@ mod prompt_numbers;
 mod provenance;
 mod rule_and_try;
 mod schemas;
+mod screen_limits;
 mod screens;
 mod search;
 mod serve;
@@ -81,6 +81,7 @@ mod shelf;
 mod shells;
 mod show;
 mod surroundings;
+mod transcripts;
 mod trust;
 mod trust_consent;
 mod trust_folder;

@@ -349,7 +349,7 @@ fn a_search_is_one_line_for_each_hit() {
     assert_snapshot!(screen(&place, 80, &["search", "zebra"]), @"
     exit 0
     --- stdout
-    no skill fits, of 4 skills
+    no skill fits, of 4 skills; all of them: prowess list
     ");
 }
 
@@ -555,6 +555,9 @@ fn an_evaluation_shows_each_query_and_what_to_add() {
     3 skills, selector bm25
       should be first: 2 of 3 are (66.7 %)
       should not be first: 0 of 1 are not (0.0 %)
+    --- stderr
+    warning: this skill does not load: home/.claude/skills/torn/SKILL.md
+      hint: see why with: prowess check home/.claude/skills/torn/SKILL.md
     ");
     assert_snapshot!(screen(&place, 20, &["eval", "home/.claude/skills"]), @"
     exit 1
@@ -585,6 +588,9 @@ fn an_evaluation_shows_each_query_and_what_to_add() {
     3 skills, selector bm25
       should be first: 2 of 3 are (66.7 %)
       should not be first: 0 of 1 are not (0.0 %)
+    --- stderr
+    warning: this skill does not load: home/.claude/skills/torn/SKILL.md
+      hint: see why with: prowess check home/.claude/skills/torn/SKILL.md
     ");
 }
 

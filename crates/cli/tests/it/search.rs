@@ -56,7 +56,7 @@ fn the_best_comes_first_and_says_why() {
     assert_snapshot!(run(&place, &["search", "--in", ".", "bread"]), @"
     exit 0
     --- stdout
-    no skill fits, of 3 skills
+    no skill fits, of 3 skills; all of them: prowess list --in .
     ");
     assert_snapshot!(run(&place, &["search", "--in", ".", "--json", "--why", "zebra"]), @r#"
     exit 0

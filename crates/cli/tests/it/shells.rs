@@ -110,6 +110,16 @@ fn a_name_with_characters_of_a_shell_is_not_completed() {
 }
 
 #[test]
+fn a_path_with_characters_of_a_shell_is_not_completed() {
+    let place = Place::with(&[("$(touch pwned)/SKILL.md", ""), ("plain/SKILL.md", "")]);
+    for line in ["prowess add ./", "prowess list --in ./", "prowess eval ./", "prowess new x --dir ./"] {
+        let script = format!("prowess completions fish | source; complete -C '{line}'");
+        let Some(found) = shell(&place, "fish", &script) else { return };
+        assert!(found.contains("plain") && !found.contains("touch"), "{line}: {found}");
+    }
+}
+
+#[test]
 fn every_shell_has_a_script_and_another_is_refused() {
     let place = Place::with(&[]);
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {

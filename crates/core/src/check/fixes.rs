@@ -18,7 +18,7 @@ use super::rules::hidden;
 use super::rules::name::{
     NAME_DOUBLE_HYPHEN, NAME_EDGE_HYPHEN, NAME_FOLDER_MISMATCH, NAME_INVALID_CHARACTER, NAME_MISSING,
     NAME_NORMALIZED, NAME_NOT_TEXT, NAME_NULL, NAME_PADDED, NAME_TOO_LONG, NAME_TYPED, NAME_UNDERSCORE,
-    NAME_UPPERCASE, suggest_name,
+    NAME_UPPERCASE, better_name, suggest_name,
 };
 use super::rules::tools::{TOOLS_COMMAS, TOOLS_EMPTY, TOOLS_LIST};
 use crate::check;
@@ -141,7 +141,7 @@ fn in_frontmatter(document: &Document, at: &Origin, finding: &Finding) -> Option
         &NAME_DOUBLE_HYPHEN,
         &NAME_TOO_LONG,
     ]) {
-        let name = suggest_name(&document.name(at)?);
+        let name = better_name(&document.name(at)?, at.folder.as_deref());
         set(document, "name", name.clone().into(), format!("call it {name}"), false)
     } else if is(&[&NAME_FOLDER_MISMATCH, &NAME_NOT_TEXT, &NAME_NULL]) {
         let name = suggest_name(at.folder.as_deref()?);

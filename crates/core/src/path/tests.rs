@@ -339,7 +339,7 @@ fn percent_decoded(text: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::text::testing::many())]
 
     #[test]
     fn a_path_never_escapes(text in hostile()) {

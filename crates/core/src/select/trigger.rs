@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::limits::MAX_TRIGGERS;
+use crate::text::typos;
 
 /// Where a skill keeps its trigger queries, beside SKILL.md.
 pub const TRIGGER_FILE: &str = "evals/eval_queries.json";
@@ -99,11 +100,19 @@ fn trigger(item: &Value) -> Result<Trigger, &'static str> {
         return Err("has an empty query");
     }
     let should = match item.get("should_trigger") {
+        None if has_misspelt(item, "should_trigger") => return Err("has a misspelt should_trigger"),
         None | Some(Value::Null) => true,
         Some(Value::Bool(should)) => *should,
         Some(_) => return Err("has a should_trigger that is neither true nor false"),
     };
     Ok(Trigger { query: query.to_owned(), should })
+}
+
+/// Whether an object has a member that is meant to be this one. Read as absent, it could turn a test into its opposite.
+fn has_misspelt(item: &Value, member: &str) -> bool {
+    let bare = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    let mut names = item.as_object().into_iter().flat_map(|members| members.keys());
+    names.any(|name| typos(&bare(name), &bare(member), 2).is_some())
 }
 
 #[cfg(test)]
@@ -146,6 +155,8 @@ mod tests {
             (r#"[{"query":"a"},{"id":1}]"#, "item 2 has no query"),
             (r#"[{"query":7}]"#, "item 1 has a query that is not a text"),
             (r#"[{"query":" "}]"#, "item 1 has an empty query"),
+            (r#"[{"query":"a","shuold_trigger":false}]"#, "item 1 has a misspelt should_trigger"),
+            (r#"[{"query":"a","shouldTrigger":false}]"#, "item 1 has a misspelt should_trigger"),
             (r#"[{"query":"a","should_trigger":"no"}]"#, "item 1 has a should_trigger that is neither"),
         ] {
             assert!(found(json).is_err_and(|error| error.starts_with(said)), "{json}: {:?}", found(json));

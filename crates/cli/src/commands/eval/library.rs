@@ -128,11 +128,20 @@ fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
                 continue;
             }
         };
-        let Some(entry) = document.skill(&place.origin()) else { continue };
+        let queries = read.queries_of(place, ui);
+        let Some(entry) = document.skill(&place.origin()) else {
+            let path = shown(&place.path);
+            let why = format!("see why with: {}", command_for("check", &path, ""));
+            read.left_out(&Failure::new(format!("this skill does not load: {path}"), why), &queries, ui);
+            continue;
+        };
         if skills.contains_key(&entry.key) {
+            let path = shown(&place.path);
+            let error = format!("another skill has the same name, {}: {path}", entry.key);
+            let hint = "give each skill a name of its own, or test their folders one by one";
+            read.left_out(&Failure::new(error, hint), &queries, ui);
             continue;
         }
-        let queries = read.queries_of(place, ui);
         let body = Some(document.body().to_owned());
         skills.insert(entry.key.clone(), (Skill { entry, body }, queries));
     }
@@ -176,6 +185,15 @@ impl Read {
     fn failed(&mut self, failure: &Failure, ui: &mut Ui) {
         self.incomplete = true;
         ui.failure(failure);
+    }
+
+    /// Reports a skill that is not tested. Its queries cannot pass, so with any the result is incomplete.
+    fn left_out(&mut self, failure: &Failure, queries: &[Trigger], ui: &mut Ui) {
+        if queries.is_empty() {
+            ui.warning(failure);
+        } else {
+            self.failed(failure, ui);
+        }
     }
 
     /// The queries that a skill carries, each once.

@@ -129,8 +129,10 @@ fn screen(skills: &[InstalledSkill], (absent, here): (&[String], &str), columns:
         for line in lines.lines().skip(1) {
             table.more(Style::new(), line.trim_start());
         }
-        if let InstalledState::Replaced(reason) = &skill.state {
-            table.more(Style::new(), reason);
+        match &skill.state {
+            InstalledState::Replaced(reason) => table.more(Style::new(), reason),
+            InstalledState::Edited(files) if files.is_empty() => table.more(Style::new(), &learn(here)),
+            _ => {}
         }
     }
     for name in absent {
@@ -152,8 +154,7 @@ fn lines(skill: &InstalledSkill, here: &str) -> String {
             let _ = writeln!(text, "  changed: {}", clean(reason));
         }
         InstalledState::Edited(files) if files.is_empty() => {
-            let learn = format!("prowess sync --fetch-only{here}");
-            let _ = writeln!(text, "  changed; to see which files, fetch what was installed: {learn}");
+            let _ = writeln!(text, "  changed; {}", learn(here));
         }
         InstalledState::Edited(files) => {
             text.push('\n');
@@ -185,6 +186,11 @@ fn lines(skill: &InstalledSkill, here: &str) -> String {
 /// Files of which only the line ends differ, as changes.
 pub(super) fn line_ends(files: &[String]) -> Vec<(String, FileChange)> {
     files.iter().map(|file| (file.clone(), FileChange::LineEnds)).collect()
+}
+
+/// How to learn which files of a skill changed when what was installed is no longer stored.
+fn learn(here: &str) -> String {
+    format!("to see which files, fetch what was installed: prowess sync --fetch-only{here}")
 }
 
 pub(super) fn changes(files: &[(String, FileChange)], indent: &str, text: &mut String) {

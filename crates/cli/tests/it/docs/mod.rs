@@ -27,6 +27,17 @@ pub(crate) fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
+#[test]
+fn the_readme_is_short_and_begins_with_two_commands() {
+    let text = fs::read_to_string(top().join("README.md")).unwrap();
+    assert!(text.lines().count() < 200, "{} lines", text.lines().count());
+    let commands = text.split_once("```sh\n").unwrap().1.split_once("```").unwrap().0;
+    assert_eq!(
+        commands,
+        "cargo run --release -- try \"turn these meeting notes into minutes\"\ncargo test --workspace\n"
+    );
+}
+
 /// Whether pages are rewritten instead of compared.
 pub(crate) fn updating() -> bool {
     std::env::var_os("PROWESS_UPDATE_DOCS").is_some()

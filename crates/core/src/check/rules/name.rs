@@ -94,7 +94,7 @@ pub fn check_name(name: &str) -> Vec<Finding> {
     if name.trim().is_empty() {
         findings.push(Finding::new(&NAME_MISSING, "there is no name").with_field("name"));
     } else {
-        check_text(name, &mut findings, &|finding, _| finding);
+        check_text(name, None, &mut findings, &|finding, _| finding);
     }
     findings.into_findings()
 }
@@ -135,9 +135,10 @@ pub(in crate::check) fn check(document: &Document, at: &Origin, findings: &mut F
     let Some(node) = document.field("name") else { return };
     let Some(written) = node.said().filter(|text| !text.trim_start().is_empty()) else { return };
     crate::check::check_type(&NAME_TYPED, "name", node, findings);
-    check_text(written, findings, &|finding, part| finding.with_span(part_of(document, node, part)));
+    let folder = at.folder.as_deref();
+    check_text(written, folder, findings, &|finding, part| finding.with_span(part_of(document, node, part)));
 
-    if let Some(folder) = at.folder.as_deref()
+    if let Some(folder) = folder
         && folder != written
         && normalize(folder) != normalize(written)
     {
@@ -154,10 +155,10 @@ pub(in crate::check) fn check(document: &Document, at: &Origin, findings: &mut F
 }
 
 /// The rules about the characters of a name; `place` says where in the file a part of it is.
-fn check_text(written: &str, findings: &mut Findings<'_>, place: Locate<'_>) {
+fn check_text(written: &str, folder: Option<&str>, findings: &mut Findings<'_>, place: Locate<'_>) {
     // Most names are valid, and a catalog checks very many.
     if !is_plain(written) {
-        check_characters(written, findings, place);
+        check_characters(written, folder, findings, place);
     }
     if findings.wants(&NAME_RESERVED_WORD) {
         for word in findings.reserved_in(&normalize(written).to_lowercase()) {
@@ -183,7 +184,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Checks each rule about the characters of a name.
-fn check_characters(written: &str, findings: &mut Findings<'_>, place: Locate<'_>) {
+fn check_characters(written: &str, folder: Option<&str>, findings: &mut Findings<'_>, place: Locate<'_>) {
     let mut push = |finding: Finding, part: std::ops::Range<usize>| {
         findings.push(place(finding.with_field("name"), part));
     };
@@ -191,7 +192,7 @@ fn check_characters(written: &str, findings: &mut Findings<'_>, place: Locate<'_
     let trimmed = written.trim();
     let name = normalize(written);
     let shown = inline(&name);
-    let better = || format!("call it `{}`", suggest_name(&name));
+    let better = || format!("call it `{}`", better_name(&name, folder));
 
     if trimmed.len() != written.len() {
         push(
@@ -267,6 +268,15 @@ fn shown_character(character: char) -> String {
     }
 }
 
+/// The name that a skill should have instead of an invalid one: that of its folder if it is valid, since the two must be the
+/// same, else one that resembles its own.
+pub(in crate::check) fn better_name(name: &str, folder: Option<&str>) -> String {
+    folder
+        .map(normalize)
+        .filter(|folder| suggest_name(folder) == **folder)
+        .map_or_else(|| suggest_name(name), String::from)
+}
+
 /// A valid name that resembles the given one.
 ///
 /// ```
@@ -292,6 +302,14 @@ mod tests {
 
     fn codes(name: &str) -> Vec<&'static str> {
         check_name(name).iter().map(Finding::code).collect()
+    }
+
+    #[test]
+    fn the_fix_of_an_invalid_name_is_the_name_of_a_valid_folder() {
+        assert_eq!(better_name("Bad_Name", Some("pdf-tools")), "pdf-tools");
+        assert_eq!(better_name("Bad_Name", Some("3d-tools")), "3d-tools");
+        assert_eq!(better_name("Bad_Name", Some("Bad Folder")), "bad-name");
+        assert_eq!(better_name("Bad_Name", None), "bad-name");
     }
 
     #[test]

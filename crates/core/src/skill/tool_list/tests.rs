@@ -215,7 +215,7 @@ fn texts() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::text::testing::many())]
 
     #[test]
     fn no_character_is_lost(text in texts()) {

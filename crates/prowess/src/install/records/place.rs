@@ -327,7 +327,7 @@ mod tests {
                 }
             });
             let mut opened = Vec::new();
-            while opened.len() < 1_000 {
+            while opened.len() < 300 {
                 let dir = place.skills_folder(false).ok().flatten().and_then(|dir| Dir::open_real(&dir).ok());
                 opened.extend(dir.and_then(|dir| dir.number(".").ok()?));
             }
