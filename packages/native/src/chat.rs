@@ -10,7 +10,7 @@ use prowess::Catalog;
 use prowess::select::Query;
 use prowess::session::{Actor, Arguments, Dialect, Effect, Filter, ReceivedCall, Step, ToolCall, ToolResult};
 use prowess_engine::input::Narrowing;
-use prowess_engine::{Failure, Session as EngineSession, hits_json, read, result_json};
+use prowess_engine::{Failure, Session as EngineSession, hits_json, owns, read, result_json};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -207,7 +207,7 @@ impl Chat {
 
     fn answer(&self, dialect: Dialect, call: &Value, cancel: &Cancel) -> Result<Option<Value>, Failure> {
         let Some(received): Option<ReceivedCall> = dialect.call(call) else { return Ok(None) };
-        if !self.state()?.session.core().options().naming.owns(&received.call.tool) {
+        if !owns(self.state()?.session.core(), &received.call.tool) {
             return Ok(None);
         }
         let result = self.call(received.call.clone(), cancel)?;

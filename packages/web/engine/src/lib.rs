@@ -23,4 +23,4 @@ pub use output::{
     result_json,
 };
 pub use render::GivenSkill;
-pub use session::{Session, Usual};
+pub use session::{Session, Usual, owns};

@@ -6,7 +6,7 @@ use prowess_core::render::{Budget, Shape, estimate_tokens};
 use prowess_core::select::{Hit, HitReason, NotNarrowed, Query, SelectError, SelectOptions, Selector};
 use prowess_core::session::{
     Act, Actor, Arguments, Dialect, Failure as EffectFailure, Filter, Options, Outcome, Policy,
-    PromptOptions, Reason, ReceivedCall, ReinjectBudget, Session as CoreSession, SessionState, Ticket,
+    PromptOptions, Reason, ReceivedCall, ReinjectBudget, Session as CoreSession, SessionState, Ticket, Tool,
     ToolCall, ToolResult,
 };
 use prowess_core::{Catalog, Entry};
@@ -140,7 +140,7 @@ impl Session {
                 .collect(),
             "calls" => calls(session, read(input)?)?,
             "result" => result(read(input)?)?,
-            "owns" => session.options().naming.owns(&read::<String>(input)?).into(),
+            "owns" => owns(session, &read::<String>(input)?).into(),
             "prompt" => prompt(session, read(input)?)?,
             "reinject" => reinject(session, read(input)?),
             "log" => session.state().log().iter().map(output::event).collect(),
@@ -258,11 +258,20 @@ struct Message {
     message: Value,
 }
 
+/// Whether a call of this name is for the session. A tool that the session does not offer may be one of the host.
+pub fn owns(session: &CoreSession, name: &str) -> bool {
+    let options = session.options();
+    options.naming.tool(name).map_or_else(
+        || options.naming.owns(name),
+        |tool| options.tools.contains(&tool) && (tool != Tool::Run || session.policy().run),
+    )
+}
+
 /// The calls in a message that are for the session, each with the id of its result.
 fn calls(session: &CoreSession, asked: Message) -> Result<Value, Failure> {
     let dialect = dialect(&asked.dialect)?;
-    let own = |received: &ReceivedCall| session.options().naming.owns(&received.call.tool);
-    let calls = dialect.calls(&asked.message).into_iter().filter_map(|part| dialect.call(part)).filter(own);
+    let calls = dialect.calls(&asked.message).into_iter().filter_map(|part| dialect.call(part));
+    let calls = calls.filter(|received| owns(session, &received.call.tool));
     Ok(calls.map(|received| json!({"id": received.id, "call": received.call})).collect())
 }
 
