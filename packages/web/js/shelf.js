@@ -2,7 +2,8 @@
 
 import { engine, guarded } from './binding.js';
 import { SourceError } from './errors.js';
-import { digestOf, filesFrom, layerOf, listed, partFrom, textsOf, withOwnLabels } from './sources.js';
+import { digestOf, filesFrom, partFrom } from './reading.js';
+import { layerOf, listed, textsOf, withOwnLabels } from './sources.js';
 import { toJson } from './values.js';
 
 /** The options of `Skills.open` that are about which skills there are. */

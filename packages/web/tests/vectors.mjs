@@ -24,7 +24,7 @@ const HOSTILE = [
 ];
 /** Vectors that are documents, beside those in `documents/`. */
 const OTHER_DOCUMENTS = ['five-systems/cases', 'skills-ref/official', 'skills-ref/probes'];
-const OTHERS = ['five-systems/strict', 'tools', 'paths', 'render', 'select', 'keys'];
+const OTHERS = ['five-systems/strict', 'tools', 'paths', 'render', 'select', 'keys', 'digests'];
 /** What is not run in JavaScript, and why. */
 export const NOT_RUN = {
   'clients/': 'the views of clients are of the command', 'discover.json': 'needs folders; the package for Node runs it',
@@ -224,6 +224,21 @@ async function keyFaults(prowess, { entries, key_from: keyFrom, keys }) {
   return same(found, keys) ? [] : [`found ${JSON.stringify(found)}, expected ${JSON.stringify(keys)}`];
 }
 
+/** The digest of a skill in memory, as the user is asked about it. */
+async function digestFaults(prowess, { files: given, digest }) {
+  const contents = Object.fromEntries(given.map(({ path, text: written }) => [path, written]));
+  const source = {
+    list: () => ['demo'], read: (_, path) => contents[path], files: () => given.map(({ path, executable }) => ({ path, executable })),
+  };
+  const asked = [];
+  const skills = await prowess.Skills.open(source, {
+    policy: { scopes: { explicit: { approve: true } } }, approve: (_, seen) => asked.push(seen) > 0,
+  });
+  const { ok } = await skills.chat().call('load_skill', { name: 'demo' });
+  skills.close();
+  return ok && same(asked, [digest]) ? [] : [`found ${asked}, expected ${digest}`];
+}
+
 /** Runs every group. */
 export async function runVectors(prowess, load, { unknownSystem = false, place } = {}) {
   const groups = [];
@@ -286,6 +301,7 @@ export async function runVectors(prowess, load, { unknownSystem = false, place }
   await add('render', (await load('render.json')).cases, (one) => renderFaults(prowess, one));
   await add('select', (await load('select.json')).cases, (one) => selectFaults(prowess, one));
   await add('keys', (await load('keys.json')).cases, (one) => keyFaults(prowess, one));
+  await add('digests', (await load('digests.json')).cases, (one) => digestFaults(prowess, one));
   for (const name of SESSIONS) {
     const { cases } = await load(`session/${name}.json`);
     await add(`session/${name}`, cases, (one) => runSessionCase(prowess, one, { unknownSystem, place }));
