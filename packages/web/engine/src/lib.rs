@@ -6,6 +6,7 @@
 //! [`Session`] answers the calls of a model. The packages wrap these for WebAssembly, and with
 //! `packages/native` for Python and Node.
 
+mod calls;
 mod failure;
 pub mod input;
 mod library;
@@ -15,6 +16,7 @@ mod render;
 mod search;
 mod session;
 
+pub use calls::owns;
 pub use failure::{Cause, Failure, read};
 pub use library::{Library, delta_json, over_catalog, search_catalog};
 pub use operations::{document_json, load_failure, problems_json, run};
@@ -23,4 +25,4 @@ pub use output::{
     result_json,
 };
 pub use render::GivenSkill;
-pub use session::{Session, Usual, owns};
+pub use session::{Session, Usual};

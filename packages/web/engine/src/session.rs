@@ -6,13 +6,14 @@ use prowess_core::render::{Budget, Shape, estimate_tokens};
 use prowess_core::select::{Hit, HitReason, NotNarrowed, Query, SelectError, SelectOptions, Selector};
 use prowess_core::session::{
     Act, Actor, Arguments, Dialect, Failure as EffectFailure, Filter, Options, Outcome, Policy,
-    PromptOptions, Reason, ReceivedCall, ReinjectBudget, Session as CoreSession, SessionState, Ticket, Tool,
+    PromptOptions, Reason, ReceivedCall, ReinjectBudget, Session as CoreSession, SessionState, Ticket,
     ToolCall, ToolResult,
 };
 use prowess_core::{Catalog, Entry};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::calls::{calls, owns};
 use crate::failure::{Failure, read};
 use crate::input::{GivenFile, GivenOptions, GivenPolicy, Limit, Narrowing, Style, budget, manifest};
 use crate::output::{self, effect_json, step};
@@ -155,7 +156,7 @@ fn ticket(text: String) -> Result<Ticket, Failure> {
     Ticket::try_from(text).map_err(|error| Failure::argument(error.to_string()))
 }
 
-fn dialect(name: &str) -> Result<Dialect, Failure> {
+pub(crate) fn dialect(name: &str) -> Result<Dialect, Failure> {
     name.parse().map_err(|error: String| {
         let names = Dialect::ALL.map(Dialect::name).join(", ");
         Failure::argument(format!("{error}; the dialects are {names}"))
@@ -249,30 +250,6 @@ struct WhyHidden {
 
 fn why_hidden(session: &CoreSession, asked: WhyHidden) -> Value {
     json!(session.why_hidden(&asked.key, Act::See, asked.by))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Message {
-    dialect: String,
-    message: Value,
-}
-
-/// Whether a call of this name is for the session. A tool that the session does not offer may be one of the host.
-pub fn owns(session: &CoreSession, name: &str) -> bool {
-    let options = session.options();
-    options.naming.tool(name).map_or_else(
-        || options.naming.owns(name),
-        |tool| options.tools.contains(&tool) && (tool != Tool::Run || session.policy().run),
-    )
-}
-
-/// The calls in a message that are for the session, each with the id of its result.
-fn calls(session: &CoreSession, asked: Message) -> Result<Value, Failure> {
-    let dialect = dialect(&asked.dialect)?;
-    let calls = dialect.calls(&asked.message).into_iter().filter_map(|part| dialect.call(part));
-    let calls = calls.filter(|received| owns(session, &received.call.tool));
-    Ok(calls.map(|received| json!({"id": received.id, "call": received.call})).collect())
 }
 
 #[derive(Deserialize)]
