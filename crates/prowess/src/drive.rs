@@ -108,7 +108,7 @@ impl<'h> Performer<'h> {
             Effect::Approve { key, location, .. } => {
                 let skill = self.at(key, location)?;
                 // The digest is computed first, so that what the user approves is what was there when they were asked.
-                let digest = self.registry.digest_of(&skill)?;
+                let digest = self.registry.approvable(&skill)?;
                 let approved = self.approve.is_some_and(|approve| approve(&skill, &digest));
                 Ok(if approved { Outcome::Approved { digest } } else { Outcome::Declined })
             }

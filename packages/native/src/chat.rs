@@ -209,7 +209,7 @@ impl Chat {
 
     fn answer(&self, dialect: Dialect, call: &Value, cancel: &Cancel) -> Result<Option<Value>, Failure> {
         let Some(received): Option<ReceivedCall> = dialect.call(call) else { return Ok(None) };
-        if !self.state()?.session.core().options().naming.owns(&received.call.tool) {
+        if !self.state()?.session.core().owns(&received.call.tool) {
             return Ok(None);
         }
         let result = self.call(received.call.clone(), cancel)?;

@@ -41,7 +41,7 @@ enum Wanted {
 
 impl Skills {
     /// Performs an effect: `{kind: "files"}` returns `{files}`, `{kind: "read", path, offset, limit, digest}` returns
-    /// `{size, digest}` and the bytes, `{kind: "digest"}` returns `{digest}`. Each has the `key` and the `location` of a
+    /// `{size, digest}` and the bytes, `{kind: "digest"}` returns `{digest}` for an approval. Each has the `key` and the `location` of a
     /// skill, and fails as `missing` if the skill is no longer there.
     pub fn perform(&self, wanted: &str) -> Result<(String, Vec<u8>), Failure> {
         let _in_use = self.enter()?;
@@ -70,7 +70,7 @@ impl Skills {
                 (json!({"size": chunk.size, "digest": digest}), chunk.bytes)
             }
             Wanted::Digest { key, location } => {
-                let digest = registry.digest_of(&*self.at(&key, &location)?).map_err(failed)?;
+                let digest = registry.approvable(&*self.at(&key, &location)?).map_err(failed)?;
                 (json!({"digest": digest}), Vec::new())
             }
         };

@@ -16,6 +16,9 @@ use serde_json::{Value, json};
 use crate::asked::Rules;
 use crate::foreign::{Foreign, ForeignEmbedder, ForeignError, ForeignSelector};
 
+/// How many vectors of texts that are gone may be kept, beside as many as there are skills.
+const KEPT: usize = 16;
+
 /// The value of a lock, also after a thread that held it panicked: every change under these locks is whole.
 pub(crate) fn locked<G>(guard: LockResult<G>) -> G {
     guard.unwrap_or_else(PoisonError::into_inner)
@@ -41,7 +44,8 @@ pub(crate) fn named(
         let model = foreign.embedder.clone();
         let model =
             model.ok_or_else(|| Failure::argument(format!("the selector {name} needs an embedder")))?;
-        Ok(Meaning { model: Model { model, rules: rules.clone() }, known: RwLock::default() })
+        let (model, registry) = (Model { model, rules: rules.clone() }, Arc::clone(registry));
+        Ok(Meaning { model, registry, known: RwLock::default(), searches: RwLock::default() })
     };
     Ok(match name {
         "bm25" => Arc::new(index),
@@ -143,7 +147,32 @@ impl Model {
 /// A selector by vectors. Each skill is embedded once.
 struct Meaning {
     model: Model,
+    registry: Arc<Registry>,
     known: RwLock<Vectors>,
+    /// Held by each search, which may be about a text that is gone.
+    searches: RwLock<()>,
+}
+
+impl Meaning {
+    /// Forgets the vectors of texts that are gone, once there are many and no search uses them.
+    fn prune(&self) -> Result<(), SelectError> {
+        let catalog = self.registry.catalog();
+        let many = 2 * catalog.len() + KEPT;
+        let Ok(_alone) = self.searches.try_write() else { return Ok(()) };
+        if locked(self.known.read()).len() <= many {
+            return Ok(());
+        }
+        let mut known = locked(self.known.write());
+        let mut kept = Vectors::default();
+        for skill in catalog.iter() {
+            let text = embedded_text(&skill.entry);
+            if let Some(vector) = known.get(&text) {
+                kept.insert(text.clone(), vector.to_vec())?;
+            }
+        }
+        *known = kept;
+        Ok(())
+    }
 }
 
 impl Selector for Meaning {
@@ -151,6 +180,7 @@ impl Selector for Meaning {
         if query.text.trim().is_empty() {
             return Ok(Vec::new());
         }
+        let searching = locked(self.searches.read());
         let texts: Vec<String> = among.iter().map(|entry| embedded_text(entry)).collect();
         let missing: Vec<&str> = {
             let known = locked(self.known.read());
@@ -176,6 +206,8 @@ impl Selector for Meaning {
             let why = vec![HitReason::new("similarity", Field::Skill, score)];
             hits.push(Hit::new(entry.key.clone(), score, why));
         }
+        drop((known, searching));
+        self.prune()?;
         Ok(best(hits, limit))
     }
 }

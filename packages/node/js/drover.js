@@ -1,13 +1,13 @@
 // The vocabulary of `@drover/skills`, over the engine of Prowess.
 //
-// The names, arguments and defaults are theirs, the behaviour is ours: docs/embed/javascript.md lists the differences.
+// The names, arguments and defaults are theirs, the behaviour is ours: docs/embed/node.md lists the differences.
 
 import path from 'node:path';
 
 import { check, parse, parseAllowedTools as toolsOf, renderCatalog } from './api.js';
 import { InvalidArgumentError, ProwessError } from './errors.js';
 import { listFolder, readInFolder, scanFolders } from './folders.js';
-import { needFunction, needList, needOptions, needString, toBytes, toText, typeOf } from './values.js';
+import { needFunction, needList, needOptions, needString, presentable, toBytes, toText, typeOf } from './values.js';
 
 /** A SKILL.md that is no skill under the rules; `issues` has every reason. */
 export class SkillLoadError extends ProwessError {
@@ -79,7 +79,7 @@ export async function scanSkillDirs(roots, opts) {
   const folders = needList(roots, 'the roots').map((root) => path.resolve(needString(root, 'a root')));
   // Only the prefixes decide what is skipped, as in drover.
   const scanned = await scanFolders(folders, {
-    fileName: needString(filename, 'the filename'), maxDepth, skipPrefixes: needList(skipPrefixes, 'the prefixes'), hidden: true,
+    fileName: needString(filename, 'the filename'), maxDepth: maxDepth === Infinity ? Number.MAX_SAFE_INTEGER : maxDepth, skipPrefixes: needList(skipPrefixes, 'the prefixes'), hidden: true,
   });
   for (const { files, problems } of scanned) {
     for (const { path: unread, message } of problems) onIssue?.(unread, [{ field: '_', message }]);
@@ -247,12 +247,15 @@ async function listed(skill) {
   return { content: sections.join('\n\n') || '(no files)', data: { skill: skill.name, resources } };
 }
 
+/** What a skill needs, as much of it as a list shows. */
+const compatibilityOf = ({ compatibility }) => (typeof compatibility === 'string' ? compatibility.slice(0, 500).toWellFormed() : undefined);
+
 /** The list of the skills that an agent may use, for its system prompt; empty without any. */
 export function renderSkillsBlock(registry, allowed) {
   const tools = tooling({ registry, allowed });
   const skills = tools.allowed.map((name) => registry.get(name)).filter((skill) => skill !== undefined);
   if (skills.length === 0) return '';
-  const given = skills.map(({ name, description, compatibility }) => ({ name, description: description || name, compatibility }));
+  const given = skills.map((skill) => ({ ...presentable(skill), compatibility: compatibilityOf(skill) }));
   const style = {
     shape: 'markdown', heading: '## Available skills', oneLine: true, maxDescription: 200, compatibility: true,
     intro: 'Call `skill_load(name="<name>")` for the instructions of one of these:',

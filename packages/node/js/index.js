@@ -8,12 +8,13 @@ export {
   fromDict, load, parse, parseAllowedTools, parsePath, renderActivation, renderCatalog, rules, scopeTools, search,
   searchByMeaning, toDict,
 } from './api.js';
-export { Chat, Session } from './chat.js';
+export { Chat } from './chat.js';
 export {
   ClosedError, ConfigError, DuplicateSkillError, InvalidArgumentError, LoadError, ProwessError, RestoreError, SelectError,
   SourceError, WatchError,
 } from './errors.js';
 export { checkFolder, loadFolder } from './folders.js';
+export { Session } from './session.js';
 export { fetchSource, memorySource } from './sources.js';
 
 /** The skills of folders, of the user, and of sources in JavaScript. */

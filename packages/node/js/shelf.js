@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { cancellable, engine, guarded, settled } from './binding.js';
 import { Changes } from './changes.js';
 import { ClosedError, fromEngine, InvalidArgumentError, SourceError } from './errors.js';
-import { digestOf, filesFrom, layerOf, layerOptions, listed, partFrom, textsOf, withOwnLabels } from './sources.js';
+import { digestOf, filesFrom, partFrom } from './reading.js';
+import { layerOf, layerOptions, listed, textsOf, withOwnLabels } from './sources.js';
 import { needOptions, owned, toJson } from './values.js';
 
 /** The options of `Skills.open` that are about which skills there are. */

@@ -11,6 +11,7 @@ import { runInNewContext } from 'node:vm';
 import { Worker } from 'node:worker_threads';
 
 import * as prowess from 'prowess';
+import * as adapters from 'prowess/adapters';
 import * as deuz from 'prowess/deuz';
 import * as drover from 'prowess/drover';
 import { ClosedError, InvalidArgumentError, memorySource, parse, ProwessError, Skills, SourceError } from 'prowess';
@@ -52,11 +53,14 @@ const functionsOf = (module) =>
   Object.entries(module).filter(([name, value]) => typeof value === 'function' && !/^[A-Z]/.test(value.name) && name !== 'default');
 
 test('every function takes any value of any type, and throws errors of one class', async () => {
-  for (const [module, least] of [[prowess, 20], [deuz, 12], [drover, 10]]) {
+  for (const [module, least] of [[prowess, 20], [deuz, 12], [drover, 10], [adapters, 7]]) {
     const functions = functionsOf(module);
     assert.ok(functions.length >= least, `${functions.length}`);
     await callWithAll(functions);
   }
+  const chat = (await Skills.open(memorySource({ a: skill('a') }))).chat();
+  await assert.rejects(adapters.answerResponses(chat, [7]), InvalidArgumentError);
+  assert.deepEqual(await adapters.answerResponses(chat, [null, { type: 'message' }]), []);
 });
 
 test('every method takes any value of any type, and throws errors of one class', async () => {

@@ -74,6 +74,8 @@ test('scanSkillDirs finds skills to depth 3, ends at each, and the first of two 
   assert.deepEqual(found.map(({ name }) => name), ['pdf', 'mail']);
   assert.deepEqual(found[0].dir, path.join(folder, 'pdf'));
   assert.deepEqual((await drover.scanSkillDirs([folder], { maxDepth: 1 })).map(({ name }) => name), ['pdf']);
+  const whole = await drover.scanSkillDirs([folder], { maxDepth: 99 });
+  assert.deepEqual(await drover.scanSkillDirs([folder], { maxDepth: Infinity }), whole);
   const skipping = await drover.scanSkillDirs([folder], { skipPrefixes: ['pdf', 'team', '.', 'node_modules'] });
   assert.deepEqual(skipping.map(({ name }) => name), ['draft']);
   const named = write(newFolder(), { 'a/skill.md': skill('a'), 'b/SKILL.md': skill('b') });
@@ -254,4 +256,14 @@ test('renderSkillsBlock lists the allowed skills in their order', async () => {
   assert.equal(drover.renderSkillsBlock(registry, ['none']), '');
   const long = drover.createSkillRegistry([{ name: 'a', description: `${'word '.repeat(100)}\n## Ignore` }]);
   assert.ok(drover.renderSkillsBlock(long, ['a']).split('\n').at(-1).length < 240);
+});
+
+test('a spec that no SKILL.md can hold hides no other in renderSkillsBlock', () => {
+  const registry = drover.createSkillRegistry([
+    { name: 'good', description: 'Is good.' }, { name: 'blank', description: ' ' }, { name: 'none' },
+    { name: 'long', description: '\u0001'.repeat(70_000), compatibility: 'c'.repeat(70_000) }, { name: ' ', description: 'Has no name.' },
+  ]);
+  const block = drover.renderSkillsBlock(registry, ['good', 'blank', 'none', 'long', ' ']);
+  assert.match(block, /- good: Is good\.\n- blank: blank\n- none: none\n- long: /);
+  assert.match(block, /: Has no name\./);
 });

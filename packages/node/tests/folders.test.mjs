@@ -67,7 +67,7 @@ test('places are texts, URLs, tables and layers, beside sources in JavaScript', 
   assert.match(await mixed.readText('own'), /Body of own/);
   assert.equal((await mixed.search('reviews code'))[0].key, 'review');
   const preloaded = (await Skills.open({ source: folder, preload: true, scope: 'user' })).chat();
-  await preloaded.preload();
+  await preloaded.prompt();
   assert.deepEqual(preloaded.active, ['review', 'tax']);
 });
 

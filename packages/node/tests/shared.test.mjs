@@ -4,7 +4,9 @@ import * as prowess from 'prowess';
 import * as deuz from 'prowess/deuz';
 
 import { defineApiTests } from '../../web/tests/api-cases.mjs';
+import { defineChatTests } from '../../web/tests/chat-cases.mjs';
 import { defineDeuzTests } from '../../web/tests/deuz-cases.mjs';
 
 defineApiTests(prowess, 'prowess');
+defineChatTests(prowess);
 defineDeuzTests(deuz, prowess);

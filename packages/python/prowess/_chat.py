@@ -57,7 +57,7 @@ class _Talk(Closing):
         return [record(ToolDefinition, one) for one in self._do("toolDefinitions")]
 
     def owns(self, tool: str) -> bool:
-        """Whether a tool of this name belongs to it."""
+        """Whether it offers a tool of this name."""
         return bool(self._do("owns", text(tool, "the tool")))
 
     @property

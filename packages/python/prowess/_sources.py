@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -104,6 +105,7 @@ def wire(sources: Iterable[Any], caller: Caller) -> tuple[list[Any], list[Source
     wired: list[Any] = []
     adapters: list[SourceAdapter] = []
     held: list[Held] = []
+    taken: set[str] = set()
     for source in sources:
         layer = source if isinstance(source, Layer) else Layer(source)
         inner = layer.source
@@ -120,7 +122,7 @@ def wire(sources: Iterable[Any], caller: Caller) -> tuple[list[Any], list[Source
             wired.append(_place(inner, options))
         elif callable(getattr(inner, "list", None)) and callable(getattr(inner, "read", None)):
             label = getattr(inner, "label", None) or type(inner).__name__
-            label = text(label, "the label of a source")
+            label = _own(text(label, "the label of a source"), taken)
             wired.append({"host": len(adapters), "label": label, "trusted": bool(layer.trusted), **options})
             held.append(Held(inner))
             adapters.append(SourceAdapter(held[-1], label, caller))
@@ -129,6 +131,13 @@ def wire(sources: Iterable[Any], caller: Caller) -> tuple[list[Any], list[Source
                 f"a source must be a path, a dict, a Skill or an object with list and read, not {type_name(inner)}"
             )
     return wired, adapters, held
+
+
+def _own(label: str, taken: set[str]) -> str:
+    """A label that no other source has: the location of a skill begins with it."""
+    own = next(one for at in itertools.count(1) if (one := label if at == 1 else f"{label} ({at})") not in taken)
+    taken.add(own)
+    return own
 
 
 def _place(source: Any, options: dict[str, Any]) -> Any:

@@ -9,10 +9,15 @@ from typing import Any
 
 from . import _native
 from ._errors import LoadError, ProwessError, SourceError
+from ._errors import ValidationError as InvalidError
 from ._skill import run
 from ._values import number, path_text, text, texts
 
 _FOLDERS = ("scripts", "references", "assets")
+# How many characters of a name, a description and instructions of a program fit into a SKILL.md, however they are written.
+_NAME = 200
+_DESCRIPTION = 5_000
+_RANKED = 200_000
 
 
 class SkillError(ProwessError):
@@ -26,7 +31,7 @@ class ParseError(SkillError):
 
 
 class ValidationError(SkillError, ValueError):
-    """A skill cannot be registered: its name is taken."""
+    """A skill cannot be registered, since its name is taken, or cannot be written as a SKILL.md."""
 
     usual_code = "invalid"
 
@@ -35,6 +40,25 @@ def _parse_error(error: ProwessError) -> ParseError:
     made = ParseError(error.message, code=error.code, hint=error.hint, problems=error.problems)
     made.__cause__ = error
     return made
+
+
+def presentable(name: object, description: object) -> dict[str, str]:
+    """The name and the description of a skill of a program, as every skill must have them.
+
+    What is blank is filled in and what is long is cut, so that one such skill does not hide the others.
+    """
+
+    def shown(value: object, most: int) -> str:
+        written = value if isinstance(value, str) else "" if value is None else str(value)
+        return written.strip()[:most].encode("utf-8", "replace").decode("utf-8").strip()
+
+    named = shown(name, _NAME) or "-"
+    return {"name": named, "description": shown(description, _DESCRIPTION) or named}
+
+
+def ranked(name: str, description: str, instructions: str) -> str:
+    """A SKILL.md with what is ranked."""
+    return str(run("fromDict", {**presentable(name, description), "instructions": instructions[:_RANKED]})["markdown"])
 
 
 @dataclass
@@ -189,11 +213,21 @@ class Skill:
         return made if self._path is None else {**made, "path": str(self._path)}
 
     def to_markdown(self) -> str:
-        """A SKILL.md that reads back as this skill."""
-        return str(run("fromDict", self._given())["markdown"])
+        """A SKILL.md that reads back as this skill.
+
+        Raises:
+            ValidationError: If there is none, such as for a skill without a description.
+        """
+        try:
+            return str(run("fromDict", {**self._properties.to_dict(), "instructions": self._instructions})["markdown"])
+        except InvalidError as error:
+            raise ValidationError(error.message, code=error.code, hint=error.hint) from error
 
     def _given(self) -> dict[str, Any]:
-        return {**self._properties.to_dict(), "instructions": self._instructions}
+        """What a model sees of it."""
+        seen = {**presentable(self.name, self.description), "instructions": self._instructions}
+        needs = self._properties.compatibility
+        return {**seen, "compatibility": needs[:_DESCRIPTION]} if isinstance(needs, str) else seen
 
     def describe(self) -> str:
         """Its name and its description."""

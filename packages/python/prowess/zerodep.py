@@ -24,7 +24,7 @@ from ._skill import run
 from ._skills import Skills
 from ._sources import Layer, SourceItem
 from ._values import number, path_text, text, texts
-from ._zerodep_skill import ParseError, Skill, SkillError, SkillProperties, ValidationError
+from ._zerodep_skill import ParseError, Skill, SkillError, SkillProperties, ValidationError, presentable, ranked
 
 __all__ = [
     "BM25Selector",
@@ -64,6 +64,8 @@ class Selector(Protocol):
         ...
 
 
+# The most characters of the tools of a skill.
+_TOOLS = 32_000
 _WORD = re.compile(r"\w+")
 
 
@@ -108,16 +110,10 @@ class _Listed:
         self._contents = contents
 
     def list(self) -> list[SourceItem]:
-        return [SourceItem(f"{at:08}", _ranked(*one)) for at, one in enumerate(self._contents)]
+        return [SourceItem(f"{at:08}", ranked(*one)) for at, one in enumerate(self._contents)]
 
     def read(self, id: str, path: str) -> None:
         return None
-
-
-def _ranked(name: str, description: str, instructions: str) -> str:
-    """A SKILL.md with what is ranked. A skill of a program may lack a name or a description."""
-    fields = {"name": name.strip() or "-", "description": description.strip() or name.strip() or "-"}
-    return str(run("fromDict", {**fields, "instructions": instructions})["markdown"])
 
 
 class BM25Selector:
@@ -265,9 +261,9 @@ def to_catalog(skills: Iterable[Skill]) -> str:
     """The list of skills for a system prompt, as XML with the place of each SKILL.md."""
     listed = []
     for skill in skills:
-        fields = {key: value for key, value in skill._given().items() if key != "instructions"}
+        fields = presentable(skill.name, skill.description)
         place = {} if skill.path is None else {"location": str(_file_of(skill.path))}
-        listed.append({"key": skill.name, "fields": fields, **place})
+        listed.append({"key": fields["name"], "fields": fields, **place})
     if not listed:
         return "<available_skills>\n</available_skills>"
     style = {"shape": "xml", "location": True, "indent": False}
@@ -285,10 +281,18 @@ def compose(*skills: Skill) -> str:
     return str(run("compose", [skill.to_prompt() for skill in skills]))
 
 
+def _tools(skill: Skill) -> dict[str, str]:
+    """The tools of a skill; those that do not fit into a SKILL.md are none that a host has."""
+    tools = skill.properties.allowed_tools
+    if tools is None:
+        return {}
+    return {"allowed-tools": tools if isinstance(tools, str) and len(tools) < _TOOLS else "-"}
+
+
 def filter_compatible(skills: Iterable[Skill], available_tools: Iterable[str]) -> list[Skill]:
     """The skills whose tools are all available. Names are compared without their patterns and without case."""
     candidates = list(skills)
-    keyed = [{**skill.properties.to_dict(), "key": f"{at:08}"} for at, skill in enumerate(candidates)]
+    keyed = [{"name": "-", "description": "-", **_tools(skill), "key": f"{at:08}"} for at, skill in enumerate(candidates)]
     narrowing = {"topK": None, "availableTools": texts(available_tools, "the tools")}
     asked = {"query": "any", "selector": "all", "narrowing": narrowing}
     return [candidates[int(hit["key"])] for hit in run("search", {"skills": keyed, "asked": asked})]

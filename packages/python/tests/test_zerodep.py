@@ -229,6 +229,28 @@ def test_a_skill_of_a_program_without_a_description_is_ranked() -> None:
     assert [one.skill.description for one in registry.select("bread", selector=BM25Selector())] == ["Bakes bread."]
 
 
+def test_a_skill_that_no_skill_md_can_hold_hides_no_other() -> None:
+    registry = SkillRegistry()
+    registry.register(Skill(SkillProperties("good", "Is good.", allowed_tools="Read"), "Do."))
+    bad = [
+        SkillProperties("tea", ""), SkillProperties(" ", "Bakes bread."), SkillProperties("long", "x" * 100_000),
+        SkillProperties("hidden", "\x01" * 60_000), SkillProperties("half", "a\ud800b"), SkillProperties("n" * 70_000, "Has a name."),
+        SkillProperties("tools", "Needs tools.", allowed_tools="Tool " * 20_000), SkillProperties("kind", "Is odd.", metadata={"a": "b" * 99_999}),
+    ]
+    for properties in bad:
+        registry.register(Skill(properties, "Do. " * 500_000 if properties.name == "tea" else "Do."))
+    catalog = registry.to_catalog()
+    assert catalog.count("<skill>") == 9 and all(part in catalog for part in ("Is good.", "Bakes bread.", "Is odd."))
+    fitting = {skill.name for skill in filter_compatible(registry, ["Read"])}
+    assert fitting == {skill.name for skill in registry} - {"tools"}
+    assert registry.select("good", available_tools=["Read"], top_k=1)[0].skill.name == "good"
+    assert registry.select("good", selector=BM25Selector(), top_k=1)[0].skill.name == "good"
+    assert "Bakes" not in compose(registry.get("good"), registry.get(" ")) and compose(registry.get("long"))
+    for name in ("tea", "long", " "):
+        with pytest.raises(ValidationError):
+            registry.get(name).to_markdown()
+
+
 def test_a_selector_is_shared_by_threads() -> None:
     selector, faults = BM25Selector(), []
     shelves = [[loads(skill_md(f"s{at}-{shelf}", f"Does number{at}.")) for at in range(4 + shelf)] for shelf in range(3)]

@@ -1,6 +1,6 @@
 // Skills as tools of other packages: each function returns what a package takes, and none of them is a dependency.
 
-import { needOptions } from './values.js';
+import { needChat, needOptions } from './values.js';
 
 export { aiTools } from './ai-sdk.js';
 
@@ -9,7 +9,7 @@ const textOf = async (chat, name, input, signal) => (await chat.call(name, input
 
 /** Tools for `client.beta.messages.toolRunner` of `@anthropic-ai/sdk`. */
 export function anthropicTools(chat) {
-  return chat.toolDefinitions().map(({ name, description, inputSchema }) => ({
+  return needChat(chat).toolDefinitions().map(({ name, description, inputSchema }) => ({
     type: 'custom',
     name,
     description,
@@ -21,7 +21,7 @@ export function anthropicTools(chat) {
 
 /** Tools for `client.chat.completions.runTools` of `openai`. Arguments stay text, so that the session refuses bad JSON. */
 export function openaiTools(chat) {
-  return chat.toolDefinitions().map(({ name, description, inputSchema }) => ({
+  return needChat(chat).toolDefinitions().map(({ name, description, inputSchema }) => ({
     type: 'function',
     function: {
       name,
@@ -34,16 +34,18 @@ export function openaiTools(chat) {
 
 /** Tools for `client.responses.create` of `openai`. */
 export function responsesTools(chat) {
-  return chat.toolDefinitions().map(({ name, description, inputSchema }) => ({
+  return needChat(chat).toolDefinitions().map(({ name, description, inputSchema }) => ({
     type: 'function', name, description, parameters: inputSchema, strict: false,
   }));
 }
 
 /** Answers the calls of a response of `client.responses.create`: the items for the next input. */
 export async function answerResponses(chat, response, options) {
+  needChat(chat);
   const items = Array.isArray(response) ? response : (needOptions(response, 'the response').output ?? []);
   const answers = [];
-  for (const { type, call_id, name, arguments: input } of items) {
+  for (const item of items) {
+    const { type, call_id, name, arguments: input } = needOptions(item, 'an item of the response');
     if (type !== 'function_call' || !chat.owns(name)) continue;
     const { text } = await chat.call(name, input, options);
     answers.push({ type: 'function_call_output', call_id, output: text });
@@ -54,6 +56,7 @@ export async function answerResponses(chat, response, options) {
 /** A callable tool for `config.tools` of `@google/genai`, with which it calls functions by itself; a `signal` ends them. */
 export function geminiTool(chat, options) {
   const { signal } = needOptions(options);
+  needChat(chat);
   return {
     tool: async () => chat.tools('gemini')[0] ?? { functionDeclarations: [] },
     callTool: async (calls) => {
@@ -69,6 +72,7 @@ export function geminiTool(chat, options) {
 
 /** The tools of a chat as an MCP client has them, for packages that take a connected client. */
 export function mcpClient(chat) {
+  needChat(chat);
   return {
     listTools: async () => ({ tools: chat.tools('mcp') }),
     callTool: async ({ name, arguments: input }, _schema, options) => {

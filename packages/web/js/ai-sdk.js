@@ -1,6 +1,6 @@
 // Skills as tools of the AI SDK of Vercel. The package `ai` is the host's: its `jsonSchema` is an argument.
 
-import { needFunction, needOptions } from './values.js';
+import { needChat, needFunction, needOptions } from './values.js';
 
 /**
  * The tools of a chat for `generateText` and `streamText`: `{...aiTools(chat, { jsonSchema })}`. A refused call is text
@@ -10,7 +10,7 @@ export function aiTools(chat, options) {
   const { jsonSchema } = needOptions(options);
   needFunction(jsonSchema, 'jsonSchema');
   return Object.fromEntries(
-    chat.toolDefinitions().map(({ name, description, inputSchema }) => [
+    needChat(chat).toolDefinitions().map(({ name, description, inputSchema }) => [
       name,
       {
         description,

@@ -5,7 +5,7 @@ import { InvalidArgumentError, SelectError } from './errors.js';
 import { needFunction, needList, needOptions, needString, toBytes, typeOf } from './values.js';
 
 const PLACE = ['location', 'folder', 'file'];
-const NARROWING = ['topK', 'minScore', 'availableTools', 'onEmpty', 'onError'];
+export const NARROWING = ['topK', 'minScore', 'availableTools', 'onEmpty', 'onError'];
 
 /** Takes some members out of an object; the rest is what remains. */
 function take(object, names) {
@@ -25,9 +25,14 @@ function judged(options) {
   return { place, judge, files, all };
 }
 
+/** The narrowing among the options of a search, and the others. */
+export function narrowed(options) {
+  return take(needOptions(options), NARROWING);
+}
+
 /** The parts of the options of a search. */
-export function asked(query, options) {
-  const [narrowing, others] = take(needOptions(options), NARROWING);
+function asked(query, options) {
+  const [narrowing, others] = narrowed(options);
   return { query: needString(query, 'the query'), narrowing, ...others };
 }
 

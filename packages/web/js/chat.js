@@ -4,70 +4,7 @@ import { guarded } from './binding.js';
 import { ClosedError, InvalidArgumentError, ProwessError, SelectError } from './errors.js';
 import { abortable, aborted } from './signals.js';
 import { failureOf } from './sources.js';
-import { needList, needOptions, needString, NO_BYTES, owned, toBytes, toJson } from './values.js';
-
-/** A session without input and output: each step says what it needs, and `resume` continues it. */
-export class Session {
-  #handle;
-
-  constructor(handle) {
-    if (handle === undefined) throw new InvalidArgumentError('Session is not constructed; chat.session is one');
-    this.#handle = handle;
-  }
-
-  /** Runs an operation of the session. For the classes of this package. */
-  run(operation, input, bytes = NO_BYTES) {
-    if (this.#handle === undefined) throw new ClosedError('this chat is closed', { code: 'closed' });
-    return guarded(() => JSON.parse(this.#handle.run(operation, toJson(input), owned(toBytes(bytes)))));
-  }
-
-  /** The handle of the engine. */
-  get handle() {
-    return this.#handle;
-  }
-
-  /** Begins a call of a model: `{done}` with its result, or `{ticket, effect}`. */
-  call(tool, args = {}, options) {
-    const { filter } = needOptions(options);
-    return this.run('call', { tool: needString(tool, 'the tool'), arguments: args, filter });
-  }
-
-  /** Continues a call after its effect. */
-  resume(ticket, outcome) {
-    const { step, bytes } = wire(outcome);
-    return this.run('resume', { ticket: needString(ticket, 'the ticket'), outcome: step }, bytes);
-  }
-
-  /** Ends a call that waits. */
-  cancel(ticket) {
-    return this.run('cancel', needString(ticket, 'the ticket'));
-  }
-
-  /** The calls that wait, each with its ticket and its effect. */
-  pending() {
-    return this.run('pending');
-  }
-
-  /** The state, to be stored. */
-  state() {
-    return this.run('state');
-  }
-
-  /** Frees the memory of the session. */
-  close() {
-    this.#handle?.free?.();
-    this.#handle = undefined;
-  }
-}
-
-/** An outcome as the engine takes it; the bytes of a read go beside it. */
-function wire(outcome) {
-  const given = typeof outcome === 'string' ? outcome : needOptions(outcome, 'the outcome');
-  if (given.read === undefined) return { step: given, bytes: NO_BYTES };
-  const { bytes, size, digest = null } = needOptions(given.read, 'the outcome of a read');
-  const read = toBytes(bytes, 'the bytes of a read');
-  return { step: { read: { size: size ?? read.byteLength, digest } }, bytes: read };
-}
+import { needList, needOptions, needString } from './values.js';
 
 /** One conversation with a model. */
 export class Chat {
@@ -76,6 +13,9 @@ export class Chat {
   #host;
   #settings;
   #library;
+  /** Whether the preloaded skills are still to be activated, and the work that does so. */
+  #preloads;
+  #starting;
 
   /** Use `skills.chat`. */
   constructor(skills, session, host, settings) {
@@ -84,6 +24,7 @@ export class Chat {
     this.#session = session;
     this.#host = host;
     this.#settings = settings;
+    this.#preloads = settings.preloads === true;
     this.#library = host.library();
   }
 
@@ -107,6 +48,33 @@ export class Chat {
     return this.#session;
   }
 
+  /** Activates the preloaded skills of a new chat, before its first call. */
+  async #start(signal) {
+    while (this.#preloads) {
+      const own = this.#starting === undefined;
+      this.#starting ??= this.#preloaded(signal);
+      try {
+        await aborted(this.#starting, signal);
+      } catch (error) {
+        // The signal of another call ended its work, which this call then does.
+        if (own || signal?.aborted) throw error;
+      }
+    }
+    if (signal?.aborted) throw signal.reason;
+  }
+
+  async #preloaded(signal) {
+    try {
+      await this.preload([], { signal });
+    } catch (error) {
+      // An error is thrown once: it does not end the chat.
+      if (!signal?.aborted) this.#preloads = false;
+      throw error;
+    } finally {
+      this.#starting = undefined;
+    }
+  }
+
   /** The text for the system prompt; empty when there is no skill. */
   async prompt(options) {
     return (await this.promptWith(options)).text;
@@ -121,6 +89,7 @@ export class Chat {
   async promptWith(options) {
     const { signal, query, narrowing, budget, ...others } = abortable(options);
     if (query !== undefined) needString(query, 'the query');
+    await this.#start(signal);
     const session = this.#current();
     const { style, budget: usual, narrowing: narrowingUsual } = this.#settings.prompt;
     const asked = { style, ...others, budget: budget === undefined ? usual : (budget ?? 'unlimited') };
@@ -130,9 +99,10 @@ export class Chat {
     if (query.trim() !== '') {
       const among = session.run('visibleKeys', 'model');
       try {
-        found.hits = await this.#host.search({ query, tags: [] }, among, wanted.topK ?? among.length, signal);
+        found.hits = await this.#host.search({ query, tags: [] }, among, wanted, signal);
       } catch (error) {
         if (signal?.aborted) throw signal.reason;
+        if (error instanceof ClosedError || error instanceof InvalidArgumentError) throw error;
         if (wanted.onError === 'fail') throw error;
         this.#host.report(error);
         found.failed = error.message;
@@ -151,7 +121,7 @@ export class Chat {
     return this.#current().run('toolDefinitions');
   }
 
-  /** Whether a tool of this name belongs to the chat. */
+  /** Whether the chat offers a tool of this name. */
   owns(tool) {
     return this.#session.run('owns', needString(tool, 'the tool'));
   }
@@ -159,6 +129,7 @@ export class Chat {
   /** Answers a call in the form of a model interface; null when it is not ours. */
   async answer(dialect, message, options) {
     const given = abortable(options);
+    await this.#start(given.signal);
     const [call] = this.#current().run('calls', { dialect: needString(dialect, 'the dialect'), message });
     return call === undefined ? null : this.#answered(dialect, call, given);
   }
@@ -166,6 +137,7 @@ export class Chat {
   /** Answers every call of ours in a response of a model, in order. */
   async answerAll(dialect, response, options) {
     const given = abortable(options);
+    await this.#start(given.signal);
     const calls = this.#current().run('calls', { dialect: needString(dialect, 'the dialect'), message: response });
     const answers = [];
     for (const call of calls) answers.push(await this.#answered(dialect, call, given));
@@ -181,34 +153,34 @@ export class Chat {
   async call(tool, args = {}, options) {
     const { signal, filter } = abortable(options);
     needString(tool, 'the tool');
+    await this.#start(signal);
     return this.#finish(this.#current().run('call', { tool, arguments: args, filter }), signal);
   }
 
   /** Activates the skills that a message of the user names, with `/name arguments` or `$name`. */
   async userMessage(message, options) {
     const { signal } = abortable(options);
-    const results = [];
-    for (const step of this.#current().run('invoke', needString(message, 'the message'))) {
-      results.push(await this.#finish(step, signal));
-    }
-    return results;
+    needString(message, 'the message');
+    await this.#start(signal);
+    return this.#finishAll(this.#current().run('invoke', message), signal);
   }
 
-  /** Activates a skill for the host or the user. */
+  /** Activates a skill for the user or the host. */
   async activate(name, options) {
-    const { signal, by = 'host', arguments: args, filter } = abortable(options);
-    const step = this.#current().run('activate', { name: needString(name, 'the name'), by, arguments: args, filter });
+    const { signal, by = 'user', arguments: args, filter } = abortable(options);
+    needString(name, 'the name');
+    await this.#start(signal);
+    const step = this.#current().run('activate', { name, by, arguments: args, filter });
     return this.#finish(step, signal);
   }
 
-  /** Activates the skills that are active from the start, and those named here. */
+  /** Activates the preloaded skills, and those named here. A new chat activates the former before its first call. */
   async preload(names = [], options) {
     const { signal } = abortable(options);
-    const results = [];
-    for (const { name, step } of this.#current().run('preload', names)) {
-      results.push({ name, result: await this.#finish(step, signal) });
-    }
-    return results;
+    const begun = this.#current().run('preload', names);
+    const results = await this.#finishAll(begun.map(({ step }) => step), signal);
+    this.#preloads = false;
+    return begun.map(({ name }, at) => ({ name, result: results[at] }));
   }
 
   /** Continues the calls that a restored chat waits for. */
@@ -289,6 +261,18 @@ export class Chat {
     this.#session.close();
   }
 
+  /** The results of several steps, one after the other. If one fails, the others wait no longer. */
+  async #finishAll(steps, signal) {
+    const results = [];
+    try {
+      for (const step of steps) results.push(await this.#finish(step, signal));
+    } catch (error) {
+      for (const { ticket } of steps.slice(results.length + 1)) if (ticket !== undefined) this.#cancel(ticket);
+      throw error;
+    }
+    return results;
+  }
+
   /** Performs the effects of a step until the call is done. */
   async #finish(step, signal) {
     let next = step;
@@ -302,6 +286,8 @@ export class Chat {
           this.#cancel(ticket);
           throw signal.reason;
         }
+        // Of skills that were closed meanwhile, nothing is reported.
+        this.#host.library();
         this.#report(error, effect, ticket);
         outcome = { failed: failureOf(error, 'failed') };
       }

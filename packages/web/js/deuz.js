@@ -7,7 +7,7 @@ import {
 } from './api.js';
 import { InvalidArgumentError, SourceError } from './errors.js';
 import { addressOf } from './sources.js';
-import { needFunction, needList, needOptions, needString, typeOf } from './values.js';
+import { needFunction, needList, needOptions, needString, presentable, typeOf } from './values.js';
 
 /** A request that cannot be answered: a path that leads out of its skill, or a skill that does not exist. */
 export class InvalidRequestError extends InvalidArgumentError {
@@ -133,8 +133,7 @@ function entriesOf(text, address) {
   if (!Array.isArray(skills)) throw new InvalidRequestError(`${address} lists no skills`);
   return skills.map((entry) => {
     if (typeof entry?.id !== 'string') throw new InvalidRequestError(`${address} lists a skill without an id`);
-    const { name = entry.id, description = '' } = entry;
-    return { ...entry, name: String(name), description: String(description) };
+    return { ...entry, name: String(entry.name ?? entry.id), description: String(entry.description ?? '') };
   });
 }
 
@@ -188,8 +187,8 @@ export function mergeSkillSources(sources, opts) {
 /** The candidates as skills; one without a description is found by its name. */
 const asSkills = (candidates) =>
   needList(candidates, 'the candidates').map((candidate) => {
-    const { id, name, description } = needOptions(candidate, 'a candidate');
-    return { key: id, name: name || id, description: String(description ?? '').trim() ? description : name || id };
+    const { id, ...given } = needOptions(candidate, 'a candidate');
+    return { key: id, ...presentable(given, id) };
   });
 
 const matches = (hits, usual, opts) => {
@@ -200,7 +199,12 @@ const matches = (hits, usual, opts) => {
 /** Ranks by the share of the words of a query that a name and a description have. */
 export const lexicalMatcher = {
   match(query, candidates, opts) {
-    return matches(search(asSkills(candidates), query, { selector: 'keyword', topK: null }), 0, opts);
+    const skills = asSkills(candidates);
+    const hits = search(skills, query, { selector: 'keyword', topK: null });
+    const found = new Set(hits.map(({ key }) => key));
+    // With a negative threshold, a skill without a word of the query counts too.
+    const others = skills.map(({ key }) => key).filter((key) => !found.has(key)).sort();
+    return matches([...hits, ...others.map((key) => ({ key, score: 0 }))], 0, opts);
   },
 };
 

@@ -6,9 +6,10 @@ export {
   fromDict, load, parse, parseAllowedTools, parsePath, renderActivation, renderCatalog, rules, scopeTools, search,
   searchByMeaning, toDict,
 } from './api.js';
-export { Chat, Session } from './chat.js';
+export { Chat } from './chat.js';
 export {
   ClosedError, DuplicateSkillError, InvalidArgumentError, LoadError, ProwessError, RestoreError, SelectError, SourceError,
 } from './errors.js';
 export { Skills } from './skills.js';
+export { Session } from './session.js';
 export { fetchSource, memorySource } from './sources.js';

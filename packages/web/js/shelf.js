@@ -1,8 +1,9 @@
 // Where the skills of a `Skills` are: sources in JavaScript, read into a library of the engine.
 
 import { engine, guarded } from './binding.js';
-import { SourceError } from './errors.js';
-import { digestOf, filesFrom, layerOf, listed, partFrom, textsOf, withOwnLabels } from './sources.js';
+import { ClosedError, SourceError } from './errors.js';
+import { digestOf, filesFrom, partFrom } from './reading.js';
+import { layerOf, listed, textsOf, withOwnLabels } from './sources.js';
 import { toJson } from './values.js';
 
 /** The options of `Skills.open` that are about which skills there are. */
@@ -13,6 +14,9 @@ export class Shelf {
   #layers;
   #options;
   #origins = new Map();
+  #readings = 0;
+  #filled = 0;
+  #closed = false;
   snapshot;
   problems = [];
 
@@ -23,6 +27,7 @@ export class Shelf {
 
   /** Reads every source again: what changed. After an error the old skills stay. */
   async refresh(signal) {
+    const reading = (this.#readings += 1);
     const { profile, levels, duplicates } = this.#options;
     const { Library } = engine();
     const library = guarded(() => new Library(toJson({ judge: { profile, levels }, duplicates })));
@@ -39,9 +44,13 @@ export class Shelf {
         origins.set(skill.location, { layer, id });
       });
     }
+    if (this.#closed) throw new ClosedError('these skills are closed', { code: 'closed' });
+    // A reading that began later may be done already; what it found counts.
+    if (reading < this.#filled) return { added: [], changed: [], removed: [], newlyBroken: [] };
     guarded(() => library.seal());
     const before = this.snapshot;
     const delta = before && guarded(() => JSON.parse(library.since(before)));
+    this.#filled = reading;
     this.snapshot = library;
     this.#origins = origins;
     this.problems = problems;
@@ -77,6 +86,7 @@ export class Shelf {
   }
 
   close() {
+    this.#closed = true;
     this.#origins = new Map();
   }
 }

@@ -1,19 +1,21 @@
 // The skills of some sources, ready for any number of chats.
 
-import { asked, embedded } from './api.js';
+import { embedded, narrowed, NARROWING } from './api.js';
 import { guarded } from './binding.js';
-import { asError, Chat, checkedHits, Session } from './chat.js';
+import { asError, Chat, checkedHits } from './chat.js';
 import { ClosedError, InvalidArgumentError, SelectError, SourceError } from './errors.js';
+import { Session } from './session.js';
 import { Shelf, SHELF_OPTIONS } from './shelf.js';
 import { abortable, aborted, needSignal } from './signals.js';
 import { forHost } from './sources.js';
-import { needCount, needFunction, needOptions, needString, toJson, toText, typeOf } from './values.js';
+import { needCount, needFunction, needList, needOptions, needString, toJson, toText, typeOf } from './values.js';
 
 const OPTIONS = [
   ...SHELF_OPTIONS, 'policy', 'options', 'prompt', 'selector', 'embed', 'approve', 'run', 'onError', 'signal',
 ];
 /** How many vectors of texts that are gone may be kept, beside as many as there are skills. */
 const KEPT = 16;
+const SEARCH = [...NARROWING, 'tags', 'filter', 'signal'];
 const SELECTORS = ['bm25', 'keyword', 'tags', 'all', 'embedding', 'fused'];
 
 /** The skills of some sources. */
@@ -21,6 +23,8 @@ export class Skills {
   #shelf;
   #options;
   #closed = false;
+  /** What ends the work that is under way. */
+  #endings = new Set();
   #vectors = new Map();
   #host;
 
@@ -31,8 +35,8 @@ export class Skills {
     this.#options = options;
     this.#host = {
       library: () => this.#open(),
-      perform: (effect, signal) => this.#perform(effect, signal),
-      search: (query, among, limit, signal) => this.#search(query, among, { topK: limit }, signal),
+      perform: (effect, signal) => this.#whileOpen(this.#perform(effect, signal)),
+      search: (query, among, narrowing, signal) => this.#whileOpen(this.#search(query, among, narrowing, signal)),
       report: (error, effect) => this.#report(error, effect),
     };
   }
@@ -60,6 +64,14 @@ export class Skills {
     return this.#shelf.snapshot;
   }
 
+  /** The result of work, unless the skills are closed before. */
+  #whileOpen(work) {
+    return new Promise((resolve, reject) => {
+      this.#endings.add(reject);
+      work.then(resolve, reject).finally(() => this.#endings.delete(reject));
+    });
+  }
+
   #list(operation, input) {
     const library = this.#open();
     return guarded(() => JSON.parse(library.run(operation, toJson(input))));
@@ -69,7 +81,7 @@ export class Skills {
   async refresh(options) {
     const { signal } = abortable(options);
     this.#open();
-    const delta = await this.#shelf.refresh(signal);
+    const delta = await this.#whileOpen(this.#shelf.refresh(signal));
     return delta ?? { added: this.keys(), changed: [], removed: [], newlyBroken: [] };
   }
 
@@ -125,14 +137,15 @@ export class Skills {
   /** The files of a skill. */
   async files(key, options) {
     const { signal } = abortable(options);
-    return forHost(this.#shelf.files(this.#need(key), signal), `the files of ${key} could not be listed`, signal);
+    const listing = this.#whileOpen(this.#shelf.files(this.#need(key), signal));
+    return forHost(listing, `the files of ${key} could not be listed`, signal);
   }
 
   /** The bytes of a file of a skill, or of a part of it: `limit` bytes from `offset` on. */
   async read(key, path = 'SKILL.md', options) {
     const { signal, offset, limit } = abortable(options);
     const part = { offset: needCount(offset, 'the offset'), limit: needCount(limit, 'the limit') };
-    const reading = this.#shelf.read(this.#need(key), needString(path, 'the path'), part, signal);
+    const reading = this.#whileOpen(this.#shelf.read(this.#need(key), needString(path, 'the path'), part, signal));
     return (await forHost(reading, `the file ${path} of ${key} could not be read`, signal)).bytes;
   }
 
@@ -150,14 +163,22 @@ export class Skills {
   /** The skills that fit a task, the best first, among those that a model may see. */
   async search(query, options) {
     const { signal, ...others } = abortable(options);
+    const [narrowing, { tags = [], filter, ...unknown }] = narrowed(others);
+    const [name] = Object.keys(unknown);
+    if (name !== undefined) {
+      throw new InvalidArgumentError(`a search has no such option: ${name}; the options are ${SEARCH.join(', ')}`);
+    }
+    needString(query, 'the query');
     const chat = this.chat('search');
+    if (filter !== undefined && filter !== null) chat.setFilter(filter);
     const among = chat.session.run('visibleKeys', 'model');
     chat.close();
-    const { narrowing, tags = [], ...rest } = asked(query, others);
-    return this.#search({ query, tags, ...rest }, among, narrowing, signal);
+    return this.#whileOpen(this.#search({ query, tags: needList(tags, 'the tags') }, among, narrowing, signal));
   }
 
-  async #search({ query, tags }, among, narrowing, signal) {
+  async #search({ query, tags }, visible, narrowing, signal) {
+    const { availableTools } = narrowing;
+    const among = availableTools === undefined ? visible : this.#list('equipped', { among: visible, availableTools });
     const { selector = this.#options.embed === undefined ? 'bm25' : 'fused', embed } = this.#options;
     const limit = narrowing.topK === undefined ? 5 : (narrowing.topK ?? among.length);
     if (typeof selector !== 'string') {
@@ -196,12 +217,12 @@ export class Skills {
     return { texts, vectors };
   }
 
-  /** Starts a chat. The id distinguishes it from other chats. */
+  /** Starts a chat. The id distinguishes it from other chats. Its first call activates the preloaded skills. */
   chat(id = 'chat', settings) {
     const { prompt, wire } = this.#settings(settings);
     const library = this.#open();
     const handle = guarded(() => library.session(needString(id, 'the id'), wire));
-    return new Chat(this, new Session(handle), this.#host, { prompt });
+    return new Chat(this, new Session(handle), this.#host, { prompt, preloads: true });
   }
 
   /** Restores a chat from its state. Skills that no longer exist are no longer active. */
@@ -230,6 +251,7 @@ export class Skills {
   close() {
     this.#closed = true;
     this.#shelf.close();
+    for (const end of this.#endings) end(new ClosedError('these skills are closed', { code: 'closed' }));
   }
 
   #report(error, effect) {

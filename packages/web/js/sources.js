@@ -2,8 +2,9 @@
 
 import { parsePath } from './api.js';
 import { InvalidArgumentError, ProwessError, SourceError } from './errors.js';
-import { aborted, collected } from './signals.js';
-import { needFunction, needOptions, needString, owned, toBytes, typeOf } from './values.js';
+import { readFrom } from './reading.js';
+import { collected } from './signals.js';
+import { needFunction, needOptions, needString, toBytes, typeOf } from './values.js';
 
 /** How many files are read at the same time. */
 const PARALLEL = 16;
@@ -83,21 +84,6 @@ function entryOf(item, label) {
   return { id: entry.id, location: entry.location ?? undefined, text: entry.text ?? undefined };
 }
 
-/** Bytes of a file of a skill. */
-export async function readFrom({ source, label }, id, path, signal) {
-  const contents = await aborted(source.read(id, path, { signal }), signal);
-  if (contents === undefined || contents === null) {
-    throw new SourceError(`the source ${label} has no file ${path} of ${id}`, { code: 'missing' });
-  }
-  return toBytes(contents, 'the contents of a file');
-}
-
-/** The files of a skill; a source that cannot list them has only its SKILL.md. */
-export async function filesFrom({ source }, id, signal) {
-  if (typeof source.files !== 'function') return ['SKILL.md'];
-  return collected(source.files(id, { signal }), signal);
-}
-
 /** The SKILL.md of each entry; one that cannot be read is a problem, and hides no other. */
 export async function textsOf(layer, entries, signal, problems) {
   return inTurns(entries, async (entry) => {
@@ -125,39 +111,6 @@ export async function inTurns(items, work) {
   };
   await Promise.all(Array.from({ length: Math.min(PARALLEL, items.length) }, turn));
   return results;
-}
-
-/** A digest over all files of a skill, and the contents that it covers. */
-export async function digestOf(layer, id, signal) {
-  const subtle = globalThis.crypto?.subtle;
-  if (subtle === undefined) {
-    throw new SourceError('there is no crypto.subtle for a digest; a page must be served over HTTPS or from localhost', { code: 'source' });
-  }
-  const hash = async (bytes) => {
-    const digest = new Uint8Array(await subtle.digest('SHA-256', owned(bytes)));
-    return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
-  };
-  const files = await filesFrom(layer, id, signal);
-  const paths = files.map((file) => (typeof file === 'string' ? file : file.path)).sort();
-  const contents = new Map();
-  for (const path of paths) contents.set(path, await readFrom(layer, id, path, signal));
-  const lines = await Promise.all(paths.map(async (path) => `${await hash(contents.get(path))}  ${path}\n`));
-  return { digest: `sha256:${await hash(new TextEncoder().encode(lines.join('')))}`, contents };
-}
-
-/** A path that a caller asks for, normalized. One that leads out of its skill never reaches a source. */
-function inside(path) {
-  const { path: read, message } = parsePath(path);
-  if (read === undefined) throw new SourceError(`this path is refused: ${message}`, { code: 'outside' });
-  return read;
-}
-
-/** A part of a file of a skill; with `expectDigest`, the digest over all files when it was read. */
-export async function partFrom({ layer, id }, asked, { offset = 0, limit = Number.POSITIVE_INFINITY, expectDigest }, signal) {
-  const path = inside(asked);
-  const whole = expectDigest === undefined ? undefined : await digestOf(layer, id, signal);
-  const bytes = whole?.contents.get(path) ?? (await readFrom(layer, id, path, signal));
-  return { bytes: bytes.subarray(offset, offset + limit), size: bytes.byteLength, digest: whole?.digest };
 }
 
 /** Reads for the host, and not for a model: what a source throws becomes an error of this package. */

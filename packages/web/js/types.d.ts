@@ -246,6 +246,7 @@ export interface Source {
   list(options: { signal?: AbortSignal }): Awaitable<Iterable<SourceItem> | AsyncIterable<SourceItem>>;
   /** The bytes or the text of a file; null when there is none. */
   read(id: string, path: string, options: { signal?: AbortSignal }): Awaitable<Text | null | undefined>;
+  /** The files of a skill. Without it, an approval covers only SKILL.md, and no other file can be read after one. */
   files?(id: string, options: { signal?: AbortSignal }): Awaitable<Iterable<GivenFile> | AsyncIterable<GivenFile>>;
 }
 export type SourceItem = string | { id: string; location?: string; text?: Text };
@@ -366,7 +367,8 @@ export class Skills implements Iterable<ListedSkill> {
   files(key: string, options?: Abortable): Promise<GivenFile[]>;
   read(key: string, path?: string, options?: Abortable & Part): Promise<Uint8Array>;
   readText(key: string, path?: string, options?: Abortable & Part): Promise<string>;
-  search(query: string, options?: Narrowing & Abortable & { tags?: string[] }): Promise<Hit[]>;
+  search(query: string, options?: Narrowing & Abortable & { tags?: string[]; filter?: string }): Promise<Hit[]>;
+  /** Starts a chat. Its first call activates the preloaded skills, before it does anything else. */
   chat(id?: string, settings?: ChatSettings): Chat;
   restore(state: string | object, settings?: ChatSettings): Chat;
   close(): void;
@@ -441,15 +443,18 @@ export class Chat {
   promptWith(options?: PromptOptions): Promise<Prompt>;
   tools<D extends Dialect = 'mcp'>(dialect?: D): DialectTool[D][];
   toolDefinitions(): ToolDefinition[];
+  /** Whether the chat offers a tool of this name. */
   owns(tool: string): boolean;
   answer<D extends Dialect>(dialect: D, message: unknown, options?: Abortable): Promise<DialectAnswer[D] | null>;
   answerAll<D extends Dialect>(dialect: D, response: unknown, options?: Abortable): Promise<DialectAnswer[D][]>;
   call(tool: string, args?: unknown, options?: Abortable & { filter?: string }): Promise<ToolResult>;
   userMessage(message: string, options?: Abortable): Promise<ToolResult[]>;
+  /** Activates a skill, for the user by default. */
   activate(
     name: string,
-    options?: Abortable & { by?: 'host' | 'user'; arguments?: string; filter?: string },
+    options?: Abortable & { by?: 'user' | 'host'; arguments?: string; filter?: string },
   ): Promise<ToolResult>;
+  /** Activates the preloaded skills, and those named here. A new chat activates the former by itself. */
   preload(names?: string[], options?: Abortable): Promise<{ name: string; result: ToolResult }[]>;
   resumePending(options?: Abortable): Promise<ToolResult[]>;
   deactivate(name: string): string[] | null;

@@ -27,6 +27,30 @@ export function needString(value, what) {
   return value;
 }
 
+/** How many UTF-16 units of a name and a description of another program fit into frontmatter, however they are written. */
+const NAME = 200;
+const DESCRIPTION = 5_000;
+
+/**
+ * The name and the description of a skill that another program gave, as every skill must have them. What is blank is
+ * filled in and what is long is cut, so that one such skill does not hide the others.
+ */
+export function presentable({ name, description }, id) {
+  const trimmed = (text) => text.replace(/^[\s\u0085]+|[\s\u0085]+$/g, '');
+  const shown = (value, most) => {
+    const text = trimmed(['string', 'number'].includes(typeof value) ? String(value) : '');
+    return trimmed(text.slice(0, most).replace(/\p{Surrogate}/gu, '\uFFFD'));
+  };
+  const named = shown(name, NAME) || shown(id, NAME) || '-';
+  return { name: named, description: shown(description, DESCRIPTION) || named };
+}
+
+/** A chat that must be one. */
+export function needChat(chat) {
+  if (typeof chat?.toolDefinitions === 'function') return chat;
+  throw new InvalidArgumentError(`the chat must be a Chat, not ${typeOf(chat)}`);
+}
+
 /** An object of options, which may be absent. */
 export function needOptions(value, what = 'options') {
   if (value === undefined || value === null) return {};

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 
 import * as prowess from '../dist/index.js';
 import { defineApiTests } from './api-cases.mjs';
+import { defineChatTests } from './chat-cases.mjs';
 
 test('nothing works before the engine is loaded, and the error says what to do', () => {
   assert.throws(() => prowess.parse(''), { name: 'ProwessError', code: 'not-ready', message: /await/ });
@@ -27,3 +28,4 @@ test('the types have every name of the package, and no other', async () => {
 });
 
 defineApiTests(prowess, new URL('../dist/index.js', import.meta.url).href);
+defineChatTests(prowess);

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { launch, serve } from './chromium.mjs';
+import { IN_WEBASSEMBLY } from './vectors.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 let browser;
@@ -56,7 +57,7 @@ test('the vectors hold in Chromium as they do in Node', async (context) => {
   })()`);
   context.diagnostic(`${cases} vectors; ${leftOut.length} left out`);
   assert.deepEqual(faults, []);
-  assert.ok(cases >= 500, `only ${cases} vectors were run`);
+  assert.deepEqual({ cases, leftOut: leftOut.length }, IN_WEBASSEMBLY);
 });
 
 test('the playground shows problems, fixes and costs as the user types', async () => {

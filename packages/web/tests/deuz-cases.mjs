@@ -101,8 +101,44 @@ export function defineDeuzTests(deuz, { InvalidArgumentError, Skills }) {
       pages['index.json'] = index;
       await assert.rejects(source.list(), deuz.InvalidRequestError, index);
     }
-    pages['index.json'] = [{ id: 'x' }];
-    assert.deepEqual(await source.list(), [{ id: 'x', name: 'x', description: '' }]);
+    pages['index.json'] = [{ id: 'x' }, { id: 'y', name: null, description: null }];
+    assert.deepEqual(await source.list(), [{ id: 'x', name: 'x', description: '' }, { id: 'y', name: 'y', description: '' }]);
+  });
+
+  test('fetchSkillSource asks the fetch of the platform by default', async (context) => {
+    const asked = [];
+    const { fetch } = globalThis;
+    context.after(() => { globalThis.fetch = fetch; });
+    globalThis.fetch = async (url) => (asked.push(String(url)), new Response('[{"id": "pdf"}]'));
+    assert.deepEqual((await deuz.fetchSkillSource('https://host/skills').list()).map(({ id }) => id), ['pdf']);
+    assert.deepEqual(asked, ['https://host/skills/index.json']);
+  });
+
+  test('createSkillRegistry asks its matcher, with the query, the catalog and the options', async () => {
+    const asked = [];
+    const matcher = { match: (...given) => (asked.push(given), [{ id: 'mail', score: 7 }]) };
+    const registry = deuz.createSkillRegistry({ source: held(), matcher });
+    assert.deepEqual(await registry.match('forms', { topK: 3 }), [{ id: 'mail', score: 7 }]);
+    assert.deepEqual(asked, [['forms', await registry.catalog(), { topK: 3 }]]);
+    const usual = deuz.createSkillRegistry({ source: held() });
+    assert.equal((await usual.match('pdf forms mail')).length, 2);
+    assert.deepEqual((await usual.match('pdf forms mail', { topK: 1 })).map(({ id }) => id), ['pdf']);
+    assert.deepEqual((await usual.match('pdf forms mail', { threshold: 0.5 })).map(({ id }) => id), ['pdf']);
+  });
+
+  test('an entry that no SKILL.md can hold hides no other', async () => {
+    const bad = [
+      { id: 'blank', name: ' ', description: '\u0085' }, { id: 'none', name: null, description: undefined }, { id: 'half', name: 'a\ud800', description: 'b' },
+      { id: 'long', name: 'n'.repeat(70_000), description: '\u0001'.repeat(70_000) }, { id: 'kind', name: {}, description: [] },
+    ];
+    const entries = [...bad, { id: 'good', name: 'good', description: 'Fills in forms.' }];
+    const source = { list: async () => entries, read: async () => RAW };
+    assert.deepEqual(await deuz.createSkillRegistry({ source }).match('forms'), [{ id: 'good', score: 1 }]);
+    const catalog = deuz.renderSkillCatalog(entries);
+    assert.match(catalog, /- good: Fills in forms\./);
+    assert.match(catalog, /- blank: blank\n/);
+    const embed = async (texts) => texts.map(() => [1, 1]);
+    assert.equal((await deuz.embeddingMatcher(embed).match('forms', entries)).length, 6);
   });
 
   test('mergeSkillSources lists and reads the same skill, the first or the last', async () => {
@@ -157,6 +193,8 @@ export function defineDeuzTests(deuz, { InvalidArgumentError, Skills }) {
     assert.equal(deuz.lexicalMatcher.match('pdf form', candidates, { topK: 1 }).length, 1);
     assert.equal(deuz.lexicalMatcher.match('pdf form', candidates, { threshold: 0.5 }).length, 1);
     assert.deepEqual(deuz.lexicalMatcher.match('', candidates), []);
+    const all = deuz.lexicalMatcher.match('pdf', candidates, { threshold: -1 });
+    assert.deepEqual(all, [{ id: '1', score: 1 }, { id: '2', score: 0 }, { id: '3', score: 0 }]);
     const embed = async (texts) => texts.map((text) => [text.includes('mail') ? 1 : -1, 0.5]);
     const found = await deuz.embeddingMatcher(embed).match('mail', candidates);
     assert.deepEqual([found[0].id, found.length], ['2', 3]);
@@ -187,7 +225,8 @@ export function defineDeuzTests(deuz, { InvalidArgumentError, Skills }) {
   });
 
   test('a source of this vocabulary serves a session', async () => {
-    const skills = await Skills.open(deuz.asSource(held()), { options: { naming: 'deuz' } });
+    const skills = await Skills.open(deuz.asSource(held(), { label: 'mine' }), { options: { naming: 'deuz' } });
+    assert.deepEqual([skills.get('pdf').source, deuz.asSource(held()).label], ['mine', 'deuz']);
     const chat = skills.chat();
     assert.match((await chat.call('load_skill', { id: 'pdf' })).text, /Read the form\./);
     assert.match((await chat.call('read_skill_resource', { id: 'pdf', path: 'references/a.md' })).text, /A/);

@@ -101,7 +101,7 @@ async function act(prowess, host, what, args) {
       host.chat = skills.chat('vector', {
         policy: bare(policy), options: { ...bare(options), activation: bare(options.activation) },
       });
-      await host.chat.preload();
+      await host.chat.prompt();
       return done('', { tools: host.chat.tools(args.dialect ?? 'mcp') });
     }
     case 'active':
@@ -228,7 +228,8 @@ export async function runSessionCase(prowess, vector, how) {
   const host = { root, approving: false, settings: { policy, options } };
   host.skills = await prowess.Skills.open([source(preload)], { policy, options, approve: () => host.approving });
   host.chat = host.skills.chat('vector');
-  await host.chat.preload();
+  // The first call of a host activates the preloaded skills.
+  await host.chat.prompt();
   const faults = [];
   for (const [at, line] of vector.lines.entries()) {
     if (line.do !== undefined) {

@@ -7,10 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import * as prowess from '../dist/index.js';
-import { NOT_RUN, RUN, runVectors, summary } from './vectors.mjs';
-
-/** How many there are now. */
-const LEAST = 500;
+import { IN_WEBASSEMBLY, NOT_RUN, RUN, runVectors, summary } from './vectors.mjs';
 
 await prowess.init();
 
@@ -37,6 +34,5 @@ test('every vector that needs no files holds under WebAssembly', async (context)
   context.diagnostic(`${cases} vectors; ${leftOut.length} left out`);
   for (const line of leftOut) context.diagnostic(`left out: ${line}`);
   assert.deepEqual(faults, []);
-  assert.ok(cases >= LEAST, `only ${cases} vectors were run`);
-  assert.ok(leftOut.length <= 8, leftOut.join('\n'));
+  assert.deepEqual({ cases, leftOut: leftOut.length }, IN_WEBASSEMBLY);
 });

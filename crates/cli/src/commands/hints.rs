@@ -148,11 +148,13 @@ fn hint(error: &SourceError, from: Option<&Path>) -> String {
 }
 
 /// Advice of the library, and the same with the command or the option that does it.
-const COMMANDS: [(&str, &str); 7] = [
+const COMMANDS: [(&str, &str); 9] = [
     (advice::LIST_KEYS, "list the keys with: prowess config"),
     (advice::LIST_RULES, "list the rules with: prowess rule"),
     (advice::LIST_INSTALLED, "list what is installed with: prowess list --installed"),
     (advice::NOTHING_INSTALLED, "see all that is with: prowess list --installed"),
+    (advice::SYNC_PROJECT, "install it with: prowess sync"),
+    (advice::SYNC_USER, "install it with: prowess sync --user"),
     (advice::OTHER_NAME, "give one of them another name: with --as NAME, or by its key in skills.toml"),
     (advice::NAME_A_SKILL, "name the skill that you want: --skill NAME"),
     (advice::CORRECT_YAML, "see the error with: prowess check"),

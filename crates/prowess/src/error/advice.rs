@@ -8,6 +8,10 @@ pub const LIST_RULES: &str = "list the rules";
 pub const LIST_INSTALLED: &str = "list what is installed";
 /// For a skill that is not installed, where nothing is.
 pub const NOTHING_INSTALLED: &str = "see what is installed elsewhere";
+/// For a skill that the lock of a project has and its folder does not.
+pub const SYNC_PROJECT: &str = "install what the lock of the project has";
+/// For a skill that the lock of the user has and their folder does not.
+pub const SYNC_USER: &str = "install what your own lock has";
 /// For two skills that would be one folder.
 pub const OTHER_NAME: &str = "give one of them another name, or another key in skills.toml";
 /// For a source that cannot be read as a whole.

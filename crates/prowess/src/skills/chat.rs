@@ -1,12 +1,11 @@
 //! [`Chat`]: a session that performs its own effects and follows the refreshes of its skills.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use prowess_core::select::Query;
 use prowess_core::session::{
-    Actor, Arguments, CatalogChange, Dialect, Prompt, PromptOptions, Session, SessionState, Step, Tool,
-    ToolCall, ToolResult,
+    Actor, Arguments, CatalogChange, Dialect, Prompt, PromptOptions, Session, SessionState, Step, ToolCall,
+    ToolResult,
 };
 use serde_json::Value;
 
@@ -22,8 +21,6 @@ use crate::drive::finish;
 pub struct Chat {
     skills: Skills,
     session: Session,
-    /// The tools that the host was given. A refresh can withdraw one before the model calls it.
-    given: BTreeSet<Tool>,
     /// Changes of the active skills by refreshes since the host last asked.
     swapped: CatalogChange,
 }
@@ -37,7 +34,7 @@ impl Chat {
     }
 
     pub(super) fn restored(skills: Skills, session: Session) -> Self {
-        Self { skills, session, given: BTreeSet::new(), swapped: CatalogChange::default() }
+        Self { skills, session, swapped: CatalogChange::default() }
     }
 
     /// The text for the system prompt: how to use skills, the list of skills, and the instructions of the preloaded
@@ -67,20 +64,15 @@ impl Chat {
     /// The tools with which the model uses skills, as the value of `tools` in a request. Empty if there are no skills.
     pub fn tools(&mut self, dialect: Dialect) -> Value {
         self.follow();
-        let tools = self.session.tools();
-        self.given.extend(tools.iter().map(|tool| tool.tool));
-        dialect.tools(&tools)
+        dialect.tools(&self.session.tools())
     }
 
     /// Answers one call of the model, in the form of its interface. `None` if it is not a call, or is for a tool that
-    /// [`Chat::tools`] does not offer and has not offered before.
+    /// the options and the policy of the chat do not allow.
     pub fn answer(&mut self, dialect: Dialect, call: &Value) -> Option<Value> {
         let received = dialect.call(call)?;
         self.follow();
-        let name = &received.call.tool;
-        let was_given =
-            || self.session.options().naming.tool(name).is_some_and(|tool| self.given.contains(&tool));
-        if !self.session.owns(name) && !was_given() {
+        if !self.session.owns(&received.call.tool) {
             return None;
         }
         let result = self.call(received.call.clone());

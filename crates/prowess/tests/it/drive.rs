@@ -100,6 +100,11 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     fs::write(skill.join("new.md"), "new\n").unwrap();
     let changed = load(&mut session, &performer, Some("more.md"));
     assert_eq!(changed.reason.map(Reason::code), Some("changed"));
+    // What no digest covers cannot be approved.
+    fs::create_dir(skill.join("node_modules")).unwrap();
+    fs::write(skill.join("node_modules/x.js"), "x").unwrap();
+    let refused = load(&mut session, &performer, None);
+    assert_eq!(refused.reason.map(Reason::code), Some("not-approved"));
 }
 
 #[test]

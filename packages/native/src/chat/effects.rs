@@ -43,7 +43,7 @@ impl Chat {
                 let Some(host) = host.clone() else { return Ok(Outcome::Declined) };
                 let skill = self.at(key, location)?;
                 // The digest comes first, so that what is approved is what was there when the user was asked.
-                let digest = registry.digest_of(&skill).map_err(|error| lost_source(&error))?;
+                let digest = registry.approvable(&skill).map_err(|error| lost_source(&error))?;
                 let (shown, asked) = (candidate_json(&skill, None), digest.clone());
                 let approved = rules
                     .ask("the approval", move || host.approve(shown, asked))

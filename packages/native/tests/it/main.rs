@@ -134,6 +134,25 @@ fn a_folder_serves_a_chat() {
 }
 
 #[test]
+fn a_tool_that_the_chat_does_not_offer_is_one_of_the_host() {
+    let cancel = Cancel::new();
+    let skills = over_names(of_names());
+    let call = |name: &str| json!({"type": "tool_use", "id": "t1", "name": name, "input": {"name": "bread"}});
+    let script = json!({"dialect": "anthropic", "message": call("run_skill_script")}).to_string();
+    let both = [call("run_skill_script"), call("load_skill"), call("list_skills")];
+    let response = json!({"dialect": "anthropic", "message": {"content": both}}).to_string();
+    let chat = skills.chat("c", &json!({"options": {"tools": ["load"]}}).to_string()).unwrap();
+    assert_eq!(parsed(chat.run("answer", &script, &cancel)), Value::Null);
+    assert_eq!(parsed(chat.run("answerAll", &response, &cancel)).as_array().unwrap().len(), 1);
+    let owns = |name: &str| parsed(chat.run("owns", &json!(name).to_string(), &cancel));
+    assert_eq!((owns("load_skill"), owns("run_skill_script")), (json!(true), json!(false)));
+    assert_eq!(parsed(chat.step("calls", &response, &[])).as_array().unwrap().len(), 1);
+    // With the policy, it is offered.
+    let chat = skills.chat("c", &json!({"policy": {"run": true}}).to_string()).unwrap();
+    assert_ne!(parsed(chat.run("answer", &script, &cancel)), Value::Null);
+}
+
+#[test]
 fn a_watch_returns_what_changed() {
     let folder = tempfile::tempdir().unwrap();
     let skills = open(json!({"sources": [{"dir": folder.path()}]}), Foreign::default());

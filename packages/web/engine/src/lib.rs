@@ -6,6 +6,7 @@
 //! [`Session`] answers the calls of a model. The packages wrap these for WebAssembly, and with
 //! `packages/native` for Python and Node.
 
+mod calls;
 mod failure;
 pub mod input;
 mod library;

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use prowess_core::catalog::KeyFrom;
 use prowess_core::select::{Bm25, Selector, embedded_text};
 use prowess_core::{
-    Candidate, Catalog, Delta, Duplicates, Entry, Found, Location, Obstacle, Origin, Preset, Profile, Scope,
-    Stamp, parse,
+    Candidate, Catalog, Delta, Duplicates, Entry, Found, HostTools, Location, Obstacle, Origin, Preset,
+    Profile, Scope, Stamp, parse,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -164,6 +164,12 @@ pub fn over_catalog(catalog: &Catalog, operation: &str, input: &str) -> Result<S
             let key: String = read(input)?;
             json!(catalog.get(&key).map(|skill| output::candidate(skill, None)))
         }
+        "equipped" => {
+            let Equipped { among, available_tools } = read(input)?;
+            let skills = among.iter().filter_map(|key| catalog.get(key));
+            let equipped = skills.filter(|skill| available_tools.suffice(skill.entry.allowed_tools.as_ref()));
+            equipped.map(|skill| Value::from(skill.entry.key.as_str())).collect()
+        }
         "embeddedTexts" => {
             let among: Vec<String> = read(input)?;
             let skills = among.iter().filter_map(|key| catalog.get(key));
@@ -188,6 +194,15 @@ pub fn delta_json(delta: &Delta) -> Value {
         "removed": delta.removed,
         "newlyBroken": delta.newly_broken,
     })
+}
+
+/// Some of the skills, and the tools that they may need.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Equipped {
+    among: Vec<String>,
+    #[serde(default)]
+    available_tools: HostTools,
 }
 
 /// A search among some of the skills.

@@ -13,6 +13,7 @@ use prowess_core::{Catalog, Entry};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::calls::calls;
 use crate::failure::{Failure, read};
 use crate::input::{GivenFile, GivenOptions, GivenPolicy, Limit, Narrowing, Style, budget, manifest};
 use crate::output::{self, effect_json, step};
@@ -140,7 +141,7 @@ impl Session {
                 .collect(),
             "calls" => calls(session, read(input)?)?,
             "result" => result(read(input)?)?,
-            "owns" => session.options().naming.owns(&read::<String>(input)?).into(),
+            "owns" => session.owns(&read::<String>(input)?).into(),
             "prompt" => prompt(session, read(input)?)?,
             "reinject" => reinject(session, read(input)?),
             "log" => session.state().log().iter().map(output::event).collect(),
@@ -155,7 +156,7 @@ fn ticket(text: String) -> Result<Ticket, Failure> {
     Ticket::try_from(text).map_err(|error| Failure::argument(error.to_string()))
 }
 
-fn dialect(name: &str) -> Result<Dialect, Failure> {
+pub(crate) fn dialect(name: &str) -> Result<Dialect, Failure> {
     name.parse().map_err(|error: UnknownDialect| {
         let names = Dialect::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ");
         Failure::argument(format!("{error}; the dialects are {names}"))
@@ -249,21 +250,6 @@ struct WhyHidden {
 
 fn why_hidden(session: &CoreSession, asked: WhyHidden) -> Value {
     json!(session.why_hidden(&asked.key, Act::See, asked.by))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Message {
-    dialect: String,
-    message: Value,
-}
-
-/// The calls in a message that are for the session, each with the id of its result.
-fn calls(session: &CoreSession, asked: Message) -> Result<Value, Failure> {
-    let dialect = dialect(&asked.dialect)?;
-    let own = |received: &ReceivedCall| session.options().naming.owns(&received.call.tool);
-    let calls = dialect.calls(&asked.message).into_iter().filter_map(|part| dialect.call(part)).filter(own);
-    Ok(calls.map(|received| json!({"id": received.id, "call": received.call})).collect())
 }
 
 #[derive(Deserialize)]

@@ -328,7 +328,7 @@ mod tests {
         #[test]
         fn a_plain_name_breaks_no_rule_about_characters(name in "[a-c0-1A_-]{0,5}|[a-z-]{62,66}|\\PC{0,4}") {
             let mut findings = Findings::default();
-            check_characters(&name, &mut findings, &|finding, _| finding);
+            check_characters(&name, None, &mut findings, &|finding, _| finding);
             let found = findings.into_findings();
             proptest::prop_assert!(!is_plain(&name) || found.is_empty(), "{:?}", found);
         }

@@ -71,7 +71,8 @@ impl Session {
         Tool::ALL
             .iter()
             .copied()
-            .filter(|tool| self.offers(*tool, !loadable.is_empty()))
+            .filter(|tool| self.allows(*tool))
+            .filter(|tool| !loadable.is_empty() || !matches!(tool, Tool::List | Tool::Search | Tool::Load))
             .map(|tool| {
                 let keys = if matches!(tool, Tool::Load) { &loadable } else { &seen };
                 self.tool_def(tool, keys, list)
@@ -79,26 +80,17 @@ impl Session {
             .collect()
     }
 
-    /// Whether a tool is offered while a skill can be loaded, or while one is only active.
-    fn offers(&self, tool: Tool, loadable: bool) -> bool {
-        self.options().tools.contains(&tool)
-            && match tool {
-                Tool::Run => self.policy().run,
-                Tool::List | Tool::Search | Tool::Load => loadable,
-                Tool::Unload | Tool::Read => true,
-            }
+    /// Whether options and policy allow a tool. Without skills it is allowed too, though [`tools`](Self::tools) is empty.
+    fn allows(&self, tool: Tool) -> bool {
+        self.options().tools.contains(&tool) && (tool != Tool::Run || self.policy().run)
     }
 
-    /// Whether a call of this name is for the session: a tool that [`tools`](Self::tools) returns now, or a name in the
-    /// namespace of its naming. A host can have a tool of its own under a name that the session does not offer.
+    /// Whether a call of this name is for the session: a tool that its options and its policy allow, or a name in the
+    /// namespace of its naming. A host can have a tool of its own under a name that they do not allow. Which skills there
+    /// are does not matter: a model may call a tool that a refresh has just withdrawn.
     pub fn owns(&self, name: &str) -> bool {
         let naming = &self.options().naming;
-        if naming.in_namespace(name) {
-            return true;
-        }
-        let Some(tool) = naming.tool(name) else { return false };
-        let loadable = !self.visible(Actor::Model, self.filter()).is_empty();
-        (loadable || !self.state().active().is_empty()) && self.offers(tool, loadable)
+        naming.in_namespace(name) || naming.tool(name).is_some_and(|tool| self.allows(tool))
     }
 
     fn tool_def(&self, tool: Tool, keys: &[&str], list: Option<&str>) -> ToolDef {

@@ -5,7 +5,7 @@ use std::path::Path;
 use prowess_core::Manifest;
 
 use super::Orders;
-use crate::error::shown;
+use crate::error::{advice, shown};
 use crate::install::compare::{FileChange, changes, made_by_users, other_line_ends};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::{InstallTarget, LockedSkill, SkillsLock};

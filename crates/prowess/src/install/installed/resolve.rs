@@ -6,7 +6,7 @@ use prowess_core::{Candidate, Location};
 
 use crate::Registry;
 use crate::env::{self, Environment};
-use crate::error::{SourceError, SourceErrorKind, shown};
+use crate::error::{SourceError, SourceErrorKind, advice, shown};
 use crate::fs::location::is_in;
 use crate::install::apply::unknown;
 use crate::install::error::{InstallError, InstallErrorKind};
@@ -59,8 +59,10 @@ impl Installer {
             "this skill is in skills.lock and not installed: {skill}: {}",
             shown(&place.skill(&locked.name))
         );
-        let option = if place.scope == InstallScope::User { " --user" } else { "" };
-        let hint = format!("install it with: prowess sync{option}");
+        let hint = match place.scope {
+            InstallScope::User => advice::SYNC_USER,
+            InstallScope::Project => advice::SYNC_PROJECT,
+        };
         Err(InstallError::new(InstallErrorKind::NotFound, message, hint))
     }
 
