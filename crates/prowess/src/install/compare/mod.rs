@@ -4,7 +4,12 @@ mod file_change;
 mod modes;
 mod unchanged;
 
+use prowess_core::Manifest;
+
 pub use self::file_change::FileChange;
 pub(crate) use self::file_change::changes;
 pub(crate) use self::modes::{as_kept, holds_modes, is_tree, made_by_users};
 pub(crate) use self::unchanged::{is_unchanged, other_line_ends};
+
+/// The files of a tree by its digest, when they are known.
+pub(crate) type Listing<'l> = &'l dyn Fn(&str) -> Option<Manifest>;

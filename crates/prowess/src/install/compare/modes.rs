@@ -7,18 +7,13 @@ use std::path::Path;
 
 use prowess_core::Manifest;
 
-use super::FileChange;
+use super::{FileChange, Listing};
 use crate::fs::listing;
 use crate::install::tree::SkillTree;
 use crate::registry::digests;
 
 /// Whether a tree on the disk is the one with a digest. `listing` gives the files of a digest, when they are known.
-pub(crate) fn is_tree(
-    there: &str,
-    wanted: &str,
-    folder: &Path,
-    listing: &dyn Fn(&str) -> Option<Manifest>,
-) -> bool {
+pub(crate) fn is_tree(there: &str, wanted: &str, folder: &Path, listing: Listing<'_>) -> bool {
     there == wanted
         || (!holds_modes(folder) && listing(wanted).is_some_and(|files| is_modeless(there, files)))
 }
@@ -74,5 +69,6 @@ fn kept_by_system(_: &Path) -> bool {
     cfg!(unix)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests;

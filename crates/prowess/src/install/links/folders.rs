@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use prowess_core::Manifest;
-
 use crate::env::{self, Environment};
 use crate::install::apply::{Made, open, state};
-use crate::install::compare::is_tree;
+use crate::install::compare::{Listing, is_tree};
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, LockedSkill, Records, SKILLS_FOLDER};
 use crate::install::target::{Dir, State};
@@ -79,7 +77,7 @@ impl ClientFolder {
         there: Option<&State>,
         place: &InstallTarget,
         locked: &LockedSkill,
-        (copies, listing): (bool, &dyn Fn(&str) -> Option<Manifest>),
+        (copies, listing): (bool, Listing<'_>),
     ) -> bool {
         match there {
             Some(State::Link(to)) => !copies && *to == self.target(place, &locked.name),

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use prowess_core::Manifest;
-
 use crate::fs::walk::FILE_NAMES;
 use crate::install::apply::Orders;
-use crate::install::compare::is_tree;
+use crate::install::compare::{Listing, is_tree};
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, LockedSkill};
 use crate::install::target::{Accepted, Transaction};
@@ -82,12 +80,7 @@ impl AcceptedSkills {
     }
 
     /// Whether the user accepted the skill in a folder with this digest, or as its file system shows these files.
-    pub(in crate::install) fn has(
-        &self,
-        folder: &Path,
-        digest: &str,
-        listing: &dyn Fn(&str) -> Option<Manifest>,
-    ) -> bool {
+    pub(in crate::install) fn has(&self, folder: &Path, digest: &str, listing: Listing<'_>) -> bool {
         self.digest_in(folder).is_some_and(|accepted| is_tree(accepted, digest, folder, listing))
     }
 

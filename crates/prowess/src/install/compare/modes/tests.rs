@@ -1,5 +1,7 @@
 //! Skills on a file system that keeps no executable bits, in every place that compares them.
 
+#![allow(clippy::disallowed_methods, reason = "these are tests")]
+
 use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,6 +11,7 @@ use prowess_core::{FileEntry, RelPath};
 
 use super::*;
 use crate::install::change::Action;
+use crate::install::installed::InstalledSkill;
 use crate::install::installer::{InstallFolders, InstallOptions, Installer};
 use crate::install::records::{InstallScope, LinkMode};
 use crate::install::spec::{InstallPlace, InstallSpec};
@@ -85,7 +88,7 @@ impl Desk {
     /// Fails unless all is as installed, and trusted with the files that are there.
     fn check(&self, what: &str) {
         let skills = self.installer.verify(SCOPE).unwrap();
-        assert!(skills.len() == 1 && skills.iter().all(|skill| skill.is_clean()), "{what}: {skills:?}");
+        assert!(skills.len() == 1 && skills.iter().all(InstalledSkill::is_clean), "{what}: {skills:?}");
         let approvals = Approvals::load(&self.path("state/trust.json")).unwrap().skills;
         assert_eq!(approvals.len(), 4, "{what}: {approvals:?}");
         for approval in approvals {
