@@ -87,6 +87,11 @@ pub enum ConnectionError {
     Homeless,
 }
 
+/// Whether a disk is full.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 impl ConnectionError {
     /// What to do about it, for a client by its name on the command line.
     pub fn hint(&self, client: &str) -> String {
@@ -133,6 +138,9 @@ impl ConnectionError {
             }
             Self::Record { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
                 "use a folder whose path is UTF-8; nothing was changed".to_owned()
+            }
+            Self::Record { source, .. } if is_full(source) => {
+                "make room on the disk, then run the command again; nothing was changed".to_owned()
             }
             Self::Record { .. } => "check that you may write to the folder; nothing was changed".to_owned(),
             Self::RecordLeft { .. } => {
