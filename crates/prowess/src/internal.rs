@@ -25,7 +25,9 @@ pub use crate::library::config::keys::{CONFIG_TABLES, ConfigKey, ConfigKind, Con
 pub use crate::library::config_edit::{
     ConfigChange, ConfigEditError, ConfigFormat, EditedFileError, EntryPath, MAX_EDITED_BYTES,
 };
-pub use crate::library::connections::{Connection, ConnectionError, PlannedConnection, unread_connections};
+pub use crate::library::connections::{
+    Connection, ConnectionError, PlannedConnection, serves_all, unread_connections,
+};
 pub use crate::library::scaffold::{ScaffoldPart, scaffold};
 #[cfg(feature = "http")]
 pub use crate::net::address::{is_fetchable, is_local, is_protected};

@@ -63,6 +63,9 @@ pub(crate) struct Serve {
     /// The maximum number of sessions
     #[arg(long, value_name = "NUMBER", requires = "http", default_value_t = HttpOptions::default().max_sessions, value_parser = some)]
     pub(crate) max_sessions: usize,
+    /// The maximum number of sessions of each token of the token file
+    #[arg(long, value_name = "NUMBER", requires = "http", default_value_t = HttpOptions::default().max_token_sessions, value_parser = some)]
+    pub(crate) max_token_sessions: usize,
     /// How long a session lives without a request and without a stream, in seconds
     #[arg(long, value_name = "SECONDS", requires = "http", default_value_t = 300, value_parser = value_parser!(u64).range(1..=u64::from(u32::MAX)))]
     pub(crate) session_time: u64,

@@ -10,7 +10,7 @@ use prowess_mcp::{ConfigOwner, SERVER_NAME, ServerTransport};
 use serde_json::json;
 
 use super::hints::{command_for, value_of};
-use super::serve::{check_exist, in_config};
+use super::serve::{check_exist, in_config, not_utf8};
 use super::{Purpose, library_options, no_library};
 use crate::Outcome;
 use crate::args::{Connect, ConnectTo, Disconnect, Places};
@@ -19,6 +19,9 @@ use crate::report::json::VERSION;
 use crate::report::patch;
 use crate::ui::{Ui, clean, count};
 
+/// The maximum number of characters of a line of a diff, and how many are shown around a change of a longer one.
+const MAX_LINE: usize = 400;
+const MARGIN: usize = 40;
 /// The maximum number of skills that are named.
 const MAX_NAMED: usize = 8;
 
@@ -26,7 +29,7 @@ const MAX_NAMED: usize = 8;
 pub(crate) fn run(args: &Connect, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let target = Target::of(&args.to)?;
     let client = args.to.client;
-    let transport = transport(args, &target);
+    let transport = transport(args, &target)?;
     let entry = client.entry(&transport);
     // What fails comes before anything is written.
     let served = match transport {
@@ -165,7 +168,7 @@ impl Target {
 
     fn plain_diff(&self, plan: &PlannedConnection) -> String {
         let [before, after] = [&plan.before, &plan.after].map(|text| text.as_deref().unwrap_or_default());
-        patch::unified(&self.file, before, after)
+        shortened(&patch::unified(&self.file, before, after))
     }
 
     fn json(&self, plan: &PlannedConnection, write: bool) -> serde_json::Value {
@@ -213,6 +216,34 @@ impl Target {
     }
 }
 
+/// A diff without the long parts of lines that did not change: a file without line breaks is one line, with the secrets
+/// of every other server in it.
+fn shortened(diff: &str) -> String {
+    let lines: Vec<&str> = diff.lines().collect();
+    let other = |at: usize, sign: char| {
+        let near = lines.get(at.saturating_sub(2)..lines.len().min(at + 3)).unwrap_or_default();
+        near.iter().find(|line| line.starts_with(sign)).copied().unwrap_or_default()
+    };
+    let mut text = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        if line.chars().nth(MAX_LINE).is_none() {
+            text.push_str(line);
+        } else {
+            let (sign, rest) = line.split_at_checked(1).unwrap_or_default();
+            let changed = other(at, if sign == "-" { '+' } else { '-' }).get(1..).unwrap_or_default();
+            let same = |one: &mut dyn Iterator<Item = char>, other: &mut dyn Iterator<Item = char>| {
+                one.zip(other).take_while(|(one, other)| one == other).count()
+            };
+            let start = same(&mut rest.chars(), &mut changed.chars()).saturating_sub(MARGIN);
+            let end = same(&mut rest.chars().rev(), &mut changed.chars().rev()).saturating_sub(MARGIN);
+            let length = rest.chars().count().saturating_sub(start + end).min(MAX_LINE);
+            let _ = write!(text, "{sign}… {} …", rest.chars().skip(start).take(length).collect::<String>());
+        }
+        text.push('\n');
+    }
+    text
+}
+
 /// The client whose own skills are left out, if its reading is known. A source that was named is served as a whole.
 fn reader(args: &Connect) -> Option<&'static clients::Client> {
     args.to.client.reader().filter(|_| !args.all && args.sources.is_empty())
@@ -248,20 +279,23 @@ fn has_no_path(url: &str) -> bool {
 }
 
 /// How the client reaches the server.
-fn transport(args: &Connect, target: &Target) -> ServerTransport {
+fn transport(args: &Connect, target: &Target) -> Result<ServerTransport, Failure> {
     if let Some(url) = &args.url {
-        return ServerTransport::Http { url: url.clone(), token: args.token };
+        return Ok(ServerTransport::Http { url: url.clone(), token: args.token });
     }
     let here = env::absolute(Path::new("."));
     // A server of a project starts in the folder of the project.
     let is_elsewhere = target.owner == ConfigOwner::User || here != target.project;
     let mut words = vec!["serve".to_owned()];
     for source in &args.sources {
-        words.extend(["--in".to_owned(), in_config(is_elsewhere, &source.to_string())]);
+        if let Some(path) = source.place.path().filter(|path| path.to_str().is_none()) {
+            return Err(not_utf8(path.as_os_str()));
+        }
+        words.extend(["--in".to_owned(), in_config(is_elsewhere, &source.to_string())?]);
     }
     let reader = reader(args);
     words.extend(reader.into_iter().flat_map(|client| ["--not-read-by".to_owned(), client.id.to_owned()]));
-    ServerTransport::Stdio(words)
+    Ok(ServerTransport::Stdio(words))
 }
 
 /// The skills that the server has for this client here, without those of other machines.

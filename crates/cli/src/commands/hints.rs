@@ -212,6 +212,11 @@ pub(crate) fn of_connection(error: &ConnectionError, client: &str) -> String {
         Error::Record { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
             "use a folder whose path is UTF-8; nothing was changed".to_owned()
         }
+        Error::Record { source, .. }
+            if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
+        {
+            "make room on the disk, then run the command again; nothing was changed".to_owned()
+        }
         Error::Record { .. } => "check that you may write to the folder; nothing was changed".to_owned(),
         Error::RecordLeft { .. } => {
             "the record does no harm; check that you may write to the folder".to_owned()

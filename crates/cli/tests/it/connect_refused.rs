@@ -124,3 +124,34 @@ fn an_address_that_no_server_can_have_is_refused() {
         assert_eq!(said.contains("warning: the address has no path"), warns, "{url}: {said}");
     }
 }
+
+#[test]
+fn a_path_that_is_not_utf8_is_refused_before_anything_is_written() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let place = project();
+    let bad = OsStr::from_bytes(b"bad\xff");
+    let skill = place.path().join("work").join(bad).join("s");
+    fs::create_dir_all(&skill).unwrap();
+    fs::write(skill.join("SKILL.md"), "---\nname: s\ndescription: One.\n---\n").unwrap();
+    let run = |args: &[&OsStr], folder: &OsStr| {
+        let folder = place.path().join("work").join(folder);
+        place.transcript(&command(&place).args(args).current_dir(folder).output().unwrap())
+    };
+    let [connect, cursor, serve, print, source, write] =
+        ["connect", "cursor", "serve", "--print-config", "--in", "--write"].map(OsStr::new);
+    let (here, inside) = (OsStr::new("."), OsStr::new("s"));
+    for (args, folder) in [
+        (&[connect, cursor, source, bad, write][..], here),
+        (&[connect, cursor, source, bad], here),
+        (&[serve, source, bad, print, cursor], here),
+        // A relative path in such a folder becomes an absolute one.
+        (&[connect, cursor, source, inside, write], bad),
+    ] {
+        let said = run(args, folder);
+        assert!(said.starts_with("exit 2\n"), "{said}");
+        assert!(said.contains("a configuration cannot name this path, which is not UTF-8: "), "{said}");
+    }
+    assert!(!place.path().join(CURSOR).exists());
+}

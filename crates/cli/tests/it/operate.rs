@@ -165,22 +165,27 @@ fn two_hundred_hangups_under_load_lose_no_request() {
     let mut running = Running::start(&place, &["--in", "skills"]);
     let over = AtomicBool::new(false);
     let answered: usize = std::thread::scope(|scope| {
-        let load = |method: &'static str, params: Value| {
+        let load = |method: &'static str, params: Value, wanted: &'static str| {
             let (mut client, over) = (running.client(), &over);
             scope.spawn(move || {
                 let mut answered = 0;
                 while !over.load(Ordering::Relaxed) {
                     let (status, body) = client.ask("", method, params.clone());
-                    assert!(status == 200 && body.contains("tidy-up"), "{status}: {body}");
+                    assert!(status == 200 && body.contains(wanted), "{status}: {body}");
                     answered += 1;
                 }
                 answered
             })
         };
         let clients = [
-            load("skills/list", json!({})),
-            load("tools/list", json!({})),
-            load("tools/call", json!({"name": "load_skill", "arguments": {"name": "tidy-up"}})),
+            load("skills/list", json!({}), "tidy-up"),
+            load("tools/list", json!({}), "tidy-up"),
+            // A refusal names the skill too, but not its text.
+            load(
+                "tools/call",
+                json!({"name": "load_skill", "arguments": {"name": "tidy-up"}}),
+                "Put things away.",
+            ),
         ];
         // Whatever fails below, the load must end.
         let _end = End(&over);
@@ -261,6 +266,31 @@ fn a_half_written_token_file_keeps_the_old_tokens() {
     place.write("tokens", format!("{TOKEN}\n").as_bytes());
     running.until_status(OTHER, 401);
     assert_eq!(running.ask(TOKEN, "skills/list", json!({})).0, 200);
+    running.end();
+}
+
+#[test]
+fn a_filter_of_the_server_that_passes_no_skill_is_a_warning() {
+    let place = Place::with(&[SKILL]);
+    let mut running = Running::start(&place, &["--in", "skills", "--filter", "zzz"]);
+    let line = running.logged("the filter passes no skill");
+    assert!(line.contains("zzz") && line.contains("warning"), "{line}");
+    running.end();
+}
+
+#[test]
+fn a_refused_token_file_gets_a_hint_about_its_own_trouble() {
+    let whole = table("laptop", TOKEN, "");
+    let place = Place::with(&[SKILL, ("tokens", whole.trim_end())]);
+    let mut running = Running::start(&place, &["--in", "skills", "--token-file", "tokens"]);
+    // The file of the start may lack the line break that every change needs.
+    running.logged("the token file does not end with a line break");
+    place.write("tokens", (whole.clone() + &table("laptop", OTHER, "")).as_bytes());
+    let line = running.logged("two tokens have this name");
+    assert!(line.contains("a table [[token]]") && !line.contains("as a whole"), "{line}");
+    place.write("tokens", (whole + &table("phone", OTHER, "")).trim_end().as_bytes());
+    let line = running.logged("may be cut off");
+    assert!(line.contains("replace it as a whole"), "{line}");
     running.end();
 }
 

@@ -184,6 +184,7 @@ fn options_of_an_address_need_one() {
         ("--allow-host", "x"),
         ("--allow-origin", "https://x"),
         ("--max-sessions", "1"),
+        ("--max-token-sessions", "1"),
         ("--session-time", "1"),
         ("--max-connections", "1"),
         ("--max-streams", "1"),
@@ -199,6 +200,7 @@ fn limits_of_zero_are_refused() {
     let place = Place::with(&[]);
     for option in [
         "--max-sessions",
+        "--max-token-sessions",
         "--session-time",
         "--max-connections",
         "--max-streams",

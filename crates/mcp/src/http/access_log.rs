@@ -3,6 +3,7 @@
 //! Header values, bodies and queries are never logged, since they may contain secrets.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use http::{Method, Request};
@@ -29,7 +30,12 @@ pub(crate) struct AccessEntry {
     /// The code of a JSON-RPC error.
     error: Option<i64>,
     pub(crate) record: CallRecord,
+    metrics: Arc<Metrics>,
+    finished: bool,
 }
+
+/// The status of a request whose client disconnected before the response, which nginx logs too.
+const GONE: u16 = 499;
 
 /// Logs and counts a request whose head was refused, so that no request was made of it. A connection that ends or stays
 /// silent is none.
@@ -44,7 +50,7 @@ pub(crate) fn refused_head(error: &hyper::Error, peer: SocketAddr, metrics: &Met
 }
 
 impl AccessEntry {
-    pub(crate) fn new<B>(request: &Request<B>, peer: SocketAddr) -> Self {
+    pub(crate) fn new<B>(request: &Request<B>, peer: SocketAddr, metrics: &Arc<Metrics>) -> Self {
         Self {
             started: Instant::now(),
             peer,
@@ -54,6 +60,8 @@ impl AccessEntry {
             method: None,
             error: None,
             record: CallRecord::default(),
+            metrics: Arc::clone(metrics),
+            finished: false,
         }
     }
 
@@ -86,19 +94,24 @@ impl AccessEntry {
     }
 
     /// Logs and counts the request.
-    pub(crate) fn finish(self, response: &HttpResponse, metrics: &Metrics) {
-        let (time, status) = (self.started.elapsed(), response.status().as_u16());
-        let recorded = self.record.recorded();
+    pub(crate) fn finish(mut self, response: &HttpResponse) {
+        self.finished = true;
         let refusal = response.extensions().get::<Refusal>().map(|refusal| refusal.0);
         if let Some(refusal) = refusal {
-            metrics.count_refusal(refusal);
+            self.metrics.count_refusal(refusal);
         }
+        // A stream has no size yet.
+        self.log(response.status().as_u16(), refusal, response.body().size_hint().exact());
+    }
+
+    fn log(&self, status: u16, reason: Option<&str>, bytes: Option<u64>) {
+        let (time, recorded) = (self.started.elapsed(), self.record.recorded());
         if self.path == "/mcp" {
             let method = self.method.as_deref().filter(|_| self.verb == Method::POST);
-            metrics.count_request(method.unwrap_or(self.verb.as_str()), status, time);
+            self.metrics.count_request(method.unwrap_or(self.verb.as_str()), status, time);
         }
         let error = self.error.map(|code| format!("error {code}"));
-        let reason = refusal.or(recorded.reason).or(error.as_deref());
+        let reason = reason.or(recorded.reason).or(error.as_deref());
         tracing::info!(
             target: "prowess",
             reason,
@@ -111,9 +124,17 @@ impl AccessEntry {
             skill = recorded.skill.as_deref(),
             status,
             ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
-            // A stream has no size yet.
-            bytes = response.body().size_hint().exact(),
+            bytes,
             "request"
         );
+    }
+}
+
+/// A request that is dropped before its response: the client has disconnected. It waited for too long, perhaps.
+impl Drop for AccessEntry {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.log(GONE, Some("gone"), None);
+        }
     }
 }

@@ -16,6 +16,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use crate::http::options::HttpOptions;
 use crate::http::sessions::Sessions;
 use crate::http::tokens::{NamedToken, Stamp, Tokens};
 use crate::server::{Server, Shared};
@@ -31,7 +32,7 @@ pub(crate) struct Caller {
     token: Option<NamedToken>,
     pub(crate) service: StreamableHttpService<Server, Sessions>,
     shared: Arc<Shared>,
-    sessions: Arc<Sessions>,
+    pub(crate) sessions: Arc<Sessions>,
     /// Ends the streams that do not end by themselves.
     streams: CancellationToken,
 }
@@ -62,6 +63,8 @@ pub(crate) struct Callers {
     sessions: Arc<Sessions>,
     streams: CancellationToken,
     max_body: usize,
+    /// The maximum number of sessions of each token of a file.
+    share: usize,
     next: AtomicU64,
     current: Mutex<Arc<Vec<Arc<Caller>>>>,
     /// Whether the file of tokens could be used when it was last read; `None` without one.
@@ -71,22 +74,28 @@ pub(crate) struct Callers {
 }
 
 impl Callers {
-    /// The callers with these tokens, or any caller. `streams` ends the streams of all.
+    /// The callers with the tokens of the options, or any caller. `streams` ends the streams of all.
     pub(crate) fn new(
-        tokens: Option<&Tokens>,
+        options: &HttpOptions,
         shared: Arc<Shared>,
         sessions: Arc<Sessions>,
-        max_body: usize,
         streams: CancellationToken,
     ) -> Arc<Self> {
+        let tokens = options.tokens.as_ref();
+        let in_file = tokens.and_then(Tokens::file).is_some();
+        if tokens.is_some_and(|tokens| !tokens.is_ended()) {
+            let hint = "end it with a line break; until then, every change of it counts as cut off";
+            tracing::warn!(target: "prowess", hint, "the token file does not end with a line break");
+        }
         let callers = Self {
             shared,
             sessions,
             streams,
-            max_body,
+            max_body: options.max_body,
+            share: if in_file { options.max_token_sessions } else { options.max_sessions },
             next: AtomicU64::new(1),
             current: Mutex::default(),
-            read: Mutex::new(tokens.and_then(Tokens::file).map(|_| true)),
+            read: Mutex::new(in_file.then_some(true)),
             replacing: tokio::sync::Mutex::default(),
         };
         let list =
@@ -104,7 +113,8 @@ impl Callers {
     fn caller(&self, token: Option<NamedToken>) -> Arc<Caller> {
         let bounds = token.as_ref().map_or_else(Filter::all, |token| token.filter.clone());
         let shared = self.shared.within(bounds, self.shared.stop.child_token());
-        let sessions = Arc::new(self.sessions.owned_by(self.next.fetch_add(1, Ordering::Relaxed)));
+        let owner = self.next.fetch_add(1, Ordering::Relaxed);
+        let sessions = Arc::new(self.sessions.owned_by(owner, self.share));
         let streams = self.streams.child_token();
         let config = StreamableHttpServerConfig::default()
             .with_json_response(true)
@@ -172,9 +182,8 @@ impl Callers {
                 true
             }
             Ok(Err(error)) => {
-                let hint =
-                    "replace it as a whole: write another file that ends with a line break, and rename it";
-                tracing::warn!(target: "prowess", reason = %error, hint, "the old tokens stay valid");
+                let hint = error.hint();
+                tracing::warn!(target: "prowess", reason = %error, hint = &*hint, "the old tokens stay valid");
                 false
             }
             Err(_panic) => {

@@ -21,6 +21,7 @@ use crate::http::HttpServer;
 use crate::http::access_log;
 use crate::http::callers::SUBSCRIPTION_GRACE;
 use crate::http::options::HttpOptions;
+use crate::http::permit_body::with_permit;
 use crate::http::sessions::Sessions;
 use crate::http::write_timeout::WriteTimeout;
 use crate::server::Shared;
@@ -113,14 +114,23 @@ pub(crate) async fn serve(
             }
         };
         let _ = stream.set_nodelay(true);
-        let io = TokioIo::new(WriteTimeout::new(stream, options.stall_time, stop.clone()));
+        let requests = Arc::new(Semaphore::new(1));
+        let own = Arc::clone(&requests);
+        let io = TokioIo::new(WriteTimeout::new(stream, options.stall_time, stop.clone(), own));
         let server = Arc::clone(&server);
         match limits.upgrade(admission) {
             Admission::Serve(permit) => {
                 let own = Arc::clone(&server);
                 let service = service_fn(move |request| {
-                    let server = Arc::clone(&server);
-                    async move { Ok::<_, Infallible>(server.respond(request, peer).await) }
+                    let (server, requests) = (Arc::clone(&server), Arc::clone(&requests));
+                    async move {
+                        let answering = requests.acquire_owned().await;
+                        let response = server.respond(request, peer).await;
+                        Ok::<_, Infallible>(match answering {
+                            Ok(permit) => with_permit(response, permit),
+                            Err(_closed) => response,
+                        })
+                    }
                 });
                 let connection = graceful.watch(serving.serve_connection(io, service));
                 tokio::spawn(async move {

@@ -35,7 +35,7 @@ use crate::http::permit_body::with_permit;
 use crate::http::response::{
     ErrorResponse, HttpResponse, closing, invalid_request, plain, refused, rpc_error, unavailable,
 };
-use crate::http::sessions::Sessions;
+use crate::http::sessions::{OpenAlready, OpenRequest, Sessions};
 use crate::metrics::Gauges;
 use crate::protocol::outgoing::OutgoingMessage;
 use crate::protocol::values;
@@ -68,7 +68,7 @@ impl HttpServer {
         let max_streams = options.max_streams.min(options.max_connections.saturating_sub(1)).max(1);
         let (own, all) = (Arc::clone(&shared), Arc::clone(&sessions));
         Self {
-            callers: Callers::new(options.tokens.as_ref(), own, all, options.max_body, end),
+            callers: Callers::new(&options, own, all, end),
             shared,
             origin_check: OriginCheck::new(&options.hosts, &options.origins, options.tokens.is_some()),
             sessions,
@@ -82,23 +82,23 @@ impl HttpServer {
 
     /// Responds to a request, and logs it.
     pub(crate) async fn respond(&self, request: Request<Incoming>, peer: SocketAddr) -> HttpResponse {
-        let mut entry = AccessEntry::new(&request, peer);
+        let mut entry = AccessEntry::new(&request, peer, &self.shared.metrics);
         let response = match self.operators(&request, &mut entry) {
             Some(response) => response,
             None if request.uri().path() == "/mcp" => self.protocol(request, &mut entry).await,
             None => plain(StatusCode::NOT_FOUND, "text/plain", "not found"),
         };
-        entry.finish(&response, &self.shared.metrics);
+        entry.finish(&response);
         response
     }
 
     /// Responds to a client beyond the connection limit. What operators ask costs little, so it still works.
     pub(crate) fn refuse(&self, request: &Request<Incoming>, peer: SocketAddr) -> HttpResponse {
-        let mut entry = AccessEntry::new(request, peer);
+        let mut entry = AccessEntry::new(request, peer, &self.shared.metrics);
         let most = self.options.max_connections;
         let full = || unavailable("connections", format_args!("all connections are in use: {most}"));
         let response = closing(self.operators(request, &mut entry).unwrap_or_else(full));
-        entry.finish(&response, &self.shared.metrics);
+        entry.finish(&response);
         response
     }
 
@@ -216,14 +216,19 @@ impl HttpServer {
         let head = MessageHead::read(&body)?;
         entry.set_method(&head.method);
         parts.extensions.insert(entry.record.clone());
+        // Kept here until the response is complete, and in the request until its handler ends.
+        let open = head.open(caller, &parts.headers)?;
+        if let Some(open) = &open {
+            parts.extensions.insert(open.clone());
+        }
         // The other half of the timeout is for the work.
         let slot = ResultSlot::new(self.options.request_time / 2);
         parts.extensions.insert(slot.clone());
         let _permit = self.permit().await?;
         if head.is_initialize()
-            && let Some(reason) = self.sessions.full().await
+            && let Some(reason) = caller.sessions.full().await
         {
-            return Err(unavailable("sessions", reason).into());
+            return Err(unavailable(reason.limit(), reason).into());
         }
         let request = Request::from_parts(parts, Full::new(body.clone()));
         if head.is_listen() {
@@ -237,9 +242,9 @@ impl HttpServer {
         // Another client may have taken the last session in between, which rmcp reports as an internal error.
         if head.is_initialize()
             && parts.status == StatusCode::INTERNAL_SERVER_ERROR
-            && let Some(reason) = self.sessions.full().await
+            && let Some(reason) = caller.sessions.full().await
         {
-            return Err(unavailable("sessions", reason).into());
+            return Err(unavailable(reason.limit(), reason).into());
         }
         match (slot.content(), head.id) {
             (Some(SlotContent::BudgetExhausted(reason)), _) => Err(unavailable("memory", reason).into()),
@@ -354,6 +359,15 @@ impl MessageHead {
     /// Reads a body that is one message.
     fn read(body: &[u8]) -> Result<Self, ErrorResponse> {
         serde_json::from_slice(body).map_err(|_| invalid_message(body))
+    }
+
+    /// Marks its id as open, if it is a request of a session.
+    fn open(&self, caller: &Caller, headers: &HeaderMap) -> Result<Option<OpenRequest>, ErrorResponse> {
+        let Some(id) = self.id.as_ref().filter(|_| !self.method.is_empty()) else { return Ok(None) };
+        caller.sessions.open_request(headers, id).map_err(|OpenAlready| {
+            let response = rpc_error(StatusCode::BAD_REQUEST, self.id.clone(), crate::stdio::open_already());
+            refused("id", response).into()
+        })
     }
 
     /// Whether it begins a session.

@@ -32,6 +32,8 @@ pub struct HttpOptions {
     pub max_requests: usize,
     /// The maximum number of sessions, which protocol versions with a handshake have.
     pub max_sessions: usize,
+    /// The maximum number of sessions of each token of a token file, so that none can take them all.
+    pub max_token_sessions: usize,
     /// How long a session lives without a request from its client and without an open stream.
     pub session_time: Duration,
     /// How long the head of a request may take.
@@ -60,6 +62,7 @@ impl Default for HttpOptions {
             max_streams: 128,
             max_requests: 64,
             max_sessions: 1024,
+            max_token_sessions: 256,
             session_time: Duration::from_secs(300),
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(10),
@@ -80,6 +83,7 @@ with_methods! { HttpOptions:
     with_max_streams max_streams: usize;
     with_max_requests max_requests: usize;
     with_max_sessions max_sessions: usize;
+    with_max_token_sessions max_token_sessions: usize;
     with_session_time session_time: Duration;
     with_header_time header_time: Duration;
     with_body_time body_time: Duration;

@@ -26,15 +26,15 @@ pub(crate) fn readiness(method: &Method, shared: &Shared) -> HttpResponse {
 
 /// Why the server is not ready.
 fn not_ready(shared: &Shared) -> Option<&'static str> {
-    let reading = shared.library.publication.reading();
-    let found =
-        shared.library.publication.whole().map(|now| now.states().iter().map(|(_, number)| number).sum());
-    match found {
+    let publication = &shared.library.publication;
+    match publication.whole() {
         _ if shared.stop.is_cancelled() => Some("the server is stopping"),
         None => Some("the library is being read"),
-        Some(_) if !reading.asked => Some("a source has not answered yet"),
-        Some(0) if reading.problems > 0 || !reading.ok => Some("no source could be read"),
-        Some(0_usize..) => None,
+        Some(_) if !publication.reading().asked => Some("a source has not answered yet"),
+        Some(now) if now.catalog().all().next().is_none() && !publication.could_read() => {
+            Some("no source could be read")
+        }
+        Some(_) => None,
     }
 }
 

@@ -4,11 +4,13 @@
 //! changes every minute would keep ten thousand abandoned sessions alive. So this wrapper has the only clock: a session
 //! is in use when its client sends something, and for as long as the client has a stream open.
 
-use std::collections::BTreeMap;
+// The ids of rmcp have no order; the set is never iterated.
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use http::HeaderMap;
+use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
@@ -30,7 +32,19 @@ pub(crate) enum SessionsError {
     Local(#[from] LocalSessionManagerError),
     #[error("all sessions are in use: {0}")]
     Full(usize),
+    #[error("all sessions of this token are in use: {0}")]
+    ShareFull(usize),
 }
+
+impl SessionsError {
+    /// The word for the limit in the log and the metrics.
+    pub(crate) fn limit(&self) -> &'static str {
+        if matches!(self, Self::ShareFull(_)) { "token-sessions" } else { "sessions" }
+    }
+}
+
+/// The header with the id of a session.
+const SESSION_ID: &str = "mcp-session-id";
 
 /// When a session was last used.
 #[derive(Debug)]
@@ -40,8 +54,13 @@ struct SessionUse {
     /// The number of open streams.
     streams: usize,
     owner: u64,
-    _permit: OwnedSemaphorePermit,
+    /// The requests whose handler has not ended.
+    requests: HashSet<RequestId>,
+    _permits: Permits,
 }
+
+/// The permits of a session: one of all, and one of the share of its owner.
+type Permits = (OwnedSemaphorePermit, OwnedSemaphorePermit);
 
 type OpenSessions = Mutex<BTreeMap<SessionId, SessionUse>>;
 
@@ -54,6 +73,9 @@ pub(crate) struct Sessions {
     /// One permit per session, since a session has no entry before rmcp has created it.
     permits: Arc<Semaphore>,
     max: usize,
+    /// The same for this owner alone.
+    share: Arc<Semaphore>,
+    max_share: usize,
     time: Duration,
     owner: u64,
 }
@@ -66,13 +88,15 @@ impl Sessions {
         inner.session_config.init_timeout = Some(Duration::from_secs(10));
         inner.session_config.sse_retry = None;
         inner.session_config.completed_cache_ttl = Duration::from_secs(1);
-        let permits = Arc::new(Semaphore::new(max));
-        Self { inner: Arc::new(inner), open: Arc::default(), permits, max, time, owner: 0 }
+        let (permits, share) = (Arc::new(Semaphore::new(max)), Arc::new(Semaphore::new(max)));
+        let (inner, open) = (Arc::new(inner), Arc::default());
+        Self { inner, open, permits, max, share, max_share: max, time, owner: 0 }
     }
 
-    /// The same sessions for another owner. All owners share the limit and the time to live.
-    pub(crate) fn owned_by(&self, owner: u64) -> Self {
-        Self { owner, ..self.clone() }
+    /// The same sessions for another owner, who may have a share of them. All owners have the same time to live.
+    pub(crate) fn owned_by(&self, owner: u64, share: usize) -> Self {
+        let max_share = share.min(self.max);
+        Self { owner, share: Arc::new(Semaphore::new(max_share)), max_share, ..self.clone() }
     }
 
     /// The number of open sessions of all owners.
@@ -80,18 +104,24 @@ impl Sessions {
         locked(&self.open).len()
     }
 
-    /// A permit for one more session. Expired sessions are closed first when there is none.
-    async fn permit(&self) -> Result<OwnedSemaphorePermit, SessionsError> {
-        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-            return Ok(permit);
+    /// The permits for one more session. Expired sessions are closed first when there are none.
+    async fn permits(&self) -> Result<Permits, SessionsError> {
+        let permits = || {
+            let one = Arc::clone(&self.permits).try_acquire_owned();
+            let one = one.map_err(|_| SessionsError::Full(self.max))?;
+            let share = Arc::clone(&self.share).try_acquire_owned();
+            Ok((one, share.map_err(|_| SessionsError::ShareFull(self.max_share))?))
+        };
+        if let Ok(permits) = permits() {
+            return Ok(permits);
         }
         self.expire().await;
-        Arc::clone(&self.permits).try_acquire_owned().map_err(|_| SessionsError::Full(self.max))
+        permits()
     }
 
     /// The error for one more session, if the limit is reached.
     pub(crate) async fn full(&self) -> Option<SessionsError> {
-        self.permit().await.err()
+        self.permits().await.err()
     }
 
     /// Closes expired sessions from time to time, until `stop` is cancelled.
@@ -146,12 +176,58 @@ impl Sessions {
         session_use.map(|session_use| session_use.last = Instant::now()).is_some()
     }
 
+    /// Marks the id of a request as open in the session that its headers name. An error if it is open already: rmcp
+    /// would send the response of one request to the other. `None` without a session of this owner.
+    pub(crate) fn open_request(
+        &self,
+        headers: &HeaderMap,
+        id: &RequestId,
+    ) -> Result<Option<OpenRequest>, OpenAlready> {
+        let Some(session) = headers.get(SESSION_ID).and_then(|id| id.to_str().ok()) else { return Ok(None) };
+        let session = SessionId::from(session);
+        {
+            let mut open = locked(&self.open);
+            let session_use = open.get_mut(&session).filter(|session_use| session_use.owner == self.owner);
+            let Some(session_use) = session_use else { return Ok(None) };
+            if !session_use.requests.insert(id.clone()) {
+                return Err(OpenAlready);
+            }
+        }
+        let mark = OpenMark { open: Arc::clone(&self.open), session, id: id.clone() };
+        Ok(Some(OpenRequest { _mark: Arc::new(mark) }))
+    }
+
     /// Counts a stream of a session until it is dropped.
     fn open_stream(&self, id: &SessionId) -> OpenStream {
         if let Some(session_use) = locked(&self.open).get_mut(id) {
             session_use.streams += 1;
         }
         OpenStream { open: Arc::clone(&self.open), id: id.clone() }
+    }
+}
+
+/// A request with this id is open in the session.
+#[derive(Debug)]
+pub(crate) struct OpenAlready;
+
+/// An open request of a session, until the last clone is dropped. Its transport has one, and its handler too: a handler
+/// may outlive the connection of its client, and its response would be taken for that of the next request with this id.
+#[derive(Clone)]
+pub(crate) struct OpenRequest {
+    _mark: Arc<OpenMark>,
+}
+
+struct OpenMark {
+    open: Arc<OpenSessions>,
+    session: SessionId,
+    id: RequestId,
+}
+
+impl Drop for OpenMark {
+    fn drop(&mut self) {
+        if let Some(session_use) = locked(&self.open).get_mut(&self.session) {
+            session_use.requests.remove(&self.id);
+        }
     }
 }
 
@@ -186,9 +262,10 @@ impl SessionManager for Sessions {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        let permit = self.permit().await?;
+        let permits = self.permits().await?;
         let (id, transport) = self.inner.create_session().await?;
-        let session_use = SessionUse { last: Instant::now(), streams: 0, owner: self.owner, _permit: permit };
+        let (last, requests) = (Instant::now(), HashSet::new());
+        let session_use = SessionUse { last, streams: 0, owner: self.owner, requests, _permits: permits };
         locked(&self.open).insert(id.clone(), session_use);
         Ok((id, transport))
     }
@@ -249,118 +326,4 @@ impl SessionManager for Sessions {
 }
 
 #[cfg(test)]
-mod tests {
-    use rmcp::serve_server;
-    use serde_json::{Value, json};
-    use tokio::task::JoinHandle;
-
-    use super::*;
-
-    const TIME: Duration = Duration::from_secs(300);
-    const HOUR: Duration = Duration::from_secs(3600);
-
-    struct EmptyServer;
-    impl rmcp::ServerHandler for EmptyServer {}
-
-    fn message(value: Value) -> ClientJsonRpcMessage {
-        serde_json::from_value(value).unwrap()
-    }
-
-    /// An initialized session, and the task that serves it.
-    async fn initialized(sessions: &Sessions) -> (SessionId, JoinHandle<()>) {
-        let (id, transport) = sessions.create_session().await.unwrap();
-        let serving = tokio::spawn(async move {
-            let _ = serve_server(EmptyServer, transport).await.unwrap().waiting().await;
-        });
-        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello});
-        sessions.initialize_session(&id, message(hello)).await.unwrap();
-        let done = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        sessions.accept_message(&id, message(done)).await.unwrap();
-        (id, serving)
-    }
-
-    /// Whether a session is open after expired ones were closed.
-    async fn lives(sessions: &Sessions, id: &SessionId) -> bool {
-        sessions.expire().await;
-        locked(&sessions.open).contains_key(id)
-    }
-
-    /// Fails unless a session outlives its time while a stream without messages is open.
-    async fn assert_keeps_alive<T>(sessions: &Sessions, id: &SessionId, stream: impl Stream<Item = T>) {
-        let mut stream = std::pin::pin!(stream);
-        assert!(timeout(HOUR, stream.next()).await.is_err(), "the stream ended or sent something");
-        assert!(lives(sessions, id).await);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_open_stream_keeps_its_session_alive_without_messages() {
-        let sessions = Sessions::new(1, TIME);
-        let (id, _serving) = initialized(&sessions).await;
-        let stream = sessions.create_standalone_stream(&id).await.unwrap();
-        assert_keeps_alive(&sessions, &id, stream).await;
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_resumed_stream_keeps_its_session_alive() {
-        let sessions = Sessions::new(1, TIME);
-        let (id, _serving) = initialized(&sessions).await;
-        let stream = sessions.resume(&id, "0".to_owned()).await.unwrap();
-        assert_keeps_alive(&sessions, &id, stream).await;
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_session_has_its_whole_time_to_live_after_its_stream_closes() {
-        let sessions = Sessions::new(1, TIME);
-        let (id, _serving) = initialized(&sessions).await;
-        let stream = sessions.create_standalone_stream(&id).await.unwrap();
-        tokio::time::advance(HOUR).await;
-        drop(stream);
-        assert!(lives(&sessions, &id).await);
-        tokio::time::advance(TIME).await;
-        assert!(lives(&sessions, &id).await);
-        tokio::time::advance(Duration::from_millis(1)).await;
-        assert!(!lives(&sessions, &id).await);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn expired_sessions_release_all_resources() {
-        let sessions = Sessions::new(2, TIME);
-        let (first, first_serving) = initialized(&sessions).await;
-        let (second, second_serving) = initialized(&sessions).await;
-        drop(sessions.create_standalone_stream(&first).await.unwrap());
-        assert!(matches!(sessions.create_session().await, Err(SessionsError::Full(2))));
-        tokio::time::advance(TIME * 2).await;
-        assert!(!lives(&sessions, &first).await && !lives(&sessions, &second).await);
-        // The tasks that serve end only when rmcp's workers have.
-        for serving in [first_serving, second_serving] {
-            serving.await.unwrap();
-        }
-        assert!(locked(&sessions.open).is_empty() && sessions.inner.sessions.read().await.is_empty());
-        assert_eq!(sessions.permits.available_permits(), 2);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_session_exists_only_for_its_owner() {
-        let sessions = Sessions::new(2, TIME);
-        let (own, other) = (sessions.owned_by(1), sessions.owned_by(2));
-        let (id, serving) = initialized(&own).await;
-        let (kept, _serving) = initialized(&other).await;
-        other.close_session(&id).await.unwrap();
-        assert!(own.has_session(&id).await.unwrap() && !other.has_session(&id).await.unwrap());
-        own.end_own().await;
-        serving.await.unwrap();
-        assert!(!own.has_session(&id).await.unwrap() && other.has_session(&kept).await.unwrap());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn shutdown_ends_sessions_with_open_streams() {
-        let sessions = Sessions::new(1, TIME);
-        let (id, serving) = initialized(&sessions).await;
-        let mut stream = Box::pin(sessions.create_standalone_stream(&id).await.unwrap());
-        sessions.end_all().await;
-        serving.await.unwrap();
-        assert!(stream.next().await.is_none());
-        assert!(!sessions.has_session(&id).await.unwrap());
-    }
-}
+mod tests;

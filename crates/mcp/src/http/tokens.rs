@@ -13,6 +13,7 @@
 //! A file that is cut off never gives more than the whole one: a table without a filter is refused, and a file that
 //! changes while it is served must end with a line break.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -73,6 +74,28 @@ pub enum TokensError {
         /// What is wrong.
         reason: String,
     },
+    /// The file changed and does not end with a line break, so it may be cut off.
+    #[error(
+        "this may be cut off, since it does not end with a line break: {}",
+        inline(&.0.display().to_string())
+    )]
+    CutOff(PathBuf),
+}
+
+impl TokensError {
+    /// What to do about it.
+    pub fn hint(&self) -> Cow<'static, str> {
+        match self {
+            Self::Read(error) => error.hint().into(),
+            Self::Content { .. } => {
+                "write one token, or a table [[token]] with a name, a token and a filter for each client"
+                    .into()
+            }
+            Self::CutOff(_) => {
+                "replace it as a whole: write another file that ends with a line break, and rename it".into()
+            }
+        }
+    }
 }
 
 impl From<BearerToken> for Tokens {
@@ -96,10 +119,14 @@ impl Tokens {
     pub(crate) fn read_after(file: &Path, before: &[NamedToken]) -> Result<Self, TokensError> {
         let new = Self::read(file)?;
         if new.list != before && !new.ended {
-            let reason = "it does not end with a line break, so it may be cut off".to_owned();
-            return Err(TokensError::Content { file: file.to_owned(), reason });
+            return Err(TokensError::CutOff(file.to_owned()));
         }
         Ok(new)
+    }
+
+    /// Whether the file ends with a line break, as a change of it must.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.ended
     }
 
     /// The tokens, in the order of the file.
@@ -262,12 +289,12 @@ mod tests {
         let again = || Tokens::read_after(&file, before.list());
         assert_eq!(again().unwrap(), before);
         std::fs::write(&file, SECRET).unwrap();
-        assert!(again().unwrap_err().to_string().contains("it may be cut off"));
+        assert!(matches!(again(), Err(TokensError::CutOff(_))));
         std::fs::write(&file, format!("{SECRET}\n")).unwrap();
         assert_eq!(again().unwrap().list()[0].token, BearerToken::new(SECRET).unwrap());
         std::fs::remove_file(&file).unwrap();
         std::fs::write(&file, SECRET).unwrap();
-        assert!(again().unwrap_err().to_string().contains("it may be cut off"));
+        assert!(matches!(again(), Err(TokensError::CutOff(_))));
     }
 
     #[test]

@@ -1,12 +1,14 @@
-//! A TCP stream with a write timeout, which drains unread input before it closes.
+//! A TCP stream with a write timeout, which drains unread input before it closes, and ends half a request at shutdown.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -23,12 +25,19 @@ pub(crate) struct WriteTimeout {
     /// Runs from the end of the output.
     lingering: Option<Pin<Box<Sleep>>>,
     stop: CancellationToken,
+    /// Its permit is taken while a request is answered.
+    requests: Arc<Semaphore>,
 }
 
 impl WriteTimeout {
-    /// After `stop` is cancelled, input is not drained.
-    pub(crate) fn new(stream: TcpStream, limit: Duration, stop: CancellationToken) -> Self {
-        Self { stream, limit, stalled: None, lingering: None, stop }
+    /// After `stop` is cancelled, input is not drained, and no further request is read.
+    pub(crate) fn new(
+        stream: TcpStream,
+        limit: Duration,
+        stop: CancellationToken,
+        requests: Arc<Semaphore>,
+    ) -> Self {
+        Self { stream, limit, stalled: None, lingering: None, stop, requests }
     }
 
     fn with_timeout<T>(
@@ -52,6 +61,10 @@ impl AsyncRead for WriteTimeout {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        // hyper waits for the rest of a head. The end of the input during a request or its response would cut it off.
+        if self.stop.is_cancelled() && self.stalled.is_none() && self.requests.available_permits() > 0 {
+            return Poll::Ready(Ok(()));
+        }
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }

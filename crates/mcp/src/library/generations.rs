@@ -56,12 +56,82 @@ impl Library {
         let (done, first) = sync_channel(1);
         let follower = live.start(done);
         let read = first.recv().unwrap_or_else(|_| Err("the library could not be read".to_owned()));
-        let replaced = match &read {
-            Ok(()) => std::mem::replace(&mut *running, Running { number, stop, follower: Some(follower) }),
-            Err(_) => Running { number, stop, follower: Some(follower) },
-        };
+        let new = Running { number, stop, follower: Some(follower) };
+        // A number is never used twice: the threads of a generation that was given up may still be reading.
+        running.number = number;
+        let replaced = if read.is_ok() { std::mem::replace(&mut *running, new) } else { new };
         replaced.stop.cancel();
         let _ = replaced.follower.map(JoinHandle::join);
         read
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Weak;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::time::{Duration, Instant};
+
+    use prowess::source::{Chunk, Layer, Listing, Slice, SourceTraits};
+    use prowess::{MemorySource, RelPath, Scope, Source, SourceError, SourceSkill};
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// A remote source that fails when it is told to.
+    struct Dead(Mutex<Receiver<()>>);
+
+    impl Source for Dead {
+        fn id(&self) -> &'static str {
+            "dead"
+        }
+
+        fn traits(&self) -> SourceTraits {
+            SourceTraits::remote()
+        }
+
+        fn list(&self) -> Result<Listing, SourceError> {
+            let _ = locked(&self.0).recv_timeout(LONG);
+            Err(SourceError::io("dead", std::io::ErrorKind::TimedOut.into()))
+        }
+
+        fn read(&self, _: SourceSkill<'_>, _: &RelPath, _: Slice) -> Result<Chunk, SourceError> {
+            Err(SourceError::io("dead", std::io::ErrorKind::TimedOut.into()))
+        }
+    }
+
+    fn dead() -> (Registry, Weak<dyn Source>, Sender<()>) {
+        let (open, gate) = channel();
+        let source: Arc<dyn Source> = Arc::new(Dead(Mutex::new(gate)));
+        let weak = Arc::downgrade(&source);
+        let mut registry = Registry::new();
+        registry.add(Layer::shared(source));
+        (registry, weak, open)
+    }
+
+    fn local() -> Registry {
+        let skills = MemorySource::new("local");
+        skills.insert("here", "---\nname: here\ndescription: d\n---\n", Scope::User);
+        let mut registry = Registry::new();
+        registry.add(skills);
+        registry
+    }
+
+    #[test]
+    fn a_source_that_fails_after_a_reload_removed_it_is_no_problem_of_the_library() {
+        let (registry, source, open) = dead();
+        let library = Library::start(registry, &ServeOptions::default(), CancellationToken::new());
+        library.replace(local(), &ServeOptions::default()).unwrap();
+        open.send(()).unwrap();
+        // The thread that polls it has the last reference.
+        let deadline = Instant::now() + LONG;
+        while source.strong_count() > 0 {
+            assert!(Instant::now() < deadline, "the source is still polled");
+            std::thread::yield_now();
+        }
+        let reading = library.publication.reading();
+        assert_eq!((reading.problems, reading.ok, library.publication.could_read()), (0, true, true));
+        library.stop.cancel();
     }
 }

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant, SystemTime};
 use prowess::registry::RegistryError;
 use prowess::registry::trust::{Approvals, Trust};
 use prowess::search::LazyIndex;
-use prowess::session::{Options, Policy};
+use prowess::session::{Filter, Options, Policy};
 use prowess::watch::{WatchError, WatchOptions, Watcher};
 use prowess::{Delta, Registry, SourceError};
 use tokio_util::sync::CancellationToken;
 
 use crate::ServeOptions;
-use crate::library::publication::Publication;
+use crate::library::publication::{Publication, Reading};
 use crate::library::sessions::{self, Index, Sessions};
 use crate::library::snapshot::Snapshot;
 use prowess::internal::locked;
@@ -51,6 +51,7 @@ pub(crate) struct LiveLibrary {
     fetching: Mutex<BTreeSet<Arc<str>>>,
     /// Whether the sources were read at least once.
     read: AtomicBool,
+    reading: Mutex<Reading>,
     generation: u64,
     publication: Arc<Publication>,
     stop: CancellationToken,
@@ -78,6 +79,7 @@ impl LiveLibrary {
             problems: Mutex::default(),
             fetching: Mutex::default(),
             read: AtomicBool::new(false),
+            reading: Mutex::default(),
             generation,
             publication,
             stop,
@@ -130,10 +132,11 @@ impl LiveLibrary {
         }
         let _ = first_poll.recv_timeout(if self.generation > 1 { RELOAD_POLL } else { FIRST_POLL });
         self.publish();
+        self.warn_of_empty();
         let _ = first.send(Ok(()));
         drop(first);
         if !self.registry.has_remote() {
-            self.publication.update_reading(|reading| reading.asked = true);
+            self.record(|reading| reading.asked = true);
         }
         if !self.watching {
             return;
@@ -152,13 +155,13 @@ impl LiveLibrary {
         while !self.stop.is_cancelled() {
             match watcher.next(Some(TICK)) {
                 Ok(Some(_)) => {
-                    self.publication.record_refresh(true);
+                    self.record_refresh(true);
                     self.publish();
                 }
                 Ok(None) => {}
                 // Keep serving the old snapshot; a later refresh may succeed.
                 Err(error @ WatchError::Registry(_)) => {
-                    self.publication.record_refresh(false);
+                    self.record_refresh(false);
                     tracing::warn!(target: "prowess", reason = %error, "the library could not be read");
                 }
                 Err(error) => {
@@ -224,10 +227,28 @@ impl LiveLibrary {
         let refreshed = how(&self.registry).map(|_| ());
         match &refreshed {
             Ok(()) => self.read.store(true, Ordering::Relaxed),
+            Err(_) if self.is_over() => {}
             Err(error) => tracing::warn!(target: "prowess", reason = %error, "the library could not be read"),
         }
-        self.publication.record_refresh(refreshed.is_ok());
+        self.record_refresh(refreshed.is_ok());
         refreshed
+    }
+
+    /// Changes what is known about reading this generation.
+    fn record(&self, change: impl FnOnce(&mut Reading)) {
+        let mut reading = locked(&self.reading);
+        change(&mut reading);
+        self.publication.record(self.generation, *reading);
+    }
+
+    fn record_refresh(&self, ok: bool) {
+        self.record(|reading| (reading.last, reading.ok) = (Some(SystemTime::now()), ok));
+    }
+
+    /// Whether a later generation has replaced this one, or its reload was given up. The first one always publishes
+    /// something, since requests wait for it.
+    fn is_over(&self) -> bool {
+        (self.generation > 1 && self.stop.is_cancelled()) || !self.publication.accepts(self.generation)
     }
 
     /// Logs new problems of the registry. The rest of the library is served.
@@ -241,19 +262,17 @@ impl LiveLibrary {
             }
         }
         *logged = now.iter().map(ToString::to_string).collect();
-        self.publication.update_reading(|reading| reading.problems = now.len());
+        self.record(|reading| reading.problems = now.len());
     }
 
     /// Makes a new snapshot of the registry the current one, if the catalog changed.
     fn publish(&self) {
         let _one_at_a_time = self.publication.publishing();
-        self.log_problems();
-        // A later generation replaces the one before only when it was read, and not after its reload was given up. The first
-        // one always publishes something, since requests wait for it.
-        let late = self.generation > 1 && (!self.read.load(Ordering::Relaxed) || self.stop.is_cancelled());
-        if late || !self.publication.accepts(self.generation) {
+        // A later generation replaces the one before only when it was read.
+        if self.is_over() || (self.generation > 1 && !self.read.load(Ordering::Relaxed)) {
             return;
         }
+        self.log_problems();
         let catalog = self.registry.catalog();
         if let Some(now) = self.published() {
             let known = &now.sessions.connection;
@@ -264,6 +283,17 @@ impl LiveLibrary {
         let (registry, index) = (Arc::clone(&self.registry), Arc::clone(&self.index));
         let sessions = Sessions::new(registry, index, catalog, self.policy.clone(), self.options.clone());
         self.publication.publish(self.generation, sessions);
+        // What was recorded before counts from here on.
+        self.record(|_| {});
+    }
+
+    /// Logs that the filter of the server passes no skill of the library.
+    fn warn_of_empty(&self) {
+        let Some(now) = self.published() else { return };
+        let (skills, filter) = (now.catalog().len(), &self.policy.filter);
+        if now.len() == 0 && skills > 0 && *filter != Filter::none() {
+            tracing::warn!(target: "prowess", filter = filter.as_str(), skills, "the filter passes no skill");
+        }
     }
 }
 
@@ -272,7 +302,7 @@ fn poll_remote(live: &Arc<LiveLibrary>, polled: &SyncSender<()>) {
     while !live.stop.is_cancelled() {
         let _ = live.refresh(Registry::refresh);
         live.publish();
-        live.publication.update_reading(|reading| reading.asked = true);
+        live.record(|reading| reading.asked = true);
         let _ = polled.try_send(());
         live.fetch();
         if !live.watching {

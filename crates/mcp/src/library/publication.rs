@@ -32,7 +32,6 @@ pub(crate) struct Publication {
     watching: bool,
     /// Whether remote sources are to be polled soon.
     pub(crate) poll_requested: AtomicBool,
-    reading: Mutex<Reading>,
 }
 
 #[derive(Default)]
@@ -43,6 +42,7 @@ struct State {
     current: Option<Current>,
     /// The filters of tokens, by their text.
     filters: BTreeMap<String, Filter>,
+    reading: Reading,
 }
 
 #[derive(Clone)]
@@ -57,7 +57,7 @@ struct Current {
 pub(crate) struct Reading {
     /// When the sources were last read.
     pub(crate) last: Option<SystemTime>,
-    /// Whether that succeeded. Problems of single sources do not count.
+    /// Whether that succeeded. Problems of single sources do not count; [`Publication::could_read`] does when all have some.
     pub(crate) ok: bool,
     /// Whether all sources, remote ones too, were asked at least once.
     pub(crate) asked: bool,
@@ -75,7 +75,6 @@ impl Publication {
             changed: watch::Sender::new(0),
             watching,
             poll_requested: AtomicBool::new(false),
-            reading: Mutex::default(),
         })
     }
 
@@ -147,19 +146,27 @@ impl Publication {
         self.changed.receiver_count() > 0
     }
 
-    /// Records how reading the library ended.
-    pub(crate) fn record_refresh(&self, ok: bool) {
-        let mut reading = locked(&self.reading);
-        (reading.last, reading.ok) = (Some(SystemTime::now()), ok);
-    }
-
-    /// Changes what is known about reading the library.
-    pub(crate) fn update_reading(&self, change: impl FnOnce(&mut Reading)) {
-        change(&mut locked(&self.reading));
+    /// Records what a generation knows about reading the library. It counts for the generation that is served, or for the
+    /// first before it is: a remote source may answer long after a reload has removed it.
+    pub(crate) fn record(&self, generation: u64, reading: Reading) {
+        let mut state = locked(&self.state);
+        if generation == state.generation.max(1) {
+            state.reading = reading;
+        }
     }
 
     pub(crate) fn reading(&self) -> Reading {
-        *locked(&self.reading)
+        locked(&self.state).reading
+    }
+
+    /// Whether anything could be read: not when nothing was found, and sources have problems.
+    pub(crate) fn could_read(&self) -> bool {
+        let state = locked(&self.state);
+        let (whole, reading) =
+            (state.current.as_ref().map(|current| Arc::clone(&current.whole)), state.reading);
+        drop(state);
+        let found = whole.is_some_and(|now| now.catalog().all().next().is_some());
+        reading.ok && (found || reading.problems == 0)
     }
 }
 

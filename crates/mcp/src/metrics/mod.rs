@@ -164,7 +164,7 @@ fn library(page: &mut Page, publication: &Publication) {
         page.gauge("prowess_last_refresh_timestamp_seconds", "When the library was last read.");
         page.sample("prowess_last_refresh_timestamp_seconds", &[], seconds(last));
         page.gauge("prowess_last_refresh_success", "Whether the library could be read then.");
-        page.sample("prowess_last_refresh_success", &[], u8::from(reading.ok));
+        page.sample("prowess_last_refresh_success", &[], u8::from(publication.could_read()));
     }
 }
 

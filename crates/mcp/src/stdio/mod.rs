@@ -191,9 +191,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
                     self.begun = true;
                     // Two responses could not be distinguished.
                     if locked(&self.open).contains_key(&request.id) {
-                        let error =
-                            ErrorData::invalid_request("a request with this id is not answered yet", None);
-                        self.send_error(Some(request.id), error, permit);
+                        self.send_error(Some(request.id), open_already(), permit);
                         continue;
                     }
                     // A subscription may stay open forever, so it takes one of the permits for subscriptions.
@@ -243,6 +241,11 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
         self.writer.close().await;
         Ok(())
     }
+}
+
+/// The error for a request with the id of an open one.
+pub(crate) fn open_already() -> ErrorData {
+    ErrorData::invalid_request("a request with this id is not answered yet", None)
 }
 
 /// The error for text that is not a message: -32700 when it is not JSON, else -32600, with the id if there is one.

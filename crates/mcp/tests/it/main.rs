@@ -16,6 +16,7 @@ mod http_bodies;
 mod http_streams;
 mod large_responses;
 mod many_clients;
+mod open_requests;
 mod operate;
 mod path_vectors;
 mod preload;

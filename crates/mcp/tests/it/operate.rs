@@ -48,6 +48,27 @@ impl Source for Gate {
     }
 }
 
+/// A remote source that cannot be reached.
+struct Dead;
+
+impl Source for Dead {
+    fn id(&self) -> &'static str {
+        "dead"
+    }
+
+    fn traits(&self) -> SourceTraits {
+        SourceTraits::remote()
+    }
+
+    fn list(&self) -> Result<Listing, SourceError> {
+        Err(SourceError::io("dead", std::io::ErrorKind::TimedOut.into()))
+    }
+
+    fn read(&self, _: SourceSkill<'_>, _: &RelPath, _: Slice) -> Result<Chunk, SourceError> {
+        Err(SourceError::io("dead", std::io::ErrorKind::TimedOut.into()))
+    }
+}
+
 /// Repeats a GET until its body contains a text.
 async fn until(web: &HttpTestServer, path: &str, wanted: &str) -> u16 {
     let deadline = tokio::time::Instant::now() + LONG;
@@ -152,4 +173,28 @@ async fn scrapers_that_hang_hold_nothing_up() {
         assert!(tokio::time::Instant::now() < deadline);
     }
     web.end().await;
+}
+
+#[tokio::test]
+async fn a_library_of_which_nothing_could_be_read_is_no_success() {
+    let mut registry = Registry::new();
+    registry.add(Dead);
+    let web = HttpTestServer::over(registry, tempfile::tempdir().unwrap(), HttpOptions::default()).await;
+    assert_eq!(until(&web, "/readyz", "no source could be read").await, 503);
+    until(&web, "/metrics", "prowess_last_refresh_success 0\n").await;
+    web.end().await;
+}
+
+#[tokio::test]
+async fn half_a_head_does_not_delay_the_end() {
+    // Longer than a test may take.
+    let http = HttpOptions::default().with_header_time(2 * LONG).with_grace(2 * LONG);
+    let web = HttpTestServer::with(http).await;
+    let first = web.open(b"GET /metr").await;
+    let mut second = web.open(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\nGET /metr").await;
+    second.until("ok").await;
+    // Both, the one that asks, and the permit of the next.
+    assert_eq!(until(&web, "/metrics", "prowess_connections 4").await, 200);
+    web.end().await;
+    drop((first, second));
 }

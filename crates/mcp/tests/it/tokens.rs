@@ -25,10 +25,15 @@ fn replace(file: &Path, text: &str) {
 
 /// A server whose tokens are in a file; the second sees a part of the library.
 async fn served_with_tokens(rest: &str) -> (HttpTestServer, PathBuf, tempfile::TempDir) {
+    served_within(rest, HttpOptions::default()).await
+}
+
+/// The same with other limits.
+async fn served_within(rest: &str, http: HttpOptions) -> (HttpTestServer, PathBuf, tempfile::TempDir) {
     let (root, home) = (library(), tempfile::tempdir().unwrap());
     let file = home.path().join("tokens.toml");
     std::fs::write(&file, table("all", ALL, "") + &table("some", SOME, rest)).unwrap();
-    let http = HttpOptions::default().with_tokens(Some(Tokens::read(&file).unwrap()));
+    let http = http.with_tokens(Some(Tokens::read(&file).unwrap()));
     let web = HttpTestServer::serving(registry(root.path()), root, ServeOptions::default(), http).await;
     (web, file, home)
 }
@@ -222,5 +227,20 @@ async fn a_view_follows_the_library() {
     while !ask(&web, SOME, "skills/list", json!({})).await.2.contains("gamma") {
         assert!(tokio::time::Instant::now() < deadline);
     }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_token_cannot_take_the_sessions_of_the_others() {
+    let http = HttpOptions::default().with_max_sessions(3).with_max_token_sessions(2);
+    let (web, _file, _home) = served_within("", http).await;
+    session(&web, SOME).await;
+    session(&web, SOME).await;
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).to_string();
+    let third = web.post(&[("authorization", &format!("Bearer {SOME}"))], &body).await;
+    assert_eq!(third.0, 503);
+    assert!(third.2.contains("all sessions of this token are in use: 2"), "{}", third.2);
+    session(&web, ALL).await;
     web.end().await;
 }

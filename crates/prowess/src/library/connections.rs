@@ -95,6 +95,18 @@ impl Connection<'_> {
         write: bool,
         environment: &Environment,
     ) -> Result<PlannedConnection, ConnectionError> {
+        self.act_with(act, overwrite, write, environment, |plan, old| self.write(plan, old))
+    }
+
+    /// The same with another way to write the configuration, for tests.
+    fn act_with(
+        &self,
+        act: Act<'_>,
+        overwrite: bool,
+        write: bool,
+        environment: &Environment,
+        mut replace: impl FnMut(&PlannedConnection, Option<&Record>) -> Result<(), WriteError>,
+    ) -> Result<PlannedConnection, ConnectionError> {
         let file = records::file(environment).ok_or(ConnectionError::Homeless)?;
         let unwritten = |source| ConnectionError::Record { file: file.clone(), source };
         // Two processes that change configurations wait for each other.
@@ -105,8 +117,8 @@ impl Connection<'_> {
         };
         let known =
             Records::read(&file).map_err(|source| ConnectionError::Records { file: file.clone(), source })?;
-        let mut tries = 0;
-        loop {
+        let (mut tries, mut recorded) = (0, false);
+        let mut attempts = || loop {
             let place = self.edited().real()?;
             let record = known.of(&place, self.path.name);
             let plan = self.plan(act, overwrite, record, &place)?;
@@ -117,21 +129,25 @@ impl Connection<'_> {
             // The record comes first: one without its entry does no harm.
             if matches!(act, Act::Connect(_)) {
                 next.write(&file).map_err(unwritten)?;
+                recorded = true;
             }
-            match self.write(&plan, record) {
+            match replace(&plan, record) {
                 Ok(()) if matches!(act, Act::Connect(_)) => return Ok(plan),
                 Ok(()) => {
                     let left = |source| ConnectionError::RecordLeft { file: file.clone(), source };
                     return next.write(&file).map(|()| plan).map_err(left);
                 }
                 Err(error) if changed_meanwhile(&error) && tries + 1 < TRIES => tries += 1,
-                Err(error) => {
-                    // Why nothing was written matters more than a record that is left.
-                    let _ = known.write(&file);
-                    return Err(ConnectionError::Write(error));
-                }
+                Err(error) => return Err(ConnectionError::Write(error)),
             }
+        };
+        let done = attempts();
+        if recorded && !done.as_ref().is_ok_and(PlannedConnection::is_change) {
+            // The entry was not written, so the record of the one before must stay. Why it was not matters more than a
+            // record that is left.
+            let _ = known.write(&file);
         }
+        done
     }
 
     /// The change, without writing it.
@@ -294,6 +310,13 @@ fn command_line(entry: &Value) -> Vec<&str> {
         Some(program) => std::iter::once(program).chain(words("args")).collect(),
         None => words("command").collect(),
     }
+}
+
+/// Whether an entry starts a server with every skill that its client does not read by itself, and is not switched off.
+pub fn serves_all(entry: &Value) -> bool {
+    let is = |key: &str, value: bool| entry.get(key).and_then(Value::as_bool) == Some(value);
+    let whole = matches!(command_line(entry).as_slice(), [_, _] | [_, _, NOT_READ_BY, _]);
+    is_ours(entry) && whole && !is("enabled", false) && !is("disabled", true)
 }
 
 /// Whether an entry starts `prowess serve`.

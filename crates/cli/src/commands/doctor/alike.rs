@@ -112,6 +112,14 @@ fn trouble(
             "compare them, then keep the right one and remove the other, or rename one if you need both",
         ));
     }
+    // No client here needs it, but the project has other users.
+    if skill.entry.origin.scope == Scope::Project {
+        let mine = first.entry.origin.scope != Scope::Project;
+        let or = if mine { "; remove your own, or keep both" } else { "; keep both if you are not sure" };
+        return Some(
+            trouble.seen_by(differences).fixed(format!("others who use the project may need it{or}")),
+        );
+    }
     let remove = match look.origins.of(skill) {
         Some(origin) => removing(origin),
         None => {

@@ -63,8 +63,8 @@ pub(crate) fn run(args: &Doctor, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         examined = examine(args)?;
     }
     let is_wrong = examined.troubles.iter().any(|trouble| trouble.level != Level::Note);
-    if json {
-        ui.json_of(&Report::of(&examined, &fixed))?;
+    let written = if json {
+        ui.json_of(&Report::of(&examined, &fixed))
     } else {
         let mut text = String::new();
         for done in &fixed {
@@ -75,7 +75,11 @@ pub(crate) fn run(args: &Doctor, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         }
         text.push_str(if text.is_empty() { "" } else { "\n" });
         text.push_str(&page::page(&examined, args.all, ui.columns()));
-        ui.print(&text)?;
+        ui.print(&text)
+    };
+    // A reader that stops early does not change what is wrong.
+    if !matches!(written, Err(CommandError::ClosedPipe)) {
+        written?;
     }
     Ok(match (incomplete, is_wrong) {
         (true, _) => Outcome::Incomplete,

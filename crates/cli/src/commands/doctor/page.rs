@@ -163,14 +163,14 @@ fn lines(examined: &Examined, shown: usize, text: &mut String) {
                 [&trouble.skill, &trouble.at].into_iter().flatten().map(|at| &**at).collect();
             let mut line = format!("{}: {}", kind.level().word(), kind.code());
             for part in place.into_iter().chain([&*trouble.what]) {
-                let _ = write!(line, ": {}", clean(part));
+                let _ = write!(line, ": {}", without_marks(part));
             }
             if let Some(look) = &trouble.look {
                 let _ = write!(line, "; see: {}", clean(look));
             }
             // The words come first: a command alone may be the wrong one.
             if let Some(words) = &trouble.fix.what {
-                let _ = write!(line, "; hint: {}", clean(words));
+                let _ = write!(line, "; hint: {}", without_marks(words));
             }
             for fix in &trouble.fix.commands {
                 let _ = write!(line, "; fix: {}", clean(fix));
@@ -181,6 +181,15 @@ fn lines(examined: &Examined, shown: usize, text: &mut String) {
             let _ = writeln!(text, "{}: {}: {}", kind.level().word(), kind.code(), more(hidden));
         }
     }
+}
+
+/// A text that may contain names of files, without what marks a command in a line.
+fn without_marks(text: &str) -> String {
+    let mut text = clean(text).into_owned();
+    for mark in ["see:", "hint:", "fix:"] {
+        text = text.replace(&format!("; {mark}"), &format!("\\u{{3b}} {mark}"));
+    }
+    text
 }
 
 fn totals(examined: &Examined, text: &mut String) {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use prowess::client::{Fact, Facts};
 use prowess::env::Environment;
-use prowess::internal::{replace_where, sweep};
+use prowess::internal::{abandoned, replace_where, sweep};
 use prowess::library::config::ConfigLimits;
 use prowess::registry::trust::Approvals;
 use prowess::{Candidate, Config, Document, FixMode, Preset, Profile, SkillFile, fix};
@@ -100,6 +100,10 @@ impl Agreed {
             Repair::Sweep(Bounded { path: folder, within }) => {
                 if stays(folder, within.as_deref()) {
                     sweep(folder);
+                }
+                if !abandoned(folder).is_empty() {
+                    let error = format!("could not remove all unfinished files in: {}", shown(folder));
+                    return Err(Failure::new(error, "check that you may write to the folder").into());
                 }
                 Ok(format!("removed unfinished files in {}", shown(folder)))
             }

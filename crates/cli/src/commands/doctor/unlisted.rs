@@ -5,7 +5,7 @@ use std::path::Path;
 
 use prowess::client::{Fact, Facts, NotListed};
 use prowess::fs::read;
-use prowess::internal::MAX_EDITED_BYTES;
+use prowess::internal::{MAX_EDITED_BYTES, serves_all};
 use prowess::library::clients::{self, Client};
 use prowess::library::views::{NotSeen, Sight};
 use prowess::{Candidate, Location, Obstacle, Profile, Severity, SkillFile, Standing};
@@ -219,8 +219,7 @@ fn is_connected(look: &Look) -> bool {
             let bytes = file.and_then(|file| read::read_small(&file, MAX_EDITED_BYTES).ok());
             let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
             let entry = config.format.entry(&text, config.path()).ok().flatten();
-            let said = entry.map(|entry| entry.to_string()).unwrap_or_default();
-            said.contains("\"serve\"") && !said.contains("\"--in")
+            entry.is_some_and(|entry| serves_all(&entry))
         })
     })
 }

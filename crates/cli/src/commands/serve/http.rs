@@ -43,6 +43,7 @@ pub(super) fn listen(address: HttpAddress, args: &Serve, ui: &mut Ui) -> Result<
         .with_max_connections(args.max_connections)
         .with_max_streams(args.max_streams.unwrap_or(args.max_connections / 2))
         .with_max_sessions(args.max_sessions)
+        .with_max_token_sessions(args.max_token_sessions)
         .with_session_time(Duration::from_secs(args.session_time));
     Ok(Listening { listen, http })
 }
@@ -112,11 +113,7 @@ pub(super) fn tokens(args: &Serve) -> Result<Option<Tokens>, CommandError> {
     if let Some(file) = &args.token_file {
         return Tokens::read(file).map(Some).map_err(|error| match error {
             TokensError::Read(error) => Failure::from(&error).into(),
-            other => {
-                let hint =
-                    "write one token, or a table [[token]] with a name, a token and a filter for each client";
-                Failure::new(other.to_string(), hint).into()
-            }
+            other => Failure::new(other.to_string(), other.hint()).into(),
         });
     }
     // A variable that another one was to fill would otherwise open the server to everyone.
@@ -145,7 +142,10 @@ fn reload(args: Serve, registry: &Registry) -> Reload {
             return Ok(Reloaded::Stop);
         }
         let (registry, options) = library(&args).map_err(|error| match error {
-            CommandError::Failed(failure) | CommandError::OutOfDate(failure) => failure.sentence(),
+            CommandError::Failed(failure) | CommandError::OutOfDate(failure) => {
+                let hints = failure.hints.iter().filter(|hint| !hint.is_empty()).cloned();
+                std::iter::once(failure.sentence()).chain(hints).collect::<Vec<_>>().join("; ")
+            }
             CommandError::ClosedPipe => "the output is closed".to_owned(),
         })?;
         let now = problems(&registry);

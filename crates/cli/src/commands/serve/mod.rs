@@ -13,8 +13,8 @@ use prowess::registry::trust::Approvals;
 use prowess::{Registry, SourceErrorKind};
 use prowess_mcp::{LogFormat, ServeError, ServeOptions, log_to};
 
-pub(super) use self::print_config::in_config;
 use self::print_config::print_config;
+pub(super) use self::print_config::{in_config, not_utf8};
 use super::{Purpose, clients_named, hints, ignored_settings, library_options, no_library, session_defaults};
 use crate::Outcome;
 use crate::args::{Log, Places, Serve};

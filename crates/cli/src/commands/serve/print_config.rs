@@ -1,5 +1,6 @@
 //! `prowess serve --print-config`: the configuration of a client for this server.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use prowess::source::spec::{Place, Server, SourceSpec};
@@ -39,7 +40,9 @@ pub(super) fn print_config(
         None => {
             let mut words = vec!["serve".to_owned()];
             // The client passes the same options about the library.
-            let mut given = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+            let given = std::env::args_os().map(|word| word.into_string().map_err(|word| not_utf8(&word)));
+            let given = given.collect::<Result<Vec<String>, Failure>>()?;
+            let mut given = given.into_iter();
             given.by_ref().find(|word| word == "serve");
             let mut given = given.peekable();
             while let Some(word) = given.next() {
@@ -48,13 +51,13 @@ pub(super) fn print_config(
                 } else if word == "--json" || word.starts_with("--print-config=") {
                     // Neither changes what is served.
                 } else if let Some(place) = word.strip_prefix("--in=") {
-                    words.push(format!("--in={}", in_config(client.is_personal(), place)));
+                    words.push(format!("--in={}", in_config(client.is_personal(), place)?));
                 } else {
                     let is_place = word == "--in";
                     words.push(word);
-                    words.extend(
-                        given.next_if(|_| is_place).map(|place| in_config(client.is_personal(), &place)),
-                    );
+                    if let Some(place) = given.next_if(|_| is_place) {
+                        words.push(in_config(client.is_personal(), &place)?);
+                    }
                 }
             }
             let is_chosen = !args.places.sources.is_empty() || !args.places.clients.is_empty();
@@ -70,22 +73,34 @@ pub(super) fn print_config(
     Ok(Outcome::Fine)
 }
 
+/// A configuration is text: it cannot name this path.
+pub(in crate::commands) fn not_utf8(path: &OsStr) -> Failure {
+    let error =
+        format!("a configuration cannot name this path, which is not UTF-8: {}", path.to_string_lossy());
+    Failure::new(error, "rename it, or make a link to it whose path is UTF-8; nothing was written")
+}
+
 /// A source in the configuration of a client. In a file that applies in every folder, paths must be absolute.
-pub(in crate::commands) fn in_config(is_personal: bool, source: &str) -> String {
-    let Ok(given) = SourceSpec::parse(source) else { return source.to_owned() };
+pub(in crate::commands) fn in_config(is_personal: bool, source: &str) -> Result<String, Failure> {
+    let Ok(given) = SourceSpec::parse(source) else { return Ok(source.to_owned()) };
     let mut spec = given.clone();
-    let make_absolute = |path: &mut PathBuf| {
+    let mut lost = None;
+    let mut make_absolute = |path: &mut PathBuf| {
         if !path.starts_with("~") && !path.is_absolute() {
             *path = prowess::env::absolute(path);
+        }
+        // The folder that it is relative to may have such a name.
+        if is_personal && path.to_str().is_none() {
+            lost = Some(path.clone());
         }
     };
     match &mut spec.place {
         Place::Dir(path) | Place::Plugin(path) | Place::Archive(path) | Place::Jsonl(path) => {
             make_absolute(path);
         }
-        Place::Url { ca_file, .. } => ca_file.iter_mut().for_each(make_absolute),
+        Place::Url { ca_file, .. } => ca_file.iter_mut().for_each(&mut make_absolute),
         Place::Mcp(Server::At { ca_file, token_file, .. }) => {
-            ca_file.iter_mut().chain(token_file).for_each(make_absolute);
+            ca_file.iter_mut().chain(token_file).for_each(&mut make_absolute);
         }
         Place::Mcp(Server::Started { argv, .. }) => {
             // A name without a separator is searched in PATH.
@@ -99,6 +114,9 @@ pub(in crate::commands) fn in_config(is_personal: bool, source: &str) -> String 
         // It has no paths.
         _ => {}
     }
+    if let Some(path) = lost {
+        return Err(not_utf8(path.as_os_str()));
+    }
     // The original text, if nothing had to change.
-    if !is_personal || spec == given { source.to_owned() } else { spec.to_string() }
+    Ok(if !is_personal || spec == given { source.to_owned() } else { spec.to_string() })
 }

@@ -130,6 +130,11 @@ fn no_command_removes_or_replaces_a_copy_that_differs() {
     // Of identical copies, the user's own stays.
     let own = place.path().join("home/.agents/skills/same");
     assert!(!report.to_string().contains(&format!("rm -r {}", own.display())), "{report:#}");
+    // The project's stays too: its other users may need it.
+    assert!(
+        report.to_string().contains("copy-identical") && !report.to_string().contains("rm -r"),
+        "{report:#}"
+    );
 }
 
 #[test]
@@ -157,6 +162,18 @@ fn a_skill_that_a_connected_client_gets_is_not_unseen() {
     command(&place, &program).args(["connect", "claude-code", "--write"]).output().unwrap();
     let after = place.transcript(&doctor(&place, &[]));
     assert!(!after.contains("skill-unseen"), "{after}");
+    // An entry that serves a part, or that is switched off, does not give it the skill.
+    let file = place.path().join("home/.claude.json");
+    let connected = fs::read_to_string(&file).unwrap();
+    for changed in [
+        connected.replace("\"serve\"", "\"serve\", \"--only\", \"x\""),
+        connected.replace("\"args\"", "\"disabled\": true, \"args\""),
+    ] {
+        assert_ne!(changed, connected);
+        fs::write(&file, changed).unwrap();
+        let said = place.transcript(&doctor(&place, &[]));
+        assert!(said.contains("skill-unseen"), "{said}");
+    }
 }
 
 #[test]

@@ -228,3 +228,72 @@ fn a_file_that_cannot_be_written_keeps_the_old_record() {
     assert!(matches!(error, ConnectionError::Write(_)), "{error}");
     assert_eq!((home.text(), fs::read_to_string(home.records()).unwrap()), (text, records));
 }
+
+/// What connecting another entry gives when the configuration changes before each write.
+fn connect_while(home: &Home, change: impl Fn(usize)) -> Result<PlannedConnection, ConnectionError> {
+    let (connection, entry, mut writes) = (home.at(&home.file), other_entry(), 0);
+    connection.act_with(Act::Connect(&entry), false, true, &home.environment, |plan, old| {
+        change(writes);
+        writes += 1;
+        connection.write(plan, old)
+    })
+}
+
+#[test]
+fn a_change_before_the_write_is_kept_and_the_entry_is_written_beside_it() {
+    let home = Home::new(JSON, Some("{ \"a\":1 }"));
+    let change = |writes| {
+        if writes == 0 {
+            fs::write(&home.file, "{ \"b\":2 }").unwrap();
+        }
+    };
+    assert!(connect_while(&home, change).unwrap().is_change());
+    assert!(home.text().contains("\"b\":2") && home.text().contains("--in"), "{}", home.text());
+    home.disconnect();
+    assert_eq!(home.text(), "{ \"b\":2 }");
+}
+
+#[test]
+fn the_record_of_the_old_entry_stays_whatever_prevents_the_new_one() {
+    // A file that breaks meanwhile, that gets the entry from another program, that changes each time, or that goes.
+    let new = other_entry();
+    let same = json!({"mcpServers": {"prowess": new}}).to_string();
+    let causes: [(&str, &dyn Fn(&Home, usize)); 4] = [
+        ("broken", &|home, _| fs::write(&home.file, "{ broken").unwrap()),
+        ("the same entry", &|home, _| fs::write(&home.file, &same).unwrap()),
+        ("another text each time", &|home, writes| {
+            fs::write(&home.file, format!("{{ \"a\":{writes} }}")).unwrap();
+        }),
+        ("a folder", &|home, _| {
+            fs::remove_file(&home.file).unwrap();
+            fs::create_dir(&home.file).unwrap();
+        }),
+    ];
+    for (name, cause) in causes {
+        let home = Home::new(JSON, Some("{ \"a\":1 }"));
+        home.connect(&entry());
+        let records = fs::read(home.records()).unwrap();
+        let done = connect_while(&home, |writes| cause(&home, writes));
+        assert!(!done.is_ok_and(|plan| plan.is_change()), "{name}");
+        assert!(fs::read(home.records()).unwrap() == records, "{name}");
+    }
+}
+
+#[test]
+fn an_entry_serves_all_only_when_it_is_on_and_has_no_choice_of_skills() {
+    let of = |args: &[&str]| json!({"command": "/usr/bin/prowess", "args": args});
+    assert!(serves_all(&of(&["serve"])) && serves_all(&of(&["serve", "--not-read-by", "codex"])));
+    assert!(serves_all(&json!({"type": "local", "command": ["prowess", "serve"], "enabled": true})));
+    for args in
+        [&["serve", "--only", "x"][..], &["serve", "--in", "x"], &["serve", "--client", "codex"], &["list"]]
+    {
+        assert!(!serves_all(&of(args)), "{args:?}");
+    }
+    for off in [
+        json!({"command": ["prowess", "serve"], "enabled": false}),
+        json!({"command": "prowess", "args": ["serve"], "disabled": true}),
+        json!({"command": "other", "args": ["serve"]}),
+    ] {
+        assert!(!serves_all(&off), "{off}");
+    }
+}
