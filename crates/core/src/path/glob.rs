@@ -17,7 +17,7 @@ use crate::limits::MAX_GLOB_BYTES;
 /// assert!(!drafts.matches("skills/drafts/a/SKILL.md"));
 /// assert!(Glob::parse("**/drafts")?.matches("skills/drafts/a/SKILL.md"));
 /// assert!(!drafts.matches_only("drafts/a/SKILL.md") && drafts.matches_only("drafts/a"));
-/// # Ok::<(), GlobError>(())
+/// # Ok::<(), prowess_core::path::GlobError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob {
