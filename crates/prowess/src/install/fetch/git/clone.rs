@@ -173,6 +173,7 @@ pub(super) struct Temporary {
 impl Temporary {
     pub(super) fn new(environment: &Environment) -> io::Result<Self> {
         let path = environment.temporary_folder().join(unused_name());
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes to set"))]
         let mut folder = fs::DirBuilder::new();
         #[cfg(unix)]
         {
