@@ -72,7 +72,7 @@ fn resolve_passes_over_a_lock_entry_without_a_folder() {
     let error = installer.resolve(&pdf).unwrap_err();
     assert_eq!(error.kind(), InstallErrorKind::NotFound);
     assert!(error.to_string().contains("in skills.lock and not installed"), "{error}");
-    assert_eq!(error.hint(), "install it with: prowess sync");
+    assert_eq!(error.hint(), "install what the lock of the project has");
     let user = installer.install(&pdf, InstallScope::User, None).unwrap();
     assert_eq!(installer.resolve(&pdf).unwrap(), user);
     // What is removed is still the entry of the project.
