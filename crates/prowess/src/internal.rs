@@ -23,7 +23,7 @@ pub use crate::library::config::in_force::{
 pub use crate::library::config::key_path::{KeyPath, UnknownKey, config_keys};
 pub use crate::library::config::keys::{CONFIG_TABLES, ConfigKey, ConfigKind, ConfigTable, InProject};
 pub use crate::library::config_edit::{
-    ConfigChange, ConfigEditError, ConfigFormat, EditedFileError, EntryPath, MAX_EDITED_BYTES,
+    ConfigChange, ConfigEditError, ConfigFormat, EditedFileError, EntryPath, MAX_EDITED_BYTES, toml_value,
 };
 pub use crate::library::connections::{
     Connection, ConnectionError, PlannedConnection, serves_all, unread_connections,

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Connect, json: bool, ui: &mut Ui) -> Result<Outcome, Co
             members.insert("command".to_owned(), json!(command));
         }
         ui.json(&value)?;
-        return Ok(Outcome::Fine);
+        return target.finish(&plan, args.to.write, ui);
     }
     if plan.is_change() {
         ui.print(&target.diff(&plan))?;
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Connect, json: bool, ui: &mut Ui) -> Result<Outcome, Co
     if let Some(command) = command.filter(|_| plan.is_change() && !args.to.write) {
         ui.note(&format!("or with its own command: {command}"));
     }
-    Ok(Outcome::Fine)
+    target.finish(&plan, args.to.write, ui)
 }
 
 /// Runs `disconnect`.
@@ -91,7 +91,7 @@ pub(crate) fn disconnect(args: &Disconnect, json: bool, ui: &mut Ui) -> Result<O
     let plan = plan.map_err(|error| Failure::of_connection(&error, client.name))?;
     if json {
         ui.json(&target.json(&plan, args.to.write))?;
-        return Ok(Outcome::Fine);
+        return target.finish(&plan, args.to.write, ui);
     }
     if !plan.is_change() {
         ui.print(&format!("{} is not connected: {}\n", client.title(), target.shown()))?;
@@ -103,7 +103,7 @@ pub(crate) fn disconnect(args: &Disconnect, json: bool, ui: &mut Ui) -> Result<O
         ui.print(&format!("disconnected {}: {}{gone}\n", client.title(), target.shown()))?;
     }
     target.note(&args.to, &plan, &("disconnect", String::new()), ui);
-    Ok(Outcome::Fine)
+    target.finish(&plan, args.to.write, ui)
 }
 
 /// The configuration that is changed.
@@ -134,6 +134,17 @@ impl Target {
             return Err(Failure::new(format!("{error}: {}", to.client.name), hint).into());
         };
         Ok(Self { to: to.client, owner, file, project, environment })
+    }
+
+    /// Writes the rest of the result. If that fails, the configuration may have been changed all the same.
+    fn finish(&self, plan: &PlannedConnection, write: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+        ui.finish().map(|()| Outcome::Fine).map_err(|error| match error {
+            CommandError::Failed(mut failure) if write && plan.is_change() => {
+                failure.hints.insert(0, format!("the configuration was changed: {}", self.shown()));
+                CommandError::Failed(failure)
+            }
+            other => other,
+        })
     }
 
     fn connection(&self) -> Connection<'_> {
@@ -220,9 +231,11 @@ impl Target {
 /// of every other server in it.
 fn shortened(diff: &str) -> String {
     let lines: Vec<&str> = diff.lines().collect();
-    let other = |at: usize, sign: char| {
-        let near = lines.get(at.saturating_sub(2)..lines.len().min(at + 3)).unwrap_or_default();
-        near.iter().find(|line| line.starts_with(sign)).copied().unwrap_or_default()
+    // The line on the other side; a line break that is missing has a line of its own between the two.
+    let other = |at: usize, sign: &str| match sign {
+        "-" => lines.iter().skip(at + 1).take(2).find_map(|line| line.strip_prefix('+')),
+        "+" => lines.iter().take(at).rev().take(2).find_map(|line| line.strip_prefix('-')),
+        _ => None,
     };
     let mut text = String::new();
     for (at, line) in lines.iter().enumerate() {
@@ -230,7 +243,7 @@ fn shortened(diff: &str) -> String {
             text.push_str(line);
         } else {
             let (sign, rest) = line.split_at_checked(1).unwrap_or_default();
-            let changed = other(at, if sign == "-" { '+' } else { '-' }).get(1..).unwrap_or_default();
+            let changed = other(at, sign).unwrap_or_default();
             let same = |one: &mut dyn Iterator<Item = char>, other: &mut dyn Iterator<Item = char>| {
                 one.zip(other).take_while(|(one, other)| one == other).count()
             };

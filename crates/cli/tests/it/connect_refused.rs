@@ -155,3 +155,32 @@ fn a_path_that_is_not_utf8_is_refused_before_anything_is_written() {
     }
     assert!(!place.path().join(CURSOR).exists());
 }
+
+#[test]
+fn a_file_of_one_long_line_is_shown_without_what_others_have_in_it() {
+    let others = format!(
+        "\"other\":{{\"command\":\"x\",\"env\":{{\"TOKEN\":\"sk-secret\",\"more\":\"{}\"}}}}",
+        "x".repeat(9000)
+    );
+    let place = Place::with(&[(CURSOR, &format!("{{\"mcpServers\":{{{others}}},\"z\":1}}"))]);
+    for args in [&["connect", "cursor"][..], &["connect", "cursor", "--json"]] {
+        let said = run(&place, args);
+        assert!(said.starts_with("exit 0\n") && said.len() < 4000, "{said}");
+        assert!(said.contains("serve") && !said.contains("sk-secret"), "{said}");
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_does_not_hide_that_the_file_was_changed() {
+    let full = |place: &Place, args: &[&str]| {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = command(place).args(args).stdout(full).output().unwrap();
+        place.transcript(&output)
+    };
+    let place = project();
+    for verb in ["connect", "disconnect"] {
+        let said = full(&place, &[verb, "cursor", "--write"]);
+        assert!(said.starts_with("exit 2\n"), "{said}");
+        assert!(said.contains("hint: the configuration was changed: [DIR]/home/.cursor/mcp.json"), "{said}");
+    }
+}

@@ -64,8 +64,6 @@ fn what_is_about_to_be_trusted_is_shown_and_without_a_terminal_it_needs_consent(
     assert_snapshot!(run(&place, &["trust", "--dry-run"]), @r#"
     exit 0
     --- stdout
-    would be trusted, with everything in it: [DIR]
-    --- stderr
     pdf  2 files, 120 bytes
       at  [DIR]/.claude/skills/pdf/SKILL.md
       can be run  scripts/read.sh
@@ -82,11 +80,15 @@ fn what_is_about_to_be_trusted_is_shown_and_without_a_terminal_it_needs_consent(
     takes effect  session.tools = ["Read"] in [DIR]/prowess.toml
     will also be read  https://skills.example.com
     will also be read  /nowhere
+    would be trusted, with everything in it: [DIR]
     "#);
     assert!(run(&place, &["trust", "--list"]).contains("nothing is trusted"));
     let shown = json_of(&place, &["trust", "--dry-run", "--json"]);
     crate::schemas::assert_fits("trust", &shown);
     assert_eq!(shown["settings"], json!(["skills.sources", "session.tools"]));
+    let effect = &shown["takes_effect"][2];
+    assert_eq!((&effect["key"], &effect["value"]), (&json!("session.tools"), &json!(["Read"])), "{shown}");
+    assert!(effect["file"].as_str().unwrap().ends_with("prowess.toml"), "{effect}");
     assert_eq!(shown["previews"][0]["preview"]["executables"], json!(["scripts/read.sh"]));
     let refused = json_of(&place, &["trust", "--json"]);
     assert!(refused["error"]["hint"].as_str().unwrap().contains("prowess trust --yes"), "{refused}");
@@ -169,6 +171,6 @@ fn of_many_skills_those_that_can_do_something_come_last_with_a_summary() {
         place.write(&format!(".claude/skills/{name}/SKILL.md"), text.as_bytes());
     }
     let shown = run(&place, &["trust", "--dry-run"]);
-    assert!(shown.ends_with("\n16 skills; tools asked for by 1: aa\n"), "{shown}");
+    assert!(shown.contains("\n16 skills; tools asked for by 1: aa\nwould be trusted"), "{shown}");
     assert!(shown.rfind("\naa ") > shown.rfind("\nfiller-"), "{shown}");
 }

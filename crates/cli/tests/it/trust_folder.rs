@@ -153,7 +153,7 @@ fn a_skill_that_is_written_in_the_projects_configuration_is_trusted_with_its_fol
     assert_eq!(state(&place), "untrusted");
     let doctor = json_of(&place, &["doctor", "--json"]);
     assert_eq!(doctor["troubles"][0]["kind"], "skill-untrusted", "{doctor:#}");
-    assert!(shown(&place).contains("--- stderr\njot  1 file"), "{}", shown(&place));
+    assert!(shown(&place).contains("--- stdout\njot  1 file"), "{}", shown(&place));
     let trusted = run(&place, &["trust", "--yes"]);
     assert!(trusted.starts_with("exit 0\n") && trusted.contains("jot  1 file"), "{trusted}");
     assert_eq!(state(&place), "active");

@@ -86,7 +86,7 @@ impl TokensError {
     /// What to do about it.
     pub fn hint(&self) -> Cow<'static, str> {
         match self {
-            Self::Read(error) => error.hint().into(),
+            Self::Read(error) => error.hint(),
             Self::Content { .. } => {
                 "write one token, or a table [[token]] with a name, a token and a filter for each client"
                     .into()

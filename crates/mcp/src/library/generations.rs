@@ -106,7 +106,7 @@ mod tests {
         let source: Arc<dyn Source> = Arc::new(Dead(Mutex::new(gate)));
         let weak = Arc::downgrade(&source);
         let mut registry = Registry::new();
-        registry.add(Layer::shared(source));
+        registry.add(Layer::shared(source)).set_on_error(prowess::fs::walk::OnError::Report);
         (registry, weak, open)
     }
 

@@ -178,7 +178,7 @@ async fn scrapers_that_hang_hold_nothing_up() {
 #[tokio::test]
 async fn a_library_of_which_nothing_could_be_read_is_no_success() {
     let mut registry = Registry::new();
-    registry.add(Dead);
+    registry.add(Dead).set_on_error(prowess::fs::walk::OnError::Report);
     let web = HttpTestServer::over(registry, tempfile::tempdir().unwrap(), HttpOptions::default()).await;
     assert_eq!(until(&web, "/readyz", "no source could be read").await, 503);
     until(&web, "/metrics", "prowess_last_refresh_success 0\n").await;

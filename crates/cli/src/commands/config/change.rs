@@ -6,14 +6,15 @@ use prowess::Config;
 use prowess::SourceErrorKind;
 use prowess::env::{self, Environment};
 use prowess::internal::{
-    ConfigEditor, ConfigOrigin, ConfigSetting, InProject, KeyPath, WhyUnused, config_of_user, value_in_toml,
+    ConfigEditor, ConfigOrigin, ConfigSetting, InProject, KeyPath, WhyUnused, config_of_user, toml_value,
+    value_in_toml,
 };
 use prowess::library::clients;
 use prowess::library::config::FILE_NAME;
 use prowess::registry::trust::Approvals;
 use serde_json::{Value, json};
 
-use super::{in_force, toml};
+use super::in_force;
 use crate::Outcome;
 use crate::args::{ConfigPath, Whose};
 use crate::commands::hints::{command_for, shell_word, trust_command};
@@ -58,7 +59,7 @@ pub(super) fn run(
         (None, false) => "it is not set",
     };
     let written = value_in_toml(&set.after, &key).filter(|_| value.is_some());
-    let written = written.map(|value| format!(" = {}", toml(&value))).unwrap_or_default();
+    let written = written.map(|value| format!(" = {}", toml_value(&value))).unwrap_or_default();
     ui.print(&format!("{done}: {}{}: {}\n", clean(&key.to_string()), clean(&written), clean(&file)))?;
     if editor.file.symlink_metadata().is_ok_and(|file| file.is_symlink())
         && let Ok(target) = editor.file.canonicalize()

@@ -9,7 +9,9 @@ use std::path::Path;
 use clap::ValueEnum as _;
 use prowess::HostTools;
 use prowess::env::Environment;
-use prowess::internal::{ConfigFile, ConfigOrigin, ConfigSetting, InForce, KeyPath, OptionValue, WhyUnused};
+use prowess::internal::{
+    ConfigFile, ConfigOrigin, ConfigSetting, InForce, KeyPath, OptionValue, WhyUnused, toml_value,
+};
 use serde_json::{Value, json};
 
 use super::no_library;
@@ -110,7 +112,7 @@ fn get(args: &ConfigGet, json: bool, ui: &mut Ui) -> Result<Outcome, CommandErro
     for value in settings.iter().filter_map(|setting| setting.value.as_ref()) {
         match value {
             Value::String(plain) => drop(writeln!(text, "{}", clean(plain))),
-            other => drop(writeln!(text, "{}", clean(&toml(other)))),
+            other => drop(writeln!(text, "{}", clean(&toml_value(other)))),
         }
     }
     if text.is_empty() {
@@ -118,24 +120,6 @@ fn get(args: &ConfigGet, json: bool, ui: &mut Ui) -> Result<Outcome, CommandErro
     }
     ui.print(&text)?;
     Ok(outcome(&in_force, ui))
-}
-
-/// A value as it is written in the file, on one line.
-pub(super) fn toml(value: &Value) -> String {
-    match value {
-        Value::Array(items) => format!("[{}]", items.iter().map(toml).collect::<Vec<_>>().join(", ")),
-        Value::Object(members) => {
-            let members: Vec<String> =
-                members.iter().map(|(key, value)| format!("{} = {}", toml_key(key), toml(value))).collect();
-            if members.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", members.join(", ")) }
-        }
-        other => other.to_string(),
-    }
-}
-
-fn toml_key(key: &str) -> String {
-    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    if !key.is_empty() && key.bytes().all(is_bare) { key.to_owned() } else { Value::from(key).to_string() }
 }
 
 /// The word of an origin in JSON.

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use prowess::internal::{ConfigFile, ConfigOrigin, ConfigSetting, InForce};
 
-use super::toml;
 use crate::commands::short_path::ShortPaths;
 use crate::ui::{Cell, Column, FAINT, STRONG, Table, clean};
 
@@ -63,7 +62,7 @@ fn rows<'s>(
     text: &mut String,
 ) {
     let value = |setting: &ConfigSetting| match &setting.value {
-        Some(value) => toml(value),
+        Some(value) => prowess::internal::toml_value(value),
         None => setting.key.key.default.replace('`', ""),
     };
     let Some(columns) = columns else {

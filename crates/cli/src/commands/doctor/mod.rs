@@ -43,6 +43,8 @@ pub(crate) fn run(args: &Doctor, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     if args.list {
         return list(json, ui);
     }
+    // The exit code is the answer, also for a reader that needs no more lines.
+    ui.outlive_reader();
     ui.working("looking at the skills of every client");
     let mut examined = examine(args)?;
     let mut fixed = Vec::new();
@@ -63,8 +65,8 @@ pub(crate) fn run(args: &Doctor, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         examined = examine(args)?;
     }
     let is_wrong = examined.troubles.iter().any(|trouble| trouble.level != Level::Note);
-    let written = if json {
-        ui.json_of(&Report::of(&examined, &fixed))
+    if json {
+        ui.json_of(&Report::of(&examined, &fixed))?;
     } else {
         let mut text = String::new();
         for done in &fixed {
@@ -75,11 +77,7 @@ pub(crate) fn run(args: &Doctor, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         }
         text.push_str(if text.is_empty() { "" } else { "\n" });
         text.push_str(&page::page(&examined, args.all, ui.columns()));
-        ui.print(&text)
-    };
-    // A reader that stops early does not change what is wrong.
-    if !matches!(written, Err(CommandError::ClosedPipe)) {
-        written?;
+        ui.print(&text)?;
     }
     Ok(match (incomplete, is_wrong) {
         (true, _) => Outcome::Incomplete,

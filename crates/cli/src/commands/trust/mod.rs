@@ -123,6 +123,14 @@ impl Trusted {
         Err(Failure::new("you did not accept it, so nothing was trusted", "answer y to trust it").into())
     }
 
+    /// Reports what would be trusted; without JSON, everything that it is comes before.
+    fn preview(&self, would: &str, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+        if !json {
+            ui.print(&self.shown.text())?;
+        }
+        self.report("would", would, json, ui)
+    }
+
     /// Reports what was done, or would be.
     fn report(&self, member: &str, said: &str, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
         if json {
@@ -173,8 +181,7 @@ fn trust_folder(
     let trusted = Trusted { question, shown: contents };
     if args.dry_run {
         let would = format!("would be trusted, with everything in it: {shown}");
-        ui.tell(&if json { String::new() } else { trusted.shown.text() });
-        return trusted.report("would", &would, json, ui);
+        return trusted.preview(&would, json, ui);
     }
     trusted.ask(args, json, ui)?;
     Approvals::update(file, |approvals| {
@@ -214,8 +221,7 @@ fn trust_skill(
     }
     if args.dry_run {
         let would = format!("would be trusted with its current files: {} {place} {digest}", clean(key));
-        ui.tell(&if json { String::new() } else { trusted.shown.text() });
-        return trusted.report("would", &would, json, ui);
+        return trusted.preview(&would, json, ui);
     }
     trusted.ask(args, json, ui)?;
     // The file is locked only now, so that another `prowess trust` does not wait for a server or an answer.

@@ -5,12 +5,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use prowess::install::Preview;
-use prowess::internal::preview_of_found;
+use prowess::internal::{preview_of_found, toml_value};
 use prowess::{Candidate, Catalog, Registry};
 use serde_json::{Value, json};
 
 use super::folder::FolderLook;
-use crate::commands::config::toml;
 use crate::commands::install::preview_lines;
 use crate::error::CommandError;
 use crate::report::json::VERSION;
@@ -93,7 +92,7 @@ impl Shown {
             let _ = writeln!(text, "{HINT}{title}{HINT:#}  {}", clean(what));
         };
         for Setting { key, value, file } in &self.settings {
-            line("takes effect", &format!("{key} = {} in {}", toml(value), file.display()));
+            line("takes effect", &format!("{key} = {} in {}", toml_value(value), file.display()));
         }
         for place in &self.reads {
             line("will also be read", place);
@@ -136,11 +135,13 @@ impl Shown {
         let previews: Vec<Value> = self.skills.iter().map(skill).collect();
         let mut settings: Vec<&str> = self.settings.iter().map(|setting| setting.key.as_str()).collect();
         settings.dedup();
+        let effect = |Setting { key, value, file }: &Setting| json!({"key": key, "value": value, "file": file.to_string_lossy()});
         json!({
             "version": VERSION,
             member: said,
             "previews": previews,
             "settings": settings,
+            "takes_effect": self.settings.iter().map(effect).collect::<Vec<Value>>(),
             "reads": self.reads,
             "unseen": self.unseen,
         })

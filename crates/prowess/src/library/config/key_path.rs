@@ -79,6 +79,15 @@ impl KeyPath {
             let message = format!("this is a table, not a key: {text}");
             return UnknownKey { message, hint: format!("its keys are: {}", below.join(", ")) };
         }
+        // A word without a dot may be a table that is spelt wrongly.
+        let tables = CONFIG_TABLES.iter().filter(|table| !table.is_list).map(|table| table.name);
+        if let [table] = similar(text, tables).as_slice()
+            && !text.contains('.')
+        {
+            let keys: Vec<&str> = all.iter().map(String::as_str).filter(|key| is_below(key, table)).collect();
+            let hint = format!("did you mean the table {table}? its keys are: {}", keys.join(", "));
+            return UnknownKey { message: format!("no such key: {text}"), hint };
+        }
         // A key without its table is closer than any other spelling.
         let last = text.rsplit('.').next().unwrap_or(text);
         let same: Vec<&str> =
@@ -133,6 +142,7 @@ mod tests {
             ("scan.dept", "no such key: scan.dept", "did you mean scan.depth? "),
             ("disable", "no such key: disable", "did you mean skills.disable? "),
             ("skill.disabel", "no such key: skill.disabel", "did you mean skills.disable? "),
+            ("skils", "no such key: skils", "did you mean the table skills? its keys are: "),
             ("disabel", "no such key: disabel", "did you mean skills.disable? "),
             ("scan", "this is a table, not a key: scan", "its keys are: scan.depth, scan.nested, scan.skip"),
             ("skills.sources.dir", "this is inside of a list", "set the list skills.sources"),

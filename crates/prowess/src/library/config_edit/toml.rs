@@ -162,9 +162,10 @@ pub(crate) fn written_key(key: &str) -> String {
     if !key.is_empty() && key.bytes().all(is_bare) { key.to_owned() } else { Value::from(key).to_string() }
 }
 
-/// A value. Texts, numbers and lists are written as in JSON.
-fn written(value: &Value) -> String {
+/// A value, on one line. Texts, numbers and lists are written as in JSON.
+pub fn written(value: &Value) -> String {
     match value {
+        Value::Object(members) if members.is_empty() => "{}".to_owned(),
         Value::Object(members) => {
             let members: Vec<String> = members
                 .iter()

@@ -253,12 +253,15 @@ fn a_change_before_the_write_is_kept_and_the_entry_is_written_beside_it() {
     assert_eq!(home.text(), "{ \"b\":2 }");
 }
 
+/// What happens to a configuration before a write, by its number.
+type Cause<'c> = &'c dyn Fn(&Home, usize);
+
 #[test]
 fn the_record_of_the_old_entry_stays_whatever_prevents_the_new_one() {
     // A file that breaks meanwhile, that gets the entry from another program, that changes each time, or that goes.
     let new = other_entry();
     let same = json!({"mcpServers": {"prowess": new}}).to_string();
-    let causes: [(&str, &dyn Fn(&Home, usize)); 4] = [
+    let causes: [(&str, Cause<'_>); 4] = [
         ("broken", &|home, _| fs::write(&home.file, "{ broken").unwrap()),
         ("the same entry", &|home, _| fs::write(&home.file, &same).unwrap()),
         ("another text each time", &|home, writes| {
