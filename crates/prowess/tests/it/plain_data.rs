@@ -14,8 +14,8 @@ fn a_skill_loaded_from_text_has_no_path_and_no_location() {
     let dict = skill.to_dict();
     assert_eq!(dict.get("path"), None);
     assert_eq!(dict["instructions"], "    make all\n\nThen stop.");
-    for shape in [Shape::Xml, Shape::SkillsRefXml, Shape::Plain, Shape::Markdown, Shape::Json] {
-        let style = CatalogStyle::new(shape).with_location(true);
+    for shape in Shape::ALL {
+        let style = CatalogStyle::new(*shape).with_location(true);
         let text = render_catalog(&[&skill.entry], &style);
         assert!(!text.contains("location") && !text.contains("&lt;text"), "{text}");
     }
