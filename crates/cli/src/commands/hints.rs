@@ -16,6 +16,7 @@ use prowess::{
 };
 
 use super::install::scope_option;
+use super::provenance::are_line_ends;
 use crate::args::{Places, Scan};
 use crate::ui::count;
 
@@ -308,7 +309,14 @@ fn accept_or_restore(changed: &[&Candidate], origins: &Origins, places: &Places)
         let show = command_for("show", name, &places.options());
         return Some(format!("the lock changed too, so look at it with {show}, then {accept}"));
     }
-    let restore = scopes.into_iter().map(|scope| format!("prowess sync --overwrite{}", scope_option(scope)));
+    // Other line ends are no edits that could be lost.
+    let overwrite =
+        if installed.iter().all(|origin| are_line_ends(&origins.edits(origin).unwrap_or_default())) {
+            ""
+        } else {
+            " --overwrite"
+        };
+    let restore = scopes.into_iter().map(|scope| format!("prowess sync{overwrite}{}", scope_option(scope)));
     Some(restore.chain([accept]).collect::<Vec<_>>().join(" or "))
 }
 
