@@ -16,6 +16,7 @@ use prowess::{
 };
 
 use super::install::scope_option;
+use super::provenance::are_line_ends;
 use crate::args::{Places, Scan};
 use crate::ui::count;
 
@@ -121,7 +122,11 @@ fn hint(error: &SourceError, from: Option<&Path>) -> String {
         SourceErrorKind::Config(error) => of_config(error),
         SourceErrorKind::Entry { error, .. } => hint(error, from),
         SourceErrorKind::Lookup(error) => of_lookup(error, ""),
-        SourceErrorKind::Install(missing) if missing.kind() == InstallErrorKind::NotFound => {
+        // What the lock has is installed from the lock.
+        SourceErrorKind::Install(missing)
+            if missing.kind() == InstallErrorKind::NotFound
+                && ![advice::SYNC_PROJECT, advice::SYNC_USER].contains(&missing.hint()) =>
+        {
             format!("install it with: {}; or write ./ before it, if it is a folder", command_for("add", &error.at.text(), ""))
         }
         SourceErrorKind::OutsideProject | SourceErrorKind::SiteOfProject => trust(),
@@ -304,7 +309,14 @@ fn accept_or_restore(changed: &[&Candidate], origins: &Origins, places: &Places)
         let show = command_for("show", name, &places.options());
         return Some(format!("the lock changed too, so look at it with {show}, then {accept}"));
     }
-    let restore = scopes.into_iter().map(|scope| format!("prowess sync --overwrite{}", scope_option(scope)));
+    // Other line ends are no edits that could be lost.
+    let overwrite =
+        if installed.iter().all(|origin| are_line_ends(&origins.edits(origin).unwrap_or_default())) {
+            ""
+        } else {
+            " --overwrite"
+        };
+    let restore = scopes.into_iter().map(|scope| format!("prowess sync{overwrite}{}", scope_option(scope)));
     Some(restore.chain([accept]).collect::<Vec<_>>().join(" or "))
 }
 

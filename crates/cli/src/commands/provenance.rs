@@ -52,6 +52,11 @@ pub(super) fn origins(ui: &mut Ui) -> Origins {
     origins
 }
 
+/// Whether files differ, and only in their line ends.
+pub(super) fn are_line_ends(changes: &[(String, FileChange)]) -> bool {
+    !changes.is_empty() && changes.iter().all(|(_, change)| *change == FileChange::LineEnds)
+}
+
 /// Whether a skill is a copy that Prowess made of the installed skill which shadows it.
 pub(super) fn is_own_copy(skill: &Candidate, by: &Location, origins: &Origins) -> bool {
     let here = origins.of_file(&skill.entry.origin.location);
@@ -122,7 +127,11 @@ impl<'o> Provenance<'o> {
                  them here with: {sync}"
             ));
         }
-        if self.edited == Some(true) {
+        if are_line_ends(&self.changes) {
+            lines.push(format!(
+                "other line ends, perhaps written by git; restore them with: prowess sync{user}"
+            ));
+        } else if self.edited == Some(true) {
             let verify = format!("prowess verify{user}");
             lines.push(format!("edited: its files are not those of skills.lock; see which with: {verify}"));
             let shown = self.changes.iter().take(MAX_CHANGES);

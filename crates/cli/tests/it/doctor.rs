@@ -200,14 +200,8 @@ fn what_a_killed_installation_left_is_named_and_stays_without_fix() {
     let program = place.path().join("bin/prowess");
     let added = command(&place, &program).args(["add", "../src/tidy", "--user", "--yes"]).output().unwrap();
     assert_eq!(code(&added), 0);
-    place.write("home/.agents/skills/.prowess-00000000000000ab.stage/x/SKILL.md", b"half");
     place.write("state/prowess/.prowess-00000000000000cd.tmp", b"half");
-    let stage = fs::canonicalize(place.path().join("home/.agents/skills/.prowess-00000000000000ab.stage"));
-    let stage = stage.unwrap();
-    let install = place.path().join("state/prowess/install");
-    let mut locks = fs::read_dir(&install).unwrap().map(|entry| entry.unwrap().path());
-    let lock = locks.find(|file| file.extension().is_some_and(|end| end == "lock")).unwrap();
-    fs::write(lock.with_extension("stages"), serde_json::json!([&stage]).to_string()).unwrap();
+    let stage = left_stage(&place);
     let folders = || ["home", "state"].map(|folder| contents(&place.path().join(folder)));
     let before = folders();
     for _ in 0..2 {
@@ -218,6 +212,38 @@ fn what_a_killed_installation_left_is_named_and_stays_without_fix() {
     assert_eq!(code(&doctor(&place, &["--fix", "--yes"])), 0);
     assert!(!stage.exists());
     assert_eq!(code(&doctor(&place, &[])), 0);
+}
+
+#[test]
+fn what_fix_cannot_remove_is_not_called_removed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = place(&[("src/tidy/SKILL.md", &skill("tidy", "Tidies up."))], &[".codex"]);
+    with_git(&place);
+    let program = place.path().join("bin/prowess");
+    let added = command(&place, &program).args(["add", "../src/tidy", "--user", "--yes"]).output().unwrap();
+    assert_eq!(code(&added), 0);
+    let stage = left_stage(&place);
+    let closed = stage.join("x");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    let said = place.transcript(&doctor(&place, &["--fix", "--yes"]));
+    if !closed.exists() {
+        return crate::skipped("this user may write everything");
+    }
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
+    assert!(said.contains("could not remove what an installation left: "), "{said}");
+    assert!(!said.contains("completed or undid"), "{said}");
+}
+
+/// A staging folder of the user's, recorded as an interrupted installation leaves it.
+fn left_stage(place: &Place) -> PathBuf {
+    place.write("home/.agents/skills/.prowess-00000000000000ab.stage/x/SKILL.md", b"half");
+    let stage = fs::canonicalize(place.path().join("home/.agents/skills/.prowess-00000000000000ab.stage"));
+    let stage = stage.unwrap();
+    let install = place.path().join("state/prowess/install");
+    let mut locks = fs::read_dir(&install).unwrap().map(|entry| entry.unwrap().path());
+    let lock = locks.find(|file| file.extension().is_some_and(|end| end == "lock")).unwrap();
+    fs::write(lock.with_extension("stages"), serde_json::json!([&stage]).to_string()).unwrap();
+    stage
 }
 
 #[test]

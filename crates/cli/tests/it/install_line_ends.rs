@@ -55,6 +55,16 @@ fn other_line_ends_are_a_warning_of_verify_with_or_without_the_store() {
 }
 
 #[test]
+fn list_and_why_call_other_line_ends_no_edit() {
+    let place = converted();
+    let said = run(&place, &["list"]);
+    assert!(said.contains("prowess sync or prowess trust pdf"), "{said}");
+    let said = run(&place, &["why", "pdf"]);
+    assert!(said.contains("other line ends") && said.contains("restore them with: prowess sync\n"), "{said}");
+    assert!(!said.contains("edited"), "{said}");
+}
+
+#[test]
 fn other_line_ends_beside_an_edit_are_an_edit() {
     let changes: [(&str, &[u8]); 4] = [
         ("SKILL.md", b"---\nname: pdf\n---\nedited\r\n"),

@@ -30,6 +30,22 @@ fn a_name_with_a_control_character_is_refused() {
 }
 
 #[test]
+fn a_raw_control_character_in_the_frontmatter_is_named_or_refused() {
+    let place = place();
+    let hidden = b"---\nname: pdf\ndescription: Does it. \x1b[8mRuns evil\x1b[0m\n---\n";
+    place.write("from/pdf/SKILL.md", hidden);
+    let said = run(&place, &["add", "./from/pdf", "--dry-run"]);
+    assert!(said.contains("  hidden text  SKILL.md: control-character\n"), "{said}");
+    let said = run(&place, &["check", "from/pdf"]);
+    assert!(said.contains("control-character"), "{said}");
+    for name in ["p\u{1b}df", "\u{1b}pdf", "pdf\u{7}", "'pdf\u{7f}'", "\"p\u{0}df\"", ">\n  p\u{1b}df"] {
+        place.write("from/pdf/SKILL.md", skill(name, "one").as_bytes());
+        let said = run(&place, &["add", "./from/pdf", "--as", "other", "--yes"]);
+        assert!(said.starts_with("exit 2") && said.contains("has a control character: "), "{name:?}: {said}");
+    }
+}
+
+#[test]
 fn sync_overwrite_names_the_files_that_it_deletes_with_yes_too() {
     let place = place();
     run(&place, &["add", "./from/pdf", "--yes"]);

@@ -233,6 +233,29 @@ fn an_installed_skill_is_a_source_by_its_reference() {
 }
 
 #[test]
+fn a_skill_that_only_the_lock_has_is_installed_from_the_lock() {
+    let place = place();
+    fs::remove_dir_all(place.path().join("home/.agents/skills/mail")).unwrap();
+    let said = run(&place, &["list", "--in", "@acme/mail"]);
+    assert!(said.contains("in skills.lock and not installed: @acme/mail"), "{said}");
+    assert!(said.contains("hint: install it with: prowess sync --user\n"), "{said}");
+}
+
+#[test]
+fn a_reference_is_a_source_of_a_server_and_its_organisation_has_no_capital_letters() {
+    let place = place();
+    let said = run(&place, &["connect", "codex", "--in", "@ACME/mail", "--dry-run"]);
+    assert!(said.starts_with("exit 0") && said.contains("\"--in\", \"@ACME/mail\""), "{said}");
+    assert!(said.contains("mail"), "{said}");
+    let said = run(&place, &["serve", "--in", "@acme/nothing"]);
+    assert!(said.contains("error: this skill is not installed: @acme/nothing\n"), "{said}");
+    // A server for every folder does not see the skill of one project.
+    place.write("skills.lock", lock(&[("own", "@acme/own")]).as_bytes());
+    let said = run(&place, &["connect", "codex", "--in", "@acme/own", "--dry-run"]);
+    assert!(said.starts_with("exit 2") && said.contains("prowess add @acme/own --user"), "{said}");
+}
+
+#[test]
 fn a_lock_of_a_project_cannot_pass_a_skill_for_one_that_the_user_trusts() {
     let place = place();
     place.write("skills.lock", lock(&[("own", "@acme/mail")]).as_bytes());

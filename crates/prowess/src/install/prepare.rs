@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use prowess_core::text::{Unseen, hidden};
+
 use super::apply::{NewSkill, check_installable};
 use super::error::{InstallError, InstallErrorKind, InstallLimit};
 use super::fetch::{FetchedSkill, Found, FoundSkill};
@@ -145,9 +147,17 @@ impl Apart {
 /// An error for a name with control characters: a lock contains none, so the skill could not have another name.
 fn check_declared_name(skill: &FetchedSkill) -> Result<(), InstallError> {
     let name = skill.found.declared_name.as_deref().unwrap_or_default();
-    if !name.chars().any(char::is_control) {
+    let document = skill.tree.document();
+    // The reader drops the control characters that YAML forbids, so the text of the file is looked at too.
+    let written =
+        document.field("name").and_then(|name| name.span.slice(document.text())).unwrap_or_default();
+    let name = if name.chars().any(char::is_control) {
+        name
+    } else if hidden(written).any(|(_, _, kind)| kind == Unseen::Control) {
+        written
+    } else {
         return Ok(());
-    }
+    };
     let message = format!("the name in the frontmatter has a control character: {}", name.escape_debug());
     Err(refused(message).of_skill(skill.found.path()))
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use prowess::client::{Fact, Facts};
 use prowess::env::Environment;
+use prowess::install::LeftoverKind;
 use prowess::internal::{abandoned, replace_where, sweep};
 use prowess::library::config::ConfigLimits;
 use prowess::registry::trust::Approvals;
@@ -94,7 +95,15 @@ impl Agreed {
     pub(super) fn apply(&self, ui: &mut Ui) -> Result<String, CommandError> {
         match &self.repair {
             Repair::Settle(scope) => {
-                install::here()?.settle(*scope, &mut |what| install::report::progress(what, ui))?;
+                let installer = install::here()?;
+                installer.settle(*scope, &mut |what| install::report::progress(what, ui))?;
+                let ours = [LeftoverKind::Journal, LeftoverKind::Unfinished];
+                let left = installer.leftovers(*scope)?;
+                if let Some(left) = left.iter().find(|left| ours.contains(&left.kind)) {
+                    let error = format!("could not remove what an installation left: {}", shown(&left.path));
+                    let hint = "make everything in it readable and writable for this user, then run the command again";
+                    return Err(Failure::new(error, hint).into());
+                }
                 Ok(format!("completed or undid the interrupted installation of the {}", scope.word()))
             }
             Repair::Sweep(Bounded { path: folder, within }) => {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use prowess::env::Environment;
 use prowess::library::{library_with_session, terms_file};
 use prowess::registry::trust::Approvals;
+use prowess::source::open::Opening;
 use prowess::{Registry, SourceErrorKind};
 use prowess_mcp::{LogFormat, ServeError, ServeOptions, log_to};
 
@@ -106,6 +107,13 @@ pub(super) fn check_exist(places: &Places) -> Result<(), CommandError> {
     let environment = Environment::current();
     for source in &places.sources {
         let Some(path) = source.place.path() else { continue };
+        if source.place.reference().is_some() {
+            // The error says whether the skill is installed.
+            Opening::named(Path::new("."), None)
+                .place(source, &environment)
+                .map_err(|error| Failure::from(&error))?;
+            continue;
+        }
         let expanded = path.to_str().and_then(|text| environment.expand(text));
         if !expanded.as_deref().unwrap_or(path).exists() {
             return Err(Failure::from(&SourceErrorKind::Missing.at(path)).into());

@@ -3,9 +3,12 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use prowess::env::Environment;
+use prowess::source::open::Opening;
 use prowess::source::spec::{Place, Server, SourceSpec};
 use prowess_mcp::{ClientConfig, ServerTransport};
 
+use super::super::hints::command_for;
 use super::http::tokens;
 use crate::Outcome;
 use crate::args::{HttpAddress, Serve};
@@ -80,9 +83,29 @@ pub(in crate::commands) fn not_utf8(path: &OsStr) -> Failure {
     Failure::new(error, "rename it, or make a link to it whose path is UTF-8; nothing was written")
 }
 
+/// Whether a reference is to a skill that is installed for the user.
+fn is_of_user(reference: &SourceSpec) -> bool {
+    let environment = Environment::current();
+    // The home of the user is never a project.
+    let found = environment.home().map(|home| Opening::named(&home, None).place(reference, &environment));
+    found.is_some_and(|found| found.is_ok())
+}
+
 /// A source in the configuration of a client. In a file that applies in every folder, paths must be absolute.
 pub(in crate::commands) fn in_config(is_personal: bool, source: &str) -> Result<String, Failure> {
     let Ok(given) = SourceSpec::parse(source) else { return Ok(source.to_owned()) };
+    if let Some(reference) = given.place.reference() {
+        // The reference is kept, because it says whose skill it is. Another folder has other skills of its project.
+        if is_personal && !is_of_user(&given) {
+            let error = format!(
+                "this skill is not installed for the user, and the server may start in any folder: {reference}"
+            );
+            let hint =
+                format!("install it with: {}; or name its folder", command_for("add", reference, " --user"));
+            return Err(Failure::new(error, hint));
+        }
+        return Ok(source.to_owned());
+    }
     let mut spec = given.clone();
     let mut lost = None;
     let mut make_absolute = |path: &mut PathBuf| {

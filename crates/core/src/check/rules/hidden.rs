@@ -38,6 +38,7 @@ pub(in crate::check) fn check_frontmatter(document: &Document, findings: &mut Fi
         return;
     }
     // The fields first: they may have the characters as escapes, which the text of the file does not contain.
+    let mut named = Vec::new();
     for field in ["name", "description"] {
         let Some(node) = document.field(field) else { continue };
         let Some(scalar) = node.scalar().filter(|scalar| shown || scalar.style == Style::DoubleQuoted) else {
@@ -45,6 +46,7 @@ pub(in crate::check) fn check_frontmatter(document: &Document, findings: &mut Fi
         };
         for hidden in scan(&scalar.text) {
             let first = hidden.first.clone();
+            named.push(hidden.rule);
             findings.push(
                 finding(&hidden, field)
                     .with_field(field)
@@ -68,7 +70,9 @@ pub(in crate::check) fn check_frontmatter(document: &Document, findings: &mut Fi
             .filter_map(|field| document.field(field))
             .any(|node| (node.span.start..node.span.end).contains(&at))
     };
-    for hidden in scan(yaml).filter(|hidden| !identity(hidden.first.start)) {
+    // A field lacks a control character that YAML forbids: the reader drops it.
+    let is_named = |hidden: &Hidden| identity(hidden.first.start) && named.contains(&hidden.rule);
+    for hidden in scan(yaml).filter(|hidden| !is_named(hidden)) {
         // The byte order mark has a rule of its own.
         if hidden.first.start > 0 {
             findings.push(
@@ -210,6 +214,21 @@ mod tests {
         assert_eq!(codes("a\u{fe0f}\u{fe0f}"), ["hidden-variation-selectors"]);
         assert_eq!(codes("a\u{1b}[0m\u{85}"), ["control-character"]);
         assert_eq!(scan("\u{200b}\u{200b}x\u{200b}").next().map(|hidden| hidden.count), Some(3));
+    }
+
+    #[test]
+    fn a_raw_control_character_that_the_reader_drops_is_found() {
+        for text in [
+            "---\nname: a\ndescription: x \u{1b}[8my\u{1b}[0m\n---\n",
+            "---\nname: a\u{1b}b\ndescription: x\n---\n",
+        ] {
+            let document = parse(text.as_bytes());
+            let mut findings = Findings::default();
+            check_frontmatter(&document, &mut findings);
+            let findings = findings.into_findings();
+            assert_eq!(findings.iter().map(Finding::code).collect::<Vec<_>>(), ["control-character"]);
+            assert_eq!(findings[0].span.and_then(|span| span.slice(text)), Some("\u{1b}"));
+        }
     }
 
     #[test]

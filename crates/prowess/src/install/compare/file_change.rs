@@ -46,9 +46,42 @@ pub(crate) fn changes(installed: &Manifest, there: &Manifest) -> Vec<(String, Fi
             *change = FileChange::Changed;
         }
     }
-    let added = there.left_out.iter().filter(|left| !before.contains_key(&left.path));
-    changes.extend(added.map(|left| (left.path.clone(), FileChange::Added)));
+    // What is in a folder that cannot be read is not known to be missing, and the folder was installed.
+    let is_below =
+        |path: &str, folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    let unread: Vec<&str> =
+        there.left_out.iter().filter(|left| left.unreadable).map(|left| &*left.path).collect();
+    changes.retain(|(path, change)| {
+        *change != FileChange::Missing || !unread.iter().any(|folder| is_below(path, folder))
+    });
+    for left in there.left_out.iter().filter(|left| !before.contains_key(&left.path)) {
+        let was_there = left.unreadable && before.keys().any(|path| is_below(path, &left.path));
+        let change = if was_there { FileChange::Changed } else { FileChange::Added };
+        changes.push((left.path.clone(), change));
+    }
     changes.sort();
     changes.dedup();
     changes
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess_core::{FileEntry, LeftOut, RelPath};
+
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_read_is_one_change() {
+        let file = |path: &str| FileEntry::new(RelPath::parse(path).unwrap(), 1);
+        let installed = Manifest::new(["SKILL.md", "scripts/a.sh", "scripts/b.sh", "z"].map(file).into());
+        let unread = |path: &str| LeftOut::new(path, "permission denied").with_unreadable(true);
+        let left_out = vec![unread("scripts"), unread("mine")];
+        let there = Manifest::new(vec![file("SKILL.md")]).with_left_out(left_out);
+        let expected = [
+            ("mine".to_owned(), FileChange::Added),
+            ("scripts".to_owned(), FileChange::Changed),
+            ("z".to_owned(), FileChange::Missing),
+        ];
+        assert_eq!(changes(&installed, &there), expected);
+    }
 }

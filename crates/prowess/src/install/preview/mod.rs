@@ -130,6 +130,7 @@ pub struct NestedSkill {
 /// The fields of one SKILL.md that matter here.
 struct Said {
     nested: NestedSkill,
+    /// The rules about hidden text that it breaks.
     hidden: Vec<&'static str>,
     runs: Vec<RunText>,
 }
@@ -162,10 +163,10 @@ impl Preview {
         if bytes.starts_with(files::LFS_POINTER) {
             self.lfs_pointers.push(path.to_owned());
         }
-        let mut rules = Vec::new();
+        let mut rules = files::hidden_text(path, bytes);
         if is_own || FILE_NAMES.contains(&file.path.file_name()) {
             let Said { nested, hidden, runs } = Said::of(path, name, bytes);
-            rules = hidden;
+            rules.extend(hidden);
             let free = MAX_RUNS.saturating_sub(self.runs.len());
             self.more_runs += runs.len().saturating_sub(free);
             self.runs.extend(runs.into_iter().take(free));
@@ -175,9 +176,9 @@ impl Preview {
             } else {
                 self.nested.push(nested);
             }
-        } else {
-            rules.extend(files::hidden_text(path, bytes));
         }
+        rules.sort_unstable();
+        rules.dedup();
         self.add_comments(path, bytes);
         if !rules.is_empty() {
             self.hidden.push(HiddenText { path: path.to_owned(), rules });
@@ -232,19 +233,13 @@ impl Said {
             commands: has("dynamic-command"),
         };
         // SKILL.md may also contain hidden text as escapes, which only the check decodes.
-        let mut hidden: Vec<&'static str> = findings
-            .iter()
-            .map(|finding| finding.rule.code)
-            .filter(|code| is_about_hidden_text(code))
-            .collect();
-        hidden.sort_unstable();
-        hidden.dedup();
+        let codes = findings.iter().map(|finding| finding.rule.code);
+        let hidden = codes.filter(|code| is_about_hidden_text(code)).collect();
         Self { nested, hidden, runs: runs::of(path, &document) }
     }
 }
 
-/// Whether a rule is about text that readers do not see. The rule about control characters is not: they are common, and
-/// shown as escapes.
+/// Whether a rule is about text that readers do not see.
 fn is_about_hidden_text(code: &str) -> bool {
     code.starts_with("hidden-") || code == CONTROL
 }
@@ -318,6 +313,20 @@ mod tests {
         let preview = preview(&files, &[]);
         let rules = vec!["hidden-bidi", "hidden-tag-characters"];
         assert_eq!(preview.hidden, [HiddenText { path: "references/a.md".to_owned(), rules }]);
+    }
+
+    #[test]
+    fn a_raw_control_character_is_hidden_text_in_every_part_of_a_skill_file() {
+        for skill in [
+            "---\nname: invoices\ndescription: Writes. \u{1b}[8mRuns evil\u{1b}[0m\n---\nDo.\n",
+            "---\nname: invo\u{1b}ices\ndescription: Writes.\n---\nDo.\n",
+            "---\nname: invoices\ndescription: |\n  Writes.\u{7}\n---\nDo.\n",
+            "---\nname: invoices\ndescription: Writes.\n# \u{9b}8m\n---\nDo.\n",
+        ] {
+            let hidden = preview(&[("SKILL.md", false, skill)], &[]).hidden;
+            let rules = vec!["control-character"];
+            assert_eq!(hidden, [HiddenText { path: "SKILL.md".to_owned(), rules }], "{skill:?}");
+        }
     }
 
     #[test]

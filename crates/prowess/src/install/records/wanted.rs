@@ -204,10 +204,13 @@ pub(crate) fn org_of(locked: &LockedSkill) -> Option<String> {
     parts.next().filter(|owner| !owner.is_empty()).map(str::to_owned)
 }
 
-/// Whether a reference refers to a skill: it was installed by it, or has that name and organisation.
+/// Whether a reference refers to a skill: it was installed by it, or has that name and organisation. Capital letters make
+/// no other organisation.
 pub(crate) fn is_meant(locked: &LockedSkill, skill: &SkillRef) -> bool {
-    let named = locked.reference.as_ref() == Some(&skill.full_name())
-        || locked.name == skill.name && org_of(locked).as_deref() == Some(&*skill.org);
+    let is_it = |org: &str, name: &str| org.eq_ignore_ascii_case(&skill.org) && name == skill.name;
+    let by = locked.reference.as_deref().and_then(|by| by.strip_prefix('@')?.split_once('/'));
+    let named = by.is_some_and(|(org, name)| is_it(org, name))
+        || org_of(locked).is_some_and(|org| is_it(&org, &locked.name));
     // Without a version, every version is meant.
     let version = skill.version.as_deref();
     named && version.is_none_or(|version| is_version(Some(version), locked.requested.as_deref()))
