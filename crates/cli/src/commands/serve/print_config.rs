@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use prowess::SourceErrorKind;
+use prowess::env::{self, Environment};
 use prowess::source::spec::{Place, Server, SourceSpec};
 use prowess_mcp::{ClientConfig, ServerTransport};
 
@@ -83,15 +85,23 @@ pub(in crate::commands) fn not_utf8(path: &OsStr) -> Failure {
 /// A source in the configuration of a client. In a file that applies in every folder, paths must be absolute.
 pub(in crate::commands) fn in_config(is_personal: bool, source: &str) -> Result<String, Failure> {
     let Ok(given) = SourceSpec::parse(source) else { return Ok(source.to_owned()) };
+    if !is_personal {
+        return Ok(source.to_owned());
+    }
+    let environment = Environment::current();
     let mut spec = given.clone();
-    let mut lost = None;
+    let mut failed = None;
     let mut make_absolute = |path: &mut PathBuf| {
         if !path.starts_with("~") && !path.is_absolute() {
-            *path = prowess::env::absolute(path);
+            // The client may start the server without the variables that are set here.
+            match path.to_str().map_or_else(|| Some(path.clone()), |text| environment.expand(text)) {
+                Some(expanded) => *path = env::absolute(&expanded),
+                None => failed = Some(Failure::from(&SourceErrorKind::NoValue.at(&*path))),
+            }
         }
         // The folder that it is relative to may have such a name.
-        if is_personal && path.to_str().is_none() {
-            lost = Some(path.clone());
+        if path.to_str().is_none() {
+            failed = Some(not_utf8(path.as_os_str()));
         }
     };
     match &mut spec.place {
@@ -114,9 +124,9 @@ pub(in crate::commands) fn in_config(is_personal: bool, source: &str) -> Result<
         // It has no paths.
         _ => {}
     }
-    if let Some(path) = lost {
-        return Err(not_utf8(path.as_os_str()));
+    if let Some(failure) = failed {
+        return Err(failure);
     }
     // The original text, if nothing had to change.
-    Ok(if !is_personal || spec == given { source.to_owned() } else { spec.to_string() })
+    Ok(if spec == given { source.to_owned() } else { spec.to_string() })
 }
