@@ -46,6 +46,7 @@ mod side_by_side;
 pub(crate) mod tools;
 pub(crate) mod trust;
 pub(crate) mod try_;
+mod unmatched;
 mod unread;
 pub(crate) mod watch;
 pub(crate) mod why;

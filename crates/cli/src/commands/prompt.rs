@@ -8,7 +8,7 @@ use prowess::library::views::Reach;
 use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, render_catalog};
 use prowess::select::{All, NotNarrowed, Query};
 use prowess::session::{PromptOptions, Session};
-use prowess::{Candidate, Catalog};
+use prowess::{Candidate, Catalog, Registry};
 use serde_json::{Value, json};
 
 use super::client_prompt::ClientPrompt;
@@ -17,7 +17,7 @@ use super::provenance;
 use super::row::not_for_model;
 use super::search::{failed, options, selector};
 use super::unread::{Unread, answered, ended, say_beside};
-use super::{by_place, seen, session_defaults};
+use super::{by_place, seen, session_defaults, unmatched};
 use crate::Outcome;
 use crate::args::{Places, Prompt};
 use crate::error::CommandError;
@@ -32,6 +32,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let (registry, said) = seen(&args.places, Reach::Clients)?;
     say_beside(&registry, ui);
     let catalog = registry.catalog();
+    unmatched::say(&args.places, &registry, ui);
     let outcome = if catalog.is_empty() { ended(Outcome::Fine, &registry) } else { answered(&registry) };
     // What a client shows depends on no configuration of Prowess.
     let client = ClientPrompt::of(&registry, &args.size);
@@ -132,7 +133,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         _ => {}
     }
     if prompt.report.total == 0 {
-        ui.note(&nothing(&catalog, &args.places));
+        ui.note(&nothing(&registry, &args.places));
     }
     let of_client = client.as_ref().map(ClientPrompt::notes);
     for note in of_client.into_iter().flatten().chain(notes(&prompt.report)) {
@@ -162,12 +163,14 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
 }
 
 /// The note when no skill is in the prompt.
-fn nothing(catalog: &Catalog, places: &Places) -> String {
+fn nothing(registry: &Registry, places: &Places) -> String {
+    let catalog = registry.catalog();
     let (offered, found, options) = (catalog.len(), catalog.all().count(), places.options());
     match (offered, found) {
-        (0, 0) => "no skills here".to_owned(),
+        (0, 0) => unmatched::nothing(places, registry).to_owned(),
         (0, found) => {
-            format!("no skills here; {found} left out: prowess list --all{options}")
+            let nothing = unmatched::nothing(places, registry);
+            format!("{nothing}; {found} left out: prowess list --all{options}")
         }
         _ => format!(
             "no skill is in the prompt, of {}; see why with: prowess why NAME{options}",

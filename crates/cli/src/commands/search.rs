@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::row::Row;
 use super::unread::{Unread, answered, ended, say_beside};
-use super::{by_place, search_index, seen};
+use super::{by_place, search_index, seen, unmatched};
 use crate::Outcome;
 use crate::args::{Places, Search, Selection};
 use crate::error::{CommandError, Failure};
@@ -33,6 +33,7 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     say_beside(&registry, ui);
     // The process ends after the search, and freeing every skill and term would take as long as finding them.
     let catalog = ManuallyDrop::new(registry.catalog());
+    unmatched::say(&args.places, &registry, ui);
     let among: Vec<&Candidate> = catalog.iter().collect();
     let how = (&args.selection, &args.places);
     let hits = by_place::ranked(&registry, &among, &query, how).map_err(|error| failed(&error))?;
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         None => hits.iter().map(ShownHit::lines).collect(),
     };
     if among.is_empty() {
-        text.push_str("no skills here\n");
+        let _ = writeln!(text, "{}", unmatched::nothing(&args.places, &registry));
     } else if found.is_empty() {
         let options = args.places.options();
         let all = count(among.len(), "skill");

@@ -14,7 +14,7 @@ use super::nearest::nearest;
 use super::search::failed;
 use super::short_path::ShortPaths;
 use super::unread::{ended, say_problems};
-use super::{Purpose, clients_named, opened_for, search_index};
+use super::{Purpose, clients_named, opened_for, search_index, unmatched};
 use crate::Outcome;
 use crate::args::Try;
 use crate::error::{CommandError, Failure};
@@ -46,6 +46,7 @@ pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     say_problems(&registry, ui);
     let outcome = ended(Outcome::Fine, &registry);
     let catalog = registry.catalog();
+    unmatched::say(&args.places, &registry, ui);
     let prompts = Prompts::new(&registry, &said);
     let select = SelectOptions::default()
         .with_available_tools(said.tools.clone().unwrap_or_default())

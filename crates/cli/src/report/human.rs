@@ -186,7 +186,7 @@ fn render(
         Some((drawn, there)) if drawn != there => correct(&rendered, &path, drawn, there),
         _ => rendered,
     };
-    match fix.and_then(|fix| patch::small(text, lines, fix)) {
+    match fix.and_then(|fix| patch::small(text, lines, fix, columns)) {
         Some(change) => format!("{rendered}\n{change}"),
         None => rendered,
     }

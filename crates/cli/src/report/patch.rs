@@ -6,15 +6,19 @@ use std::path::Path;
 use prowess::{Edit, Fix, LineIndex};
 use similar::TextDiff;
 
+use crate::ui::cells::{fit, width};
 use crate::ui::{COME, GONE, HINT, clean, clean_lines};
 
 /// The maximum number of lines shown of each side of a small patch.
 const MAX_LINES: usize = 8;
-/// The maximum number of characters shown of a line.
+/// The maximum number of cells that a line takes where no screen limits it.
 const MAX_LINE: usize = 400;
+/// How many characters are shown before the change of a line that is cut.
+const MARGIN: usize = 20;
 
-/// The lines that a fix would change, before and after it, with its title above.
-pub(crate) fn small(text: &str, lines: &LineIndex<'_>, fix: &Fix) -> Option<String> {
+/// The lines that a fix would change, before and after it, with its title above. Lines that are too long for the columns
+/// are cut around the change.
+pub(crate) fn small(text: &str, lines: &LineIndex<'_>, fix: &Fix, columns: Option<usize>) -> Option<String> {
     let (first, last) = (fix.edits.first()?, fix.edits.last()?);
     let start = text.get(..first.span.start)?.rfind('\n').map_or(0, |at| at + 1);
     let end = text.get(last.span.end..)?.find('\n').map_or(text.len(), |at| last.span.end + at + 1);
@@ -26,22 +30,38 @@ pub(crate) fn small(text: &str, lines: &LineIndex<'_>, fix: &Fix) -> Option<Stri
     let same_end = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
     let (old, new) = (old.get(..old.len() - same_end)?, new.get(..new.len() - same_end)?);
     let number = number + same;
-    let width = (number + old.len().max(new.len())).to_string().len();
+    let digits = (number + old.len().max(new.len())).to_string().len();
+    // The number, the sign and two spaces precede a line.
+    let room = columns.map_or(MAX_LINE, |columns| columns.saturating_sub(digits + 3));
     let unsafely = if fix.safe { "" } else { " (unsafe; --unsafe-fixes applies it)" };
-    let mut patch = format!("{HINT}help{HINT:#}: {}{unsafely}\n{:width$} |", clean(&fix.title), "");
-    for (sign, style, side) in [('-', GONE, old), ('+', COME, new)] {
+    let mut patch = format!("{HINT}help{HINT:#}: {}{unsafely}\n{:digits$} |", clean(&fix.title), "");
+    for (sign, style, side, other) in [('-', GONE, old, new), ('+', COME, new, old)] {
         for (at, line) in side.iter().take(MAX_LINES).enumerate() {
-            let line = clean_lines(line.strip_suffix('\r').unwrap_or(line));
-            let shown: String = line.chars().take(MAX_LINE).collect();
-            let more = if shown.len() < line.len() { "…" } else { "" };
-            let line = format!("{sign} {shown}{more}");
-            let _ = write!(patch, "\n{:width$} {style}{}{style:#}", number + at, line.trim_end());
+            let line = format!("{sign} {}", cut(line, other.get(at).copied(), room));
+            let _ = write!(patch, "\n{:digits$} {style}{}{style:#}", number + at, line.trim_end());
         }
         if let Some(more) = side.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
-            let _ = write!(patch, "\n{:width$} {style}{sign}{style:#} and {more} more lines", "");
+            let _ = write!(patch, "\n{:digits$} {style}{sign}{style:#} and {more} more lines", "");
         }
     }
     Some(patch)
+}
+
+/// A line in visible form, in at most this many cells. If it or the line on the other side is longer, both begin shortly
+/// before the first difference.
+fn cut(line: &str, other: Option<&str>, room: usize) -> String {
+    let visible = |line: &str| clean_lines(line.strip_suffix('\r').unwrap_or(line));
+    let (line, other) = (visible(line), other.map(visible).unwrap_or_default());
+    if width(&line).max(width(&other)) <= room {
+        return line;
+    }
+    let same = line.chars().zip(other.chars()).take_while(|(line, other)| line == other).count();
+    let before: String = line.chars().take(same).collect();
+    if width(&before) <= room / 2 {
+        return fit(&line, room);
+    }
+    let shown: String = line.chars().skip(same.saturating_sub(MARGIN.min(room / 4))).collect();
+    format!("…{}", fit(&shown, room.saturating_sub(1)))
 }
 
 /// The part of a text from `start` to `end`, with the edits in it applied.
@@ -110,9 +130,25 @@ mod tests {
         let text = "a\nb\nc\n";
         let edits = vec![Edit { span: Span::new(0, 4), replacement: "a\nB\nb2\n".to_owned() }];
         let fix = Fix { title: "do".to_owned(), edits, safe: false };
-        let patch = small(text, &LineIndex::new(text), &fix).unwrap();
+        let patch = small(text, &LineIndex::new(text), &fix, None).unwrap();
         let plain = anstream::adapter::strip_str(&patch).to_string();
         assert_eq!(plain, "help: do (unsafe; --unsafe-fixes applies it)\n  |\n2 - b\n2 + B\n3 + b2");
+    }
+
+    #[test]
+    fn lines_too_long_for_the_screen_are_cut_around_their_difference() {
+        let text = format!("a: {}bad{}\n", "議x ".repeat(150), " z".repeat(150));
+        let at = text.find("bad").unwrap();
+        let edits = vec![Edit { span: Span::new(at, at + 3), replacement: "good".to_owned() }];
+        let fix = Fix { title: "do".to_owned(), edits, safe: true };
+        for columns in [Some(40), Some(80), None] {
+            let patch = small(&text, &LineIndex::new(&text), &fix, columns).unwrap();
+            let plain = anstream::adapter::strip_str(&patch).to_string();
+            let lines: Vec<&str> = plain.lines().skip(2).collect();
+            assert!(lines[0].starts_with("1 - …") && lines[0].contains(" bad z"), "{plain}");
+            assert!(lines[1].starts_with("1 + …") && lines[1].contains(" good z"), "{plain}");
+            assert!(lines.iter().all(|line| width(line) <= columns.unwrap_or(MAX_LINE + 4)), "{plain}");
+        }
     }
 
     #[test]
@@ -124,7 +160,7 @@ mod tests {
         let text = "a: c:\\temp\n";
         let edits = vec![Edit { span: Span::new(0, 1), replacement: "b".to_owned() }];
         let fix = Fix { title: "do".to_owned(), edits, safe: true };
-        assert!(small(text, &LineIndex::new(text), &fix).unwrap().contains("b: c:\\temp"));
+        assert!(small(text, &LineIndex::new(text), &fix, None).unwrap().contains("b: c:\\temp"));
     }
 
     #[test]

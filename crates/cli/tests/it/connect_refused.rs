@@ -157,6 +157,31 @@ fn a_path_that_is_not_utf8_is_refused_before_anything_is_written() {
 }
 
 #[test]
+fn a_variable_in_a_source_is_written_as_its_value_or_refused() {
+    let place = project();
+    place.write("home/sk/plan/SKILL.md", b"---\nname: plan\ndescription: One.\n---\n");
+    let written = place.path().join("home/sk");
+    let written = format!("\"{}\"", written.display());
+    for source in ["${HOME}/sk", "${NOPE:-~/sk}", "dir=${HOME}/sk"] {
+        let said = there(&place, &["connect", "cursor", "--in", source, "--write"]);
+        assert!(said.starts_with("exit 0\n") && said.contains("it serves 1 skill: plan"), "{said}");
+        let entry = fs::read_to_string(place.path().join(CURSOR)).unwrap();
+        assert!(entry.contains(&written), "{entry}");
+        let said = there(&place, &["serve", "--in", source, "--print-config", "cursor"]);
+        assert!(said.contains("\"[DIR]/home/sk\""), "{said}");
+        fs::remove_file(place.path().join(CURSOR)).unwrap();
+    }
+    for args in [
+        &["connect", "cursor", "--in", "${NOPE}/sk", "--write"][..],
+        &["serve", "--in=${NOPE}/sk", "--print-config", "cursor"],
+    ] {
+        let said = there(&place, args);
+        assert!(said.starts_with("exit 2\n") && said.contains("set it to an absolute path"), "{said}");
+    }
+    assert!(!place.path().join(CURSOR).exists());
+}
+
+#[test]
 fn a_file_of_one_long_line_is_shown_without_what_others_have_in_it() {
     let others = format!(
         "\"other\":{{\"command\":\"x\",\"env\":{{\"TOKEN\":\"sk-secret\",\"more\":\"{}\"}}}}",

@@ -101,7 +101,7 @@ fn tasks_with_expected_outputs_are_not_read_as_trigger_queries() {
     exit 2
     --- stdout
     1 skill, selector bm25
-    no skill has trigger queries: put them into evals/eval_queries.json
+    no trigger queries were read
     --- stderr
     not read: pdf/evals/evals.json: it has tasks with expected outputs for an agent, and no trigger queries; trigger queries belong in evals/eval_queries.json
     error: there are no trigger queries, only files of another kind
@@ -121,7 +121,7 @@ fn tasks_with_expected_outputs_are_not_read_as_trigger_queries() {
     exit 2
     --- stdout
     1 skill, selector bm25
-    no skill has trigger queries: put them into evals/eval_queries.json
+    no trigger queries were read
     --- stderr
     error: this file has no trigger queries: pdf/evals/eval_queries.json
       cause: it has tasks with expected outputs for an agent, and no trigger queries
@@ -179,7 +179,7 @@ fn queries_that_a_link_out_of_the_skill_leads_to_are_not_read() {
     exit 2
     --- stdout
     1 skill, selector bm25
-    no skill has trigger queries: put them into evals/eval_queries.json
+    no trigger queries were read
     --- stderr
     error: this leads out of the skill: skills/pdf/evals/eval_queries.json
       hint: only files below the skill's own folder can be read
@@ -227,6 +227,27 @@ fn unreadable_queries_are_reported_and_the_others_run() {
     error: there is no such file or folder: nowhere
       hint: check the spelling, and that a link is not broken
     ");
+}
+
+#[test]
+fn json_names_the_skills_that_are_not_tested() {
+    let queries = r#"[{"query":"a"}]"#;
+    let place = Place::with(&[
+        ("skills/nodesc/SKILL.md", "---\nname: nodesc\n---\n"),
+        ("skills/nodesc/evals/eval_queries.json", queries),
+        ("skills/one/SKILL.md", "---\nname: one\ndescription: One.\n---\n"),
+        ("skills/other/SKILL.md", "---\nname: one\ndescription: Two.\n---\n"),
+    ]);
+    assert_eq!(
+        place.json(&["eval", "skills", "--json"])["left_out"],
+        json!([
+            { "path": "skills/nodesc/SKILL.md", "reason": "this skill does not load" },
+            { "path": "skills/other/SKILL.md", "reason": "another skill has the same name, one" },
+        ])
+    );
+    let said = place.run(&["eval", "skills"]);
+    assert!(said.starts_with("exit 2\n") && said.contains("no trigger queries were read"), "{said}");
+    assert!(!said.contains("put them into"), "{said}");
 }
 
 #[test]

@@ -256,7 +256,9 @@ fn a_limit_of_0_is_refused_and_an_empty_prompt_says_so() {
     assert_snapshot!(run(&place, &["prompt", "--in", "s", "--only", "zzz"]), @"
     exit 0
     --- stderr
-    no skills here; 1 left out: prowess list --all --in s --only zzz
+    warning: no skill has this name of --only: zzz
+      hint: see the names with: prowess list --all --in s --only zzz
+    no skill has a name that --only takes; 1 left out: prowess list --all --in s --only zzz
     ");
     assert_snapshot!(run(&place, &["prompt", "--in", "s", "--budget", "114c"]), @"
     exit 0

@@ -270,7 +270,7 @@ fn a_half_written_token_file_keeps_the_old_tokens() {
 }
 
 #[test]
-fn a_filter_without_skills_and_a_refused_token_file_are_warnings_with_a_hint() {
+fn a_filter_or_name_without_skills_and_a_refused_token_file_are_warnings_with_a_hint() {
     let whole = table("laptop", TOKEN, "");
     let place = Place::with(&[SKILL, ("tokens", whole.trim_end())]);
     let args = ["--in", "skills", "--token-file", "tokens", "--filter", "zzz"];
@@ -288,6 +288,8 @@ fn a_filter_without_skills_and_a_refused_token_file_are_warnings_with_a_hint() {
     let line = running.logged("may be cut off");
     assert!(line.contains("replace it as a whole"), "{line}");
     running.end();
+    let running = Running::start(&place, &["--in", "skills", "--only", "tidy-pu"]);
+    assert!(running.logged("no skill is served").contains("--only"));
 }
 
 #[test]

@@ -46,9 +46,19 @@ fn a_file_whose_beginning_ends_inside_a_character_is_shown() {
 #[test]
 fn a_name_that_only_does_not_find_is_not_an_empty_library() {
     let place = Place::with(&[("home/.claude/skills/good/SKILL.md", GOOD)]);
-    let said = shelf::run(&place, &["list", "--only", "godo"]);
-    assert!(said.contains("no skill has a name that --only takes; did you mean good?"), "{said}");
-    assert!(!said.contains("no skills here"), "{said}");
+    for args in [&["list"][..], &["search", "well"], &["prompt"], &["try", "does it well"]] {
+        for (name, is_near) in [("godo", true), ("GOOD", true), ("zzzzqqqq", false)] {
+            let said = shelf::run(&place, &[args, &["--only", name]].concat());
+            assert!(said.contains(&format!("warning: no skill has this name of --only: {name}\n")), "{said}");
+            assert_eq!(said.contains("did you mean good?"), is_near, "{said}");
+            assert!(!said.contains("no skills here"), "{said}");
+        }
+        // The others are still offered.
+        let said = shelf::run(&place, &[args, &["--only", "good,godo", "--except", "zzz"]].concat());
+        assert!(said.contains("no skill has this name of --only: godo\n"), "{said}");
+        assert!(said.contains("no skill has this name of --except: zzz\n"), "{said}");
+        assert!(!said.contains("--only: good\n") && !said.contains("that --only takes"), "{said}");
+    }
     let empty = Place::with(&[]);
     assert!(shelf::run(&empty, &["list", "--only", "godo"]).contains("no skills here"));
 }

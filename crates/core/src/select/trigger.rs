@@ -73,7 +73,8 @@ impl TriggerError {
 /// # Ok::<(), prowess_core::select::TriggerError>(())
 /// ```
 pub fn triggers(json: &[u8]) -> Result<Vec<Trigger>, TriggerError> {
-    let value: Value = serde_json::from_slice(json)?;
+    // Some editors begin a file with a byte order mark.
+    let value: Value = serde_json::from_slice(json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json))?;
     let inside = || ["queries", "evals"].iter().find_map(|name| value.get(name)?.as_array());
     let items = value.as_array().or_else(inside).ok_or(TriggerError::NoList)?;
     // The same folder may have tasks for an agent, whose prompts look like queries.
@@ -101,7 +102,7 @@ fn trigger(item: &Value) -> Result<Trigger, &'static str> {
     }
     let should = match item.get("should_trigger") {
         None if has_misspelt(item, "should_trigger") => return Err("has a misspelt should_trigger"),
-        None | Some(Value::Null) => true,
+        None => true,
         Some(Value::Bool(should)) => *should,
         Some(_) => return Err("has a should_trigger that is neither true nor false"),
     };
@@ -134,6 +135,7 @@ mod tests {
         assert_eq!(found(list), expected);
         assert_eq!(found(&format!(r#"{{"skill_name":"x","queries":{list}}}"#)), expected);
         assert_eq!(found(&format!(r#"{{"evals":{list}}}"#)), expected);
+        assert_eq!(found(&format!("\u{feff}{list}")), expected);
         assert_eq!(found("[]"), Ok(Vec::new()));
     }
 
@@ -158,6 +160,7 @@ mod tests {
             (r#"[{"query":"a","shuold_trigger":false}]"#, "item 1 has a misspelt should_trigger"),
             (r#"[{"query":"a","shouldTrigger":false}]"#, "item 1 has a misspelt should_trigger"),
             (r#"[{"query":"a","should_trigger":"no"}]"#, "item 1 has a should_trigger that is neither"),
+            (r#"[{"query":"a","should_trigger":null}]"#, "item 1 has a should_trigger that is neither"),
         ] {
             assert!(found(json).is_err_and(|error| error.starts_with(said)), "{json}: {:?}", found(json));
         }

@@ -13,7 +13,7 @@ use prowess::registry::trust::{Approvals, Trust};
 use prowess::search::LazyIndex;
 use prowess::session::{Filter, Options, Policy};
 use prowess::watch::{WatchError, WatchOptions, Watcher};
-use prowess::{Delta, Registry, SourceError};
+use prowess::{Delta, Obstacle, Registry, SourceError, Standing};
 use tokio_util::sync::CancellationToken;
 
 use crate::ServeOptions;
@@ -287,12 +287,22 @@ impl LiveLibrary {
         self.record(|_| {});
     }
 
-    /// Logs that the filter of the server passes no skill of the library.
+    /// Logs that skills were found and none is served, because of the filter of the server or since all are turned off.
     fn warn_of_empty(&self) {
         let Some(now) = self.published() else { return };
         let (skills, filter) = (now.catalog().len(), &self.policy.filter);
         if now.len() == 0 && skills > 0 && *filter != Filter::none() {
             tracing::warn!(target: "prowess", filter = filter.as_str(), skills, "the filter passes no skill");
+        }
+        let mut off = now.catalog().all().filter_map(|(_, standing)| match standing {
+            Standing::Blocked { obstacle: Obstacle::Disabled { by } } => Some(by),
+            _ => None,
+        });
+        if skills == 0
+            && let Some(by) = off.next()
+        {
+            let skills = 1 + off.count();
+            tracing::warn!(target: "prowess", by = %by, skills, "no skill is served: they are turned off");
         }
     }
 }

@@ -42,7 +42,7 @@ type Queries = Vec<(String, Trigger)>;
 /// Runs the command over a folder.
 pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let folder = args.folder.as_deref().unwrap_or(Path::new("."));
-    let Read { skills, queries, refused, incomplete } = read(folder, ui)?;
+    let Read { skills, queries, refused, left_out, incomplete } = read(folder, ui)?;
     let top = args.top.get();
     let among: Vec<&Entry> = skills.iter().map(|skill| &skill.entry).collect();
     let overlap = if args.overlap {
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     if !passed {
         advise(&mut asked, &bm25(&skills, None), &among);
     }
-    let report = Report { args, skills: skills.len(), asked, refused, overlap };
+    let report = Report { args, skills: skills.len(), asked, refused, left_out, incomplete, overlap };
     if json {
         ui.json(&report.json())?;
     } else {
@@ -81,12 +81,15 @@ pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
 }
 
 /// The skills below a folder, the queries they carry, and what was not read.
+#[derive(Default)]
 struct Read {
     /// Sorted by key, each key once.
     skills: Vec<Skill>,
     queries: Queries,
     /// Files that were refused, each with the reason.
     refused: Vec<Refused>,
+    /// Skills that are not tested, each with the reason.
+    left_out: Vec<Refused>,
     /// Whether something that should have been read could not be.
     incomplete: bool,
 }
@@ -101,7 +104,7 @@ fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
             _ => problem.into(),
         });
     }
-    let mut read = Read { skills: Vec::new(), queries: Vec::new(), refused: Vec::new(), incomplete: false };
+    let mut read = Read::default();
     for problem in &found.problems {
         let link = PathBuf::from(&*problem.at.text());
         match (&problem.kind, &project) {
@@ -119,12 +122,14 @@ fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
         if let Some(project) = project.as_ref().filter(|project| confined::leads_out(&place.path, project)) {
             let problem = SourceErrorKind::OutsideProject.at(&place.path);
             read.failed(&confined::failure(&problem, project), ui);
+            read.left_out.push(Refused { path: shown(&place.path), reason: problem.to_string() });
             continue;
         }
         let document = match read::read_skill(&place.path) {
             Ok(head) => head.document(),
             Err(error) => {
                 read.failed(&Failure::from(&error), ui);
+                read.left_out.push(Refused { path: shown(&place.path), reason: error.to_string() });
                 continue;
             }
         };
@@ -132,14 +137,13 @@ fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
         let Some(entry) = document.skill(&place.origin()) else {
             let path = shown(&place.path);
             let why = format!("see why with: {}", command_for("check", &path, ""));
-            read.left_out(&Failure::new(format!("this skill does not load: {path}"), why), &queries, ui);
+            read.leave_out(path, "this skill does not load", &why, &queries, ui);
             continue;
         };
         if skills.contains_key(&entry.key) {
-            let path = shown(&place.path);
-            let error = format!("another skill has the same name, {}: {path}", entry.key);
+            let reason = format!("another skill has the same name, {}", entry.key);
             let hint = "give each skill a name of its own, or test their folders one by one";
-            read.left_out(&Failure::new(error, hint), &queries, ui);
+            read.leave_out(shown(&place.path), &reason, hint, &queries, ui);
             continue;
         }
         let body = Some(document.body().to_owned());
@@ -188,12 +192,14 @@ impl Read {
     }
 
     /// Reports a skill that is not tested. Its queries cannot pass, so with any the result is incomplete.
-    fn left_out(&mut self, failure: &Failure, queries: &[Trigger], ui: &mut Ui) {
+    fn leave_out(&mut self, path: String, reason: &str, hint: &str, queries: &[Trigger], ui: &mut Ui) {
+        let failure = Failure::new(format!("{reason}: {path}"), hint);
         if queries.is_empty() {
-            ui.warning(failure);
+            ui.warning(&failure);
         } else {
-            self.failed(failure, ui);
+            self.failed(&failure, ui);
         }
+        self.left_out.push(Refused { path, reason: reason.to_owned() });
     }
 
     /// The queries that a skill carries, each once.

@@ -26,7 +26,7 @@ pub(super) struct Asked {
     pub(super) words: Vec<String>,
 }
 
-/// A file without trigger queries.
+/// A file that was not used: one without trigger queries, or a skill.
 pub(super) struct Refused {
     pub(super) path: String,
     pub(super) reason: String,
@@ -40,6 +40,10 @@ pub(super) struct Report<'r> {
     pub(super) asked: Vec<Asked>,
     /// Files that were refused, each with the reason.
     pub(super) refused: Vec<Refused>,
+    /// Skills that are not tested, each with the reason.
+    pub(super) left_out: Vec<Refused>,
+    /// Whether something that should have been read could not be.
+    pub(super) incomplete: bool,
     /// Pairs of skills that compete, and how much.
     pub(super) overlap: Vec<(String, String, f32)>,
 }
@@ -87,7 +91,9 @@ impl Report<'_> {
             }
             query
         });
-        let refused = self.refused.iter().map(|one| json!({ "path": one.path, "reason": one.reason }));
+        let reasons = |list: &[Refused]| -> Vec<Value> {
+            list.iter().map(|one| json!({ "path": one.path, "reason": one.reason })).collect()
+        };
         let mut value = json!({
             "version": VERSION,
             "selector": self.args.selector.name(),
@@ -96,7 +102,8 @@ impl Report<'_> {
             "should": { "queries": should, "passed": found },
             "should_not": { "queries": should_not, "passed": spared },
             "queries": queries.collect::<Vec<_>>(),
-            "refused": refused.collect::<Vec<_>>(),
+            "refused": reasons(&self.refused),
+            "left_out": reasons(&self.left_out),
         });
         if let Some(members) = value.as_object_mut().filter(|_| self.args.overlap) {
             let pairs = self.overlap.iter().map(|(one, other, share)| {
@@ -174,7 +181,11 @@ impl Report<'_> {
     fn totals(&self, text: &mut String) {
         let _ = writeln!(text, "{}, selector {}", count(self.skills, "skill"), self.args.selector.name());
         if self.asked.is_empty() {
-            let none = format!("no skill has trigger queries: put them into {TRIGGER_FILE}");
+            let none = if self.incomplete {
+                "no trigger queries were read".to_owned()
+            } else {
+                format!("no skill has trigger queries: put them into {TRIGGER_FILE}")
+            };
             let _ = writeln!(text, "{FAINT}{none}{FAINT:#}");
             return;
         }

@@ -18,7 +18,7 @@ use super::cost::{Cost, Prompts};
 use super::provenance::{self, Provenance};
 use super::row::Row;
 use super::unread::{Unread, ended, say_problems};
-use super::{clients_named, seen, side_by_side};
+use super::{clients_named, seen, side_by_side, unmatched};
 use crate::Outcome;
 use crate::args::{List, Sort};
 use crate::error::CommandError;
@@ -38,6 +38,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     // The process ends after the list, and freeing every skill would take as long as finding it.
     let catalog = ManuallyDrop::new(registry.catalog());
     say_problems(&registry, ui);
+    unmatched::say(&args.places, &registry, ui);
     let origins = provenance::origins(ui);
     let outcome = ended(Outcome::Fine, &registry);
     let wanted = Wanted::of(args);

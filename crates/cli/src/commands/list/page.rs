@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use prowess::env::Environment;
 use prowess::install::Origins;
-use prowess::internal::{STATES, did_you_mean};
+use prowess::internal::STATES;
 use prowess::library::clients::{self, Client};
 use prowess::library::config::SessionConfig;
-use prowess::text::{collapse, similar};
+use prowess::text::collapse;
 use prowess::{Candidate, Obstacle, Registry};
 
 use super::super::cost::{Cost, PromptTokens};
@@ -18,7 +18,7 @@ use super::super::hints::{shell_word, trust_hint};
 use super::super::readers::few;
 use super::super::row::Row;
 use super::super::short_path::ShortPaths;
-use super::super::{advice, filter_place};
+use super::super::{advice, filter_place, unmatched};
 use crate::args::{List, Sort};
 use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count, number, wrap_lines};
 
@@ -125,15 +125,6 @@ impl Page<'_> {
         text
     }
 
-    /// The names that are similar to those of `--only`.
-    fn meant_by_only(&self) -> Vec<String> {
-        let catalog = self.registry.catalog();
-        let only = self.args.places.scan.only.iter();
-        only.flat_map(|only| similar(&only.to_string(), catalog.all().map(|(skill, _)| &*skill.entry.key)))
-            .map(|name| clean(name).into_owned())
-            .collect()
-    }
-
     /// The lines below: how many skills there are in each state, and what to do about it.
     pub(super) fn totals(&self, totals: &Totals<'_>, text: &mut String) {
         let Totals { listed, left_out, filtered, prompt_tokens, said, origins } = totals;
@@ -142,12 +133,7 @@ impl Page<'_> {
         let options = clean(&options);
         let all = registry.catalog().len();
         if all == 0 {
-            if places.scan.only.is_empty() || registry.catalog().all().next().is_none() {
-                text.push_str("no skills here\n");
-            } else {
-                let meant = did_you_mean(&self.meant_by_only()).map(|meant| format!("; {meant}"));
-                let _ = writeln!(text, "no skill has a name that --only takes{}", meant.unwrap_or_default());
-            }
+            let _ = writeln!(text, "{}", unmatched::nothing(places, registry));
         } else if listed.is_empty() {
             let _ = writeln!(text, "no skill matches, of {}", count(all, "skill"));
         } else {

@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use prowess::env::Environment;
+use prowess::SourceErrorKind;
+use prowess::env::{self, Environment};
 use prowess::source::open::Opening;
 use prowess::source::spec::{Place, Server, SourceSpec};
 use prowess_mcp::{ClientConfig, ServerTransport};
@@ -106,15 +107,23 @@ pub(in crate::commands) fn in_config(is_personal: bool, source: &str) -> Result<
         }
         return Ok(source.to_owned());
     }
+    if !is_personal {
+        return Ok(source.to_owned());
+    }
+    let environment = Environment::current();
     let mut spec = given.clone();
-    let mut lost = None;
+    let mut failed = None;
     let mut make_absolute = |path: &mut PathBuf| {
         if !path.starts_with("~") && !path.is_absolute() {
-            *path = prowess::env::absolute(path);
+            // The client may start the server without the variables that are set here.
+            match path.to_str().map_or_else(|| Some(path.clone()), |text| environment.expand(text)) {
+                Some(expanded) => *path = env::absolute(&expanded),
+                None => failed = Some(Failure::from(&SourceErrorKind::NoValue.at(&*path))),
+            }
         }
         // The folder that it is relative to may have such a name.
-        if is_personal && path.to_str().is_none() {
-            lost = Some(path.clone());
+        if path.to_str().is_none() {
+            failed = Some(not_utf8(path.as_os_str()));
         }
     };
     match &mut spec.place {
@@ -137,9 +146,9 @@ pub(in crate::commands) fn in_config(is_personal: bool, source: &str) -> Result<
         // It has no paths.
         _ => {}
     }
-    if let Some(path) = lost {
-        return Err(not_utf8(path.as_os_str()));
+    if let Some(failure) = failed {
+        return Err(failure);
     }
     // The original text, if nothing had to change.
-    Ok(if !is_personal || spec == given { source.to_owned() } else { spec.to_string() })
+    Ok(if spec == given { source.to_owned() } else { spec.to_string() })
 }
