@@ -15,8 +15,8 @@ mod tests;
 
 pub use self::file::EditedFileError;
 pub(crate) use self::file::{EditedFile, TRIES, changed_meanwhile, is_missing};
-#[cfg(feature = "install")]
 pub use self::toml::written as toml_value;
+#[cfg(feature = "install")]
 pub(crate) use self::toml::{header as toml_header, written_key};
 pub(crate) use self::toml::{number, of_value as of_toml};
 
