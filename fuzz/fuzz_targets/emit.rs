@@ -15,7 +15,10 @@ fuzz_target!(|input: (&str, u8, &str)| {
         assert_eq!(changed.field(key).and_then(Node::text), Some(value));
         assert_eq!(changed.body_raw(), document.body_raw());
         for pair in changed.pairs().iter().filter(|pair| pair.key != key) {
-            assert_eq!(document.field(&pair.key).map(Node::to_json), changed.field(&pair.key).map(Node::to_json));
+            assert_eq!(
+                document.field(&pair.key).map(Node::to_json),
+                changed.field(&pair.key).map(Node::to_json)
+            );
         }
     }
     let at = Origin::at("skills/demo/SKILL.md");

@@ -34,7 +34,10 @@ fuzz_target!(|input: (&str, &str, &str, &str, &[u8], u8)| {
                 assert_eq!(text.matches("<skill>").count(), 2);
                 assert_eq!(text.matches("</skill>").count(), 2);
                 assert_eq!(text.matches("</description>").count(), 2);
-                assert!(text.ends_with("</skill>\n</available_skills>") || text.ends_with("  </skill>\n</available_skills>"));
+                assert!(
+                    text.ends_with("</skill>\n</available_skills>")
+                        || text.ends_with("  </skill>\n</available_skills>")
+                );
             }
             Shape::Compact => assert_eq!(text.split('\n').count(), 4),
             Shape::Markdown => assert_eq!(text.split('\n').count(), 4),

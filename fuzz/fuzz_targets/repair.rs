@@ -10,7 +10,10 @@ fuzz_target!(|yaml: &str| {
     if !document.repaired() {
         return;
     }
-    assert!(document.findings().iter().any(|finding| finding.code() == "yaml-syntax"), "the original error stays");
+    assert!(
+        document.findings().iter().any(|finding| finding.code() == "yaml-syntax"),
+        "the original error stays"
+    );
     // A repaired text may also have its fence mended; only both together are what was read.
     let fixes = document.findings().iter().filter_map(|finding| finding.fix.as_ref()).filter(|fix| fix.safe);
     let mut edits: Vec<_> = fixes.flat_map(|fix| &fix.edits).collect();

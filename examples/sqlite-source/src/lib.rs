@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use prowess::source::{Chunk, Listing, Slice, found};
 use prowess::{
-    FileEntry, Location, Manifest, Origin, RelPath, Scope, SourceSkill, Source, SourceError, SourceErrorKind,
+    FileEntry, Location, Manifest, Origin, RelPath, Scope, Source, SourceError, SourceErrorKind, SourceSkill,
     parse,
 };
 use rusqlite::{Connection, OptionalExtension as _, params};

@@ -64,7 +64,8 @@ fn scanned(asked: Scanned) -> Value {
         let path = skill.path.to_string_lossy();
         json!({"path": path, "message": format!("the path is not UTF-8: {path}")})
     };
-    let problem = |error: &SourceError| json!({"path": error.at.to_string(), "message": error.full_message()});
+    let problem =
+        |error: &SourceError| json!({"path": error.at.to_string(), "message": error.full_message()});
     let unread = unnamed.into_iter().map(not_text).chain(found.problems.iter().map(problem));
     json!({"files": paths, "problems": unread.collect::<Vec<Value>>()})
 }

@@ -144,10 +144,8 @@ fn findings(asked: Judged, bytes: &[u8]) -> Result<Value, Failure> {
 fn rules() -> Value {
     let level = |level: Level| json!(level);
     let rule = |rule: &'static prowess_core::Rule| {
-        let levels: Map<String, Value> = Preset::ALL
-            .iter()
-            .map(|&preset| (preset.name().to_owned(), level(rule.level(preset))))
-            .collect();
+        let levels: Map<String, Value> =
+            Preset::ALL.iter().map(|&preset| (preset.name().to_owned(), level(rule.level(preset)))).collect();
         json!({"code": rule.code, "summary": rule.summary, "explanation": rule.explanation, "levels": levels})
     };
     prowess_core::check::rules().map(rule).collect()
