@@ -306,6 +306,24 @@ fn a_search_is_one_line_for_each_hit() {
 
     2 of 4 skills
     ");
+    assert_snapshot!(screen(&place, 120, &query), @"
+    exit 0
+    --- stdout
+    #  skill            score  words                 description
+    1  meeting-minutes  2.580  turn, meeting, notes  Turns raw notes of a meeting into minutes with decisions, owners and d…
+    2  pdf-forms        0.702  pdf                   Fills in PDF forms. Use when a form has fields.
+
+    2 of 4 skills
+    ");
+    assert_snapshot!(screen(&place, 200, &query), @"
+    exit 0
+    --- stdout
+    #  skill            score  words                 description
+    1  meeting-minutes  2.580  turn, meeting, notes  Turns raw notes of a meeting into minutes with decisions, owners and dates. Use when the user has notes or a transcript of a meeting and wants minutes…
+    2  pdf-forms        0.702  pdf                   Fills in PDF forms. Use when a form has fields.
+
+    2 of 4 skills
+    ");
     assert_snapshot!(screen(&place, 120, &[&query[..], &["--why"]].concat()), @"
     exit 0
     --- stdout
