@@ -5,11 +5,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value;
 
+use crate::ending::Inside;
 use crate::errors::thrown;
 
-/// Calls into Python, and makes a failure of what it raises.
+/// Calls into Python, and makes a failure of what it raises. A program that exits takes no calls.
 fn called<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, ForeignError> {
-    Python::attach(|py| work(py).map_err(|error| thrown(py, error)))
+    let inside = Inside::enter();
+    inside
+        .and_then(|_inside| Python::try_attach(|py| work(py).map_err(|error| thrown(py, error))))
+        .unwrap_or_else(|| Err(ForeignError::new("the program exits").with_code("closed")))
 }
 
 /// JSON that Python wrote.

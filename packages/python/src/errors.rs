@@ -7,6 +7,8 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyModule;
 
+use crate::ending::Inside;
+
 /// The codes that a callback may have.
 const CODES: [&str; 10] = [
     "missing",
@@ -33,7 +35,8 @@ pub(crate) fn raised(py: Python<'_>, failure: Failure) -> PyErr {
         Ok(PyErr::from_value(error))
     };
     // The interpreter may be ending, so that nothing can be imported.
-    make().unwrap_or_else(|_| PyRuntimeError::new_err(message.clone()))
+    let made = Inside::enter().and_then(|_inside| make().ok());
+    made.unwrap_or_else(|| PyRuntimeError::new_err(message.clone()))
 }
 
 /// The failure of a callback.

@@ -4,6 +4,7 @@
 //! Python objects with a narrow interface, which `prowess/_callbacks.py` makes of what users write.
 
 mod callbacks;
+mod ending;
 mod errors;
 
 use std::path::PathBuf;
@@ -205,7 +206,8 @@ impl Watch {
         let interrupted: Arc<Mutex<Option<PyErr>>> = Arc::default();
         let slot = Arc::clone(&interrupted);
         let cancel = Cancel::checking(move || {
-            let signal = Python::attach(|py| py.check_signals().err());
+            // An interpreter that is ending cannot be asked, and ends the wait too.
+            let Some(signal) = Python::try_attach(|py| py.check_signals().err()) else { return true };
             let heard = signal.is_some();
             if heard {
                 *slot.lock().unwrap_or_else(PoisonError::into_inner) = signal;
@@ -232,5 +234,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Skills>()?;
     module.add_class::<Offered>()?;
     module.add_class::<Chat>()?;
-    module.add_class::<Watch>()
+    module.add_class::<Watch>()?;
+    ending::register(module)
 }
