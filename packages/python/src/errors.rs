@@ -35,8 +35,8 @@ pub(crate) fn raised(py: Python<'_>, failure: Failure) -> PyErr {
         Ok(PyErr::from_value(error))
     };
     // The interpreter may be ending, so that nothing can be imported.
-    let made = Inside::enter().and_then(|_inside| make().ok());
-    made.unwrap_or_else(|| PyRuntimeError::new_err(message.clone()))
+    let error = Inside::enter().and_then(|_inside| make().ok());
+    error.unwrap_or_else(|| PyRuntimeError::new_err(message.clone()))
 }
 
 /// The failure of a callback.
