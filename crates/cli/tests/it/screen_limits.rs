@@ -2,13 +2,8 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
+use crate::screens::screen;
 use crate::{GOOD, Place, shelf};
-
-fn on_screen(place: &Place, columns: usize, args: &[&str]) -> String {
-    let output =
-        shelf::command(place).args(args).env("PROWESS_COLUMNS", columns.to_string()).output().unwrap();
-    place.transcript(&output)
-}
 
 #[test]
 fn a_problem_late_in_a_long_line_fits_the_screen() {
@@ -16,7 +11,7 @@ fn a_problem_late_in_a_long_line_fits_the_screen() {
     let text = format!("---\nname: long\ndescription: {long}<b>\n---\n# Long\n");
     let place = Place::with(&[("long/SKILL.md", &text)]);
     for columns in [80, 120, 200] {
-        let said = on_screen(&place, columns, &["check", "long", "--profile", "anthropic"]);
+        let said = screen(&place, columns, &["check", "long", "--profile", "anthropic"]);
         assert!(said.contains("<b>"), "{said}");
         for line in said.lines() {
             assert!(line.width() <= columns, "{columns}: {line}");
@@ -28,7 +23,7 @@ fn a_problem_late_in_a_long_line_fits_the_screen() {
 fn marks_on_one_letter_are_few_in_a_table() {
     let text = format!("---\nname: marked\ndescription: a{} letter.\n---\n", "\u{301}".repeat(3_000));
     let place = Place::with(&[("home/.claude/skills/marked/SKILL.md", &text)]);
-    let said = on_screen(&place, 80, &["list"]);
+    let said = screen(&place, 80, &["list"]);
     assert!(said.matches('\u{301}').count() <= 8 && said.contains("letter"), "{said}");
 }
 

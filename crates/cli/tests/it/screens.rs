@@ -32,7 +32,7 @@ fn skills() -> Place {
 }
 
 /// Runs a command for a screen with this many columns.
-fn screen(place: &Place, columns: usize, args: &[&str]) -> String {
+pub(crate) fn screen(place: &Place, columns: usize, args: &[&str]) -> String {
     let output =
         shelf::command(place).args(args).env("PROWESS_COLUMNS", columns.to_string()).output().unwrap();
     place.transcript(&output)
