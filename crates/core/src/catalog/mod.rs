@@ -219,45 +219,42 @@ impl Catalog {
         duplicates: Duplicates,
         same: &dyn Fn(&Candidate, &Candidate) -> bool,
     ) -> Result<Option<(usize, bool)>, DuplicateError> {
-        let mut usable = Vec::with_capacity(1);
-        let mut only_seen = Vec::new();
-        let mut preload = false;
-        for at in namesakes {
-            let Some(candidate) = self.candidates.get(*at) else { continue };
-            preload |= candidate.preload && candidate.obstacle.is_none();
-            match &candidate.obstacle {
-                None => usable.push(*at),
-                Some(Obstacle::Untrusted) => only_seen.push(*at),
-                Some(obstacle @ (Obstacle::Broken { .. } | Obstacle::Disabled { .. })) => {
-                    let obstacle = obstacle.clone();
-                    self.set(*at, Standing::Blocked { obstacle });
-                }
-            }
-        }
+        let candidate = |at: &usize| self.candidates.get(*at);
+        let is_usable = |at: &usize| candidate(at).is_some_and(|it| it.obstacle.is_none());
+        let is_untrusted =
+            |at: &usize| candidate(at).is_some_and(|it| it.obstacle == Some(Obstacle::Untrusted));
         // Skills that may be used precede those that may only be listed.
-        let rivals = if usable.is_empty() { &only_seen } else { &usable };
-        let overrides = |at: &&usize| self.candidates.get(**at).is_some_and(|candidate| candidate.overrides);
-        let registered = rivals.iter().find(overrides);
-        if let (Duplicates::Error, None, [first, others @ ..]) = (duplicates, registered, rivals.as_slice())
-            && let Some(second) = others.iter().find(|other| !self.is_same(*first, **other, same))
+        let any_usable = namesakes.iter().any(is_usable);
+        let rivals =
+            || namesakes.iter().filter(|at| if any_usable { is_usable(at) } else { is_untrusted(at) });
+        let registered = rivals().find(|at| candidate(at).is_some_and(|it| it.overrides));
+        if duplicates == Duplicates::Error
+            && registered.is_none()
+            && let Some(first) = rivals().next()
+            && let Some(second) =
+                rivals().find(|other| *other != first && !self.is_same(*first, **other, same))
         {
             let key = self.key(*first).to_owned();
             return Err(DuplicateError { key, first: self.location(*first), second: self.location(*second) });
         }
-        let nearest = rivals.iter().map(|at| self.distance(*at)).min();
+        let nearest = rivals().map(|at| self.distance(*at)).min();
         let is_nearest = |at: &&usize| Some(self.distance(**at)) == nearest;
         let winner = match duplicates {
-            Duplicates::First | Duplicates::Error => rivals.iter().find(is_nearest),
-            Duplicates::Last => rivals.iter().rfind(is_nearest),
+            Duplicates::First | Duplicates::Error => rivals().find(is_nearest),
+            Duplicates::Last => rivals().rfind(is_nearest),
         };
-        let Some(winner) = registered.or(winner).copied() else { return Ok(None) };
-        if namesakes.len() > 1 {
-            let by = self.location(winner);
-            for at in usable.iter().chain(&only_seen).filter(|at| **at != winner) {
-                self.set(*at, Standing::Shadowed { by: by.clone() });
+        let winner = registered.or(winner).copied();
+        let preload = any_usable && rivals().any(|at| candidate(at).is_some_and(|it| it.preload));
+        for at in namesakes.iter().filter(|at| Some(**at) != winner) {
+            let obstacle = self.candidates.get(*at).and_then(|it| it.obstacle.clone());
+            let blocked = obstacle.filter(|obstacle| *obstacle != Obstacle::Untrusted);
+            let shadowed = || winner.map(|winner| Standing::Shadowed { by: self.location(winner) });
+            let standing = blocked.map(|obstacle| Standing::Blocked { obstacle }).or_else(shadowed);
+            if let Some(standing) = standing {
+                self.set(*at, standing);
             }
         }
-        Ok(Some((winner, preload)))
+        Ok(winner.map(|winner| (winner, preload)))
     }
 
     fn position(&self, key: &str) -> Option<usize> {
