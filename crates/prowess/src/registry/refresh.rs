@@ -37,9 +37,11 @@ pub(super) struct Listed {
     passed_over: bool,
 }
 
-/// The trust that one refresh judges by.
+/// What one refresh judges by: trust, and what was turned off.
 struct Judging<'r> {
     trust: Trust,
+    /// The keys of found skills that the host unregistered.
+    unregistered: BTreeSet<String>,
     records: Option<&'r UserRecords>,
     /// Read when the first skill of the user needs it.
     installed: OnceCell<InstalledFolders>,
@@ -96,7 +98,8 @@ impl Registry {
         }
         let trust = read_locked(&self.trust).clone();
         let own = self.left_to.as_ref().map(|client| client.list());
-        let judging = Judging { trust, records: self.installed.as_ref(), installed: OnceCell::new(), own };
+        let (unregistered, records) = (read_locked(&self.unregistered).clone(), self.installed.as_ref());
+        let judging = Judging { trust, unregistered, records, installed: OnceCell::new(), own };
         let mut known = locked(&self.known).clone();
         for (at, layer) in self.layers.iter().enumerate() {
             let mut listed = if layer.traits().remote {
@@ -194,7 +197,7 @@ impl Registry {
         let mut decision = Decision::of_layer(LayerId { registry: self.id, at }, layer.label());
         if found.obstacle.is_none() {
             let left_out = judging.own.as_ref().and_then(|own| own.leave_out(&found));
-            match left_out.or_else(|| self.turned_off(&found, layer)) {
+            match left_out.or_else(|| self.turned_off(&found, layer, judging)) {
                 Some(by) => decision.obstacle = Some(Obstacle::Disabled { by }),
                 None => (decision.obstacle, decision.approved) = self.trusted(&mut found, layer, judging),
             }
@@ -203,9 +206,8 @@ impl Registry {
     }
 
     /// What turned a skill off: the host, an option or a configuration.
-    fn turned_off(&self, found: &Found, layer: &Layer) -> Option<TurnedOffBy> {
-        let unregistered = read_locked(&self.unregistered);
-        if !found.overrides && unregistered.contains(&found.entry.key) {
+    fn turned_off(&self, found: &Found, layer: &Layer, judging: &Judging<'_>) -> Option<TurnedOffBy> {
+        if !found.overrides && judging.unregistered.contains(&found.entry.key) {
             return Some(TurnedOffBy::Host);
         }
         let (entry, at) = (&found.entry, &found.entry.origin.location);

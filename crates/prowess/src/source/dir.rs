@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 
 use prowess_core::{Location, Manifest, Obstacle, Profile, RelPath, Scope, SourceSkill, Stamp};
 
-use gather::{Gather, read_prefix};
+use gather::{Gather, SkillReader, read_prefix};
 use sightings::Links;
 
 use super::{Chunk, Listing, Slice, Source, SourceTraits, Watched, check_still, judge, reasons};
@@ -230,16 +230,15 @@ impl Source for DirSource {
             Ok(above) => (above, None),
             Err(problem) => (PathBuf::new(), Some(problem)),
         };
+        let reader = SkillReader { source: self, above, index: &index };
         let mut gather = Gather {
-            source: self,
-            above,
-            index: &index,
+            reader: &reader,
             hits: Vec::new(),
             fresh: Vec::new(),
             links: Links::default(),
             listing: Listing::default(),
         };
-        let mut problems = walk(&self.root, &self.options, &mut gather);
+        let mut problems = walk(&self.root, &self.options, &reader, &mut gather);
         problems.retain(|problem| !matches!(problem.kind, SourceErrorKind::ProjectTooLarge { .. }));
         let Gather { hits, fresh, links, mut listing, .. } = gather;
         listing.skills.sort_by(|a, b| a.entry.origin.location.cmp(&b.entry.origin.location));

@@ -5,8 +5,12 @@ use std::rc::Rc;
 
 use prowess_core::path::Glob;
 
+use crate::fs::dir::{Folder, Links, Name};
+use crate::fs::read::read_text;
+
+const FILE: &str = ".gitignore";
 /// The largest `.gitignore` that is read, in bytes.
-pub(super) const MAX_BYTES: usize = 256 * 1024;
+const MAX_BYTES: usize = 256 * 1024;
 
 /// The rules of one `.gitignore`, and those of the folders above it.
 #[derive(Debug)]
@@ -23,7 +27,22 @@ struct Rule {
 }
 
 impl Ignores {
-    pub(super) fn new(folder: &Path, text: &str, above: Option<Rc<Self>>) -> Self {
+    /// The rules for the entries of a folder: those of its own `.gitignore`, and those above it.
+    pub(super) fn of(
+        folder: &Folder,
+        path: &Path,
+        names: &[Name],
+        above: Option<&Rc<Self>>,
+    ) -> Option<Rc<Self>> {
+        let own = names.iter().any(|name| name.name == FILE);
+        let file = own.then(|| folder.open_below(Path::new(FILE), Links::Refuse).ok()).flatten();
+        match file.and_then(|file| read_text(file, MAX_BYTES)) {
+            Some(text) => Some(Rc::new(Self::new(path, &text, above.cloned()))),
+            None => above.cloned(),
+        }
+    }
+
+    fn new(folder: &Path, text: &str, above: Option<Rc<Self>>) -> Self {
         Self { folder: folder.to_owned(), rules: text.lines().filter_map(Rule::parse).collect(), above }
     }
 

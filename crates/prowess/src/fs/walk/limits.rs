@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::steps::Walk;
-use super::visitor::Visitor;
+use super::visitor::{Reader, Visitor};
 use super::{FILE_NAMES, FileName, ScanOptions};
 use crate::error::{Counted, SourceError, SourceErrorKind};
 use crate::fs::atomic::is_temporary;
@@ -13,7 +13,7 @@ use crate::fs::dir::{Folder, Kind, Name};
 /// How many entries of a folder are looked at to see whether skills may be in it.
 const MAX_LOOKED_AT: usize = 1_000;
 
-impl<V: Visitor> Walk<'_, V> {
+impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
     /// Counts a folder that is only reachable through links. False beyond the limit, which is reported once.
     pub(super) fn count_outside(&mut self, path: &Path) -> Result<bool, SourceError> {
         self.outside += 1;

@@ -18,11 +18,11 @@ use prowess_core::{Origin, Scope};
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::is_temporary;
-use crate::fs::stamp::FileStamp;
 use crate::library::clients::DOT_FOLDERS;
 pub use changes::ScanChanges;
 pub(crate) use steps::walk;
-pub(crate) use visitor::{Opened, Visitor};
+use visitor::OnlyPaths;
+pub(crate) use visitor::{Opened, Reader, Visitor};
 
 /// The names of the file that makes a folder a skill. If both exist, the first one counts.
 pub const FILE_NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
@@ -255,7 +255,7 @@ pub(crate) fn text_of(name: &std::ffi::OsStr) -> String {
 /// to a parent folder ends there.
 pub fn scan(root: &Path, options: &ScanOptions) -> Scan {
     let mut collect = Collect(Vec::new());
-    let problems = walk(root, options, &mut collect);
+    let problems = walk(root, options, &OnlyPaths, &mut collect);
     let mut skills = collect.0;
     skills.sort();
     Scan { skills, problems }
@@ -267,19 +267,14 @@ pub fn scan(root: &Path, options: &ScanOptions) -> Scan {
 pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
     /// The folders, and whether each one confines the walk.
     struct Folders(Vec<PathBuf>, bool);
-    impl Visitor for Folders {
-        type Skill = ();
-        fn known(&self, _: &Path, _: &FileStamp) -> Option<usize> {
-            Some(0)
-        }
-        fn read(&self, _: &Path, _: Opened, _: &mut Vec<u8>) {}
+    impl Visitor<PathBuf> for Folders {
         fn entered(&mut self, path: &Path) {
             self.0.push(path.to_owned());
         }
         fn linked(&mut self, path: &Path) {
             self.0.push(path.to_owned());
         }
-        fn found(&mut self, path: PathBuf, (): ()) -> Result<(), SourceError> {
+        fn found(&mut self, path: PathBuf) -> Result<(), SourceError> {
             let found = SkillFile { path };
             crate::fs::read::folders_below(found.folder(), &mut self.0);
             if found.path.is_symlink() {
@@ -295,26 +290,17 @@ pub(crate) fn folders(root: &Path, options: &ScanOptions) -> Vec<PathBuf> {
         }
     }
     let mut folders = Folders(vec![root.to_owned()], options.within.is_some());
-    walk(root, options, &mut folders);
+    walk(root, options, &OnlyPaths, &mut folders);
     // A skill inside another is below both.
     folders.0.sort();
     folders.0.dedup();
     folders.0
 }
 
-/// Only the paths matter.
 struct Collect(Vec<SkillFile>);
 
-impl Visitor for Collect {
-    type Skill = ();
-
-    fn known(&self, _: &Path, _: &FileStamp) -> Option<usize> {
-        Some(0)
-    }
-
-    fn read(&self, _: &Path, _: Opened, _: &mut Vec<u8>) {}
-
-    fn found(&mut self, path: PathBuf, (): ()) -> Result<(), SourceError> {
+impl Visitor<PathBuf> for Collect {
+    fn found(&mut self, path: PathBuf) -> Result<(), SourceError> {
         self.0.push(SkillFile { path });
         Ok(())
     }

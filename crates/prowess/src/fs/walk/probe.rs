@@ -7,12 +7,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::steps::{Identity, Walk};
-use super::visitor::{Opened, Visitor};
+use super::visitor::{Opened, Reader, Visitor};
 use super::{FILE_NAMES, FileName, ScanOptions, is_missing, joined};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::confine::Within;
 use crate::fs::dir::{Folder, Kind, Links, Name, is_link_error, stamp_of};
-use crate::fs::stamp::FileStamp;
 use crate::fs::{read, sandbox};
 
 /// What a folder is.
@@ -22,9 +21,27 @@ pub(super) enum Probe<S> {
     Other,
     /// A skill whose SKILL.md is a link.
     Link(PathBuf),
-    /// A skill: the path of its SKILL.md, the identity of the file if it could be opened, and the result of opening or
-    /// reading it.
-    Skill(PathBuf, Option<Identity>, S),
+    /// A skill, with its SKILL.md as it was opened or read.
+    Skill {
+        /// Whether the file has the usual name exactly.
+        is_usual: bool,
+        /// The identity of the file if it could be opened.
+        identity: Option<Identity>,
+        skill: S,
+    },
+}
+
+/// A SKILL.md that was opened and not read: its path, and the result.
+type Unread = (PathBuf, Opened);
+
+impl Probe<Unread> {
+    fn opened(path: PathBuf, opened: Opened) -> Self {
+        let identity = match &opened {
+            Opened::File(_, stamp) | Opened::Known(_, stamp) => Some((stamp.device, stamp.inode)),
+            Opened::Failed(_) => None,
+        };
+        Self::Skill { is_usual: path.ends_with(FILE_NAMES[0]), identity, skill: (path, opened) }
+    }
 }
 
 impl<S> Probe<S> {
@@ -36,24 +53,23 @@ impl<S> Probe<S> {
     pub(super) fn encloses(&self, options: &ScanOptions) -> bool {
         match self {
             Self::Other => false,
-            Self::Link(path) | Self::Skill(path, ..) => {
-                !options.exact_insides || path.ends_with(FILE_NAMES[0])
-            }
+            Self::Link(path) => !options.exact_insides || path.ends_with(FILE_NAMES[0]),
+            Self::Skill { is_usual, .. } => !options.exact_insides || *is_usual,
         }
     }
 }
 
 /// What probing a folder needs. It is immutable, so threads can share it.
 #[derive(Debug)]
-pub(super) struct Look<'w, V> {
+pub(super) struct Look<'w, R> {
     pub(super) options: &'w ScanOptions,
     pub(super) within: Option<&'w Within>,
-    pub(super) visitor: &'w V,
+    pub(super) reader: &'w R,
 }
 
-impl<V: Visitor> Look<'_, V> {
+impl<R: Reader> Look<'_, R> {
     /// Probes the folder `below`, or the folder itself if `below` is empty.
-    pub(super) fn probe(&self, folder: &Folder, path: &Path, below: &Path) -> Probe<Opened> {
+    pub(super) fn probe(&self, folder: &Folder, path: &Path, below: &Path) -> Probe<Unread> {
         let file = |name: &OsStr| self.file(folder, path, below, name);
         match &self.options.file_name {
             FileName::Either => first_of(FILE_NAMES, |name| file(name.as_ref())),
@@ -80,13 +96,12 @@ impl<V: Visitor> Look<'_, V> {
         path: &Path,
         below: &Path,
         buffer: &mut Vec<u8>,
-    ) -> Probe<V::Skill> {
+    ) -> Probe<R::Skill> {
         match self.probe(folder, path, below) {
             Probe::Other => Probe::Other,
             Probe::Link(path) => Probe::Link(path),
-            Probe::Skill(path, identity, opened) => {
-                let skill = self.visitor.read(&path, opened, buffer);
-                Probe::Skill(path, identity, skill)
+            Probe::Skill { is_usual, identity, skill: (path, opened) } => {
+                Probe::Skill { is_usual, identity, skill: self.reader.read(path, opened, buffer) }
             }
         }
     }
@@ -96,14 +111,14 @@ impl<V: Visitor> Look<'_, V> {
         self.within.is_none_or(|within| within.holds_folder(folder, path))
     }
 
-    fn file(&self, folder: &Folder, path: &Path, below: &Path, name: &OsStr) -> Probe<Opened> {
+    fn file(&self, folder: &Folder, path: &Path, below: &Path, name: &OsStr) -> Probe<Unread> {
         let (path, below) = (joined(path, name), joined(below, name));
         let below = below.as_path();
-        if self.visitor.knows_anything() {
+        if self.reader.knows_anything() {
             match folder.state_below(below) {
                 Ok((stamp, Kind::File)) => {
-                    if let Some(at) = self.visitor.known(&path, &stamp) {
-                        return Probe::Skill(path, Some(identity(&stamp)), Opened::Known(at, stamp));
+                    if let Some(at) = self.reader.known(&path, &stamp) {
+                        return Probe::opened(path, Opened::Known(at, stamp));
                     }
                 }
                 Err(error) if is_missing(&error) => return Probe::Other,
@@ -127,7 +142,7 @@ impl<V: Visitor> Look<'_, V> {
             }
             Err(error) => {
                 let problem = SourceError::io(&path, error);
-                Probe::Skill(path, None, Opened::Failed(problem))
+                Probe::opened(path, Opened::Failed(problem))
             }
         }
     }
@@ -139,30 +154,21 @@ fn first_of<N, S>(names: impl IntoIterator<Item = N>, probe: impl FnMut(N) -> Pr
 }
 
 /// What an open file is. A folder named SKILL.md does not make a skill.
-fn opened(path: PathBuf, file: File) -> Probe<Opened> {
-    match file.metadata() {
-        Ok(metadata) if metadata.is_dir() => Probe::Other,
+fn opened(path: PathBuf, file: File) -> Probe<Unread> {
+    let opened = match file.metadata() {
+        Ok(metadata) if metadata.is_dir() => return Probe::Other,
         Ok(metadata) => match read::regular(&path, &metadata) {
-            Ok(()) => {
-                let stamp = stamp_of(&metadata);
-                Probe::Skill(path, Some(identity(&stamp)), Opened::File(file, stamp))
-            }
-            Err(problem) => Probe::Skill(path, None, Opened::Failed(problem)),
+            Ok(()) => Opened::File(file, stamp_of(&metadata)),
+            Err(problem) => Opened::Failed(problem),
         },
-        Err(error) => {
-            let problem = SourceError::io(&path, error);
-            Probe::Skill(path, None, Opened::Failed(problem))
-        }
-    }
+        Err(error) => Opened::Failed(SourceError::io(&path, error)),
+    };
+    Probe::opened(path, opened)
 }
 
-fn identity(stamp: &FileStamp) -> Identity {
-    (stamp.device, stamp.inode)
-}
-
-impl<V: Visitor> Walk<'_, V> {
-    pub(super) fn look(&self) -> Look<'_, V> {
-        Look { options: self.options, within: self.within.as_ref(), visitor: self.visitor }
+impl<'w, R: Reader, V: Visitor<R::Skill>> Walk<'w, R, V> {
+    pub(super) fn look(&self) -> Look<'w, R> {
+        Look { options: self.options, within: self.within, reader: self.reader }
     }
 
     /// Probes the folder `below`, or the folder itself if `below` is empty. If it is a skill, the visitor receives it.
@@ -179,8 +185,8 @@ impl<V: Visitor> Walk<'_, V> {
     }
 
     /// Hands a skill that was opened to the visitor.
-    fn take_opened(&mut self, probe: Probe<Opened>, linked: bool) -> Result<bool, SourceError> {
-        self.take(probe, linked, V::read)
+    fn take_opened(&mut self, probe: Probe<Unread>, linked: bool) -> Result<bool, SourceError> {
+        self.take(probe, linked, |reader, (path, opened), buffer| reader.read(path, opened, buffer))
     }
 
     /// Hands a skill to the visitor. It is read only if it was not found before. Returns whether the folders in its
@@ -189,7 +195,7 @@ impl<V: Visitor> Walk<'_, V> {
         &mut self,
         probe: Probe<S>,
         linked: bool,
-        read: impl FnOnce(&V, &Path, S, &mut Vec<u8>) -> V::Skill,
+        read: impl FnOnce(&R, S, &mut Vec<u8>) -> R::Skill,
     ) -> Result<bool, SourceError> {
         let encloses = probe.encloses(self.options);
         match probe {
@@ -198,10 +204,10 @@ impl<V: Visitor> Walk<'_, V> {
                 self.visitor.linked_file(&path);
                 self.linked_files.push(path);
             }
-            Probe::Skill(path, identity, skill) => {
+            Probe::Skill { identity, skill, .. } => {
                 if identity.is_none_or(|identity| self.is_first(identity, linked)) {
-                    let skill = read(self.visitor, &path, skill, &mut self.buffer);
-                    self.visitor.found(path, skill)?;
+                    let skill = read(self.reader, skill, &mut self.buffer);
+                    self.visitor.found(skill)?;
                 }
             }
         }
@@ -211,13 +217,13 @@ impl<V: Visitor> Walk<'_, V> {
     /// A SKILL.md that is a link. It is the same skill as its target, if that was found.
     pub(super) fn take_link(&mut self, path: PathBuf) -> Result<(), SourceError> {
         let probe = match sandbox::open_skill_file(&path) {
-            Ok(file) => match self.within.as_ref().map(|within| within.check(&file, &path)) {
-                Some(Err(problem)) => Probe::Skill(path, None, Opened::Failed(problem)),
+            Ok(file) => match self.within.map(|within| within.check(&file, &path)) {
+                Some(Err(problem)) => Probe::opened(path, Opened::Failed(problem)),
                 _ => opened(path, file),
             },
             Err(SourceError { kind: SourceErrorKind::Folder, .. }) => Probe::Other,
             // A link that leads nowhere or to another file is still found: `why` can then say what is wrong.
-            Err(problem) => Probe::Skill(path, None, Opened::Failed(problem)),
+            Err(problem) => Probe::opened(path, Opened::Failed(problem)),
         };
         self.take_opened(probe, true).map(|_| ())
     }

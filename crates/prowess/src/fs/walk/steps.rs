@@ -12,24 +12,64 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::ahead::{FIRST_BATCH, MAX_BATCH, available, in_order};
+use super::ahead::{MIN_FOLDERS, available, in_order};
 use super::ignore::Ignores;
 use super::limits::{has_other_spelling, may_contain_skills, may_have_skills};
 use super::probe::Probe;
-use super::visitor::Visitor;
+use super::visitor::{Reader, Visitor};
 use super::{MAX_THREADS, MissingRoot, OnError, ScanOptions, in_place, is_left_out, is_missing, joined};
 use crate::error::{Counted, SourceError, SourceErrorKind};
 use crate::fs::confine::Within;
-use crate::fs::dir::{Folder, Kind, Links, Name, is_link_error};
-use crate::fs::read;
+use crate::fs::dir::{Folder, Kind, Name, is_link_error};
 
 /// Walks over a folder and everything below it. Returns what could not be read and the limits that were reached.
-pub(crate) fn walk(root: &Path, options: &ScanOptions, visitor: &mut impl Visitor) -> Vec<SourceError> {
+pub(crate) fn walk<R: Reader>(
+    root: &Path,
+    options: &ScanOptions,
+    reader: &R,
+    visitor: &mut impl Visitor<R::Skill>,
+) -> Vec<SourceError> {
+    let mut problems = Vec::new();
+    if let Err(problem) = walk_from(root, options, reader, visitor, &mut problems) {
+        problems.push(problem);
+    }
+    if options.on_error == OnError::Ignore {
+        problems.retain(|problem| {
+            matches!(problem.kind, SourceErrorKind::TooMany { .. } | SourceErrorKind::TooDeep { .. })
+        });
+    }
+    problems
+}
+
+/// The same, with the problems that do not end the walk in a list.
+fn walk_from<R: Reader>(
+    root: &Path,
+    options: &ScanOptions,
+    reader: &R,
+    visitor: &mut impl Visitor<R::Skill>,
+    problems: &mut Vec<SourceError>,
+) -> Result<(), SourceError> {
+    let folder = match Folder::open(root) {
+        Ok(folder) => folder,
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound && options.missing_root == MissingRoot::Skip =>
+        {
+            return Ok(());
+        }
+        Err(error) if options.missing_root == MissingRoot::Skip => return Err(in_place(root, error)),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            return Err(SourceErrorKind::NotFolder.at(root));
+        }
+        Err(error) => return Err(SourceError::io(root, error)),
+    };
+    // Most roots do not exist, so this is looked up only now.
+    let within = options.within.as_deref().map(Within::new).transpose()?;
     let whole = visitor.counts_all();
     let mut walk = Walk {
         options,
+        reader,
         visitor,
-        problems: Vec::new(),
+        problems,
         folders: VecDeque::new(),
         insides: VecDeque::new(),
         links: VecDeque::new(),
@@ -45,18 +85,10 @@ pub(crate) fn walk(root: &Path, options: &ScanOptions, visitor: &mut impl Visito
         counting: OnceCell::new(),
         threads: OnceCell::new(),
         buffer: Vec::new(),
-        within: None,
+        within: within.as_ref(),
         whole,
     };
-    if let Err(problem) = walk.run(root) {
-        walk.problems.push(problem);
-    }
-    if options.on_error == OnError::Ignore {
-        walk.problems.retain(|problem| {
-            matches!(problem.kind, SourceErrorKind::TooMany { .. } | SourceErrorKind::TooDeep { .. })
-        });
-    }
-    walk.problems
+    walk.run(&folder, root)
 }
 
 /// A folder to visit.
@@ -86,10 +118,12 @@ struct Ahead<S> {
 /// The device and inode number of a file or folder.
 pub(super) type Identity = (u64, u64);
 
-pub(super) struct Walk<'w, V> {
+pub(super) struct Walk<'w, R, V> {
     pub(super) options: &'w ScanOptions,
+    pub(super) reader: &'w R,
     pub(super) visitor: &'w mut V,
-    problems: Vec<SourceError>,
+    /// The problems that do not end the walk.
+    problems: &'w mut Vec<SourceError>,
     folders: VecDeque<FolderToVisit>,
     /// The folders of skills and those in them.
     insides: VecDeque<FolderToVisit>,
@@ -114,39 +148,21 @@ pub(super) struct Walk<'w, V> {
     /// A buffer for reading SKILL.md files.
     pub(super) buffer: Vec<u8>,
     /// The folder that the walk must not leave.
-    pub(super) within: Option<Within>,
+    pub(super) within: Option<&'w Within>,
     /// Whether the visitor wants to know what is passed over, and nothing was so far.
     pub(super) whole: bool,
 }
 
-impl<V: Visitor> Walk<'_, V> {
-    fn run(&mut self, root: &Path) -> Result<(), SourceError> {
-        let folder = match Folder::open(root) {
-            Ok(folder) => folder,
-            Err(error)
-                if error.kind() == io::ErrorKind::NotFound
-                    && self.options.missing_root == MissingRoot::Skip =>
-            {
-                return Ok(());
-            }
-            Err(error) if self.options.missing_root == MissingRoot::Skip => {
-                return Err(in_place(root, error));
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                return Err(SourceErrorKind::NotFolder.at(root));
-            }
-            Err(error) => return Err(SourceError::io(root, error)),
-        };
-        // Most roots do not exist, so this is looked up only now.
-        self.within = self.options.within.as_deref().map(Within::new).transpose()?;
-        if !self.holds(&folder, root) {
+impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
+    fn run(&mut self, folder: &Folder, root: &Path) -> Result<(), SourceError> {
+        if !self.holds(folder, root) {
             return Err(SourceErrorKind::OutsideProject.at(root));
         }
         // A root with a SKILL.md is still a folder of skills: what is beside that file is not inside a skill.
         let start =
             FolderToVisit { path: root.to_owned(), depth: 0, linked: false, inside: false, ignores: None };
-        if !(self.probe(&folder, root, Path::new(""), false)? && self.options.stop_at_skill) {
-            self.look_into(&folder, &start)?;
+        if !(self.probe(folder, root, Path::new(""), false)? && self.options.stop_at_skill) {
+            self.look_into(folder, &start)?;
         }
         loop {
             if let Some(place) = self.folders.pop_front().or_else(|| self.insides.pop_front()) {
@@ -236,10 +252,11 @@ impl<V: Visitor> Walk<'_, V> {
         };
         *(if place.inside { &mut self.inside } else { &mut self.entries }) += names.len();
         self.visitor.listed(&place.path, names.len())?;
-        let ignores = self.ignores(folder, place, &names);
         let options = self.options;
+        let above = place.ignores.as_ref();
+        let ignores = options.gitignore.then(|| Ignores::of(folder, &place.path, &names, above)).flatten();
         let passed = Cell::new(self.whole && has_other_spelling(&names, options));
-        let mut children = names.into_iter().filter_map(|Name { name, kind }| {
+        let children = names.into_iter().filter_map(|Name { name, kind }| {
             let wanted = kind == Kind::Folder || (kind == Kind::Link && !place.inside);
             if !wanted || is_left_out(&name, options) {
                 passed.set(passed.get() || (wanted && may_have_skills(&name)));
@@ -255,21 +272,8 @@ impl<V: Visitor> Walk<'_, V> {
             let deeper = |child: &Child| child.kind == Kind::Folder || !options.report_deeper;
             too_deep = children.find(deeper).filter(|_| options.report_deeper).map(|child| child.path);
         } else {
-            let (mut size, mut large) = (FIRST_BATCH, false);
-            loop {
-                let batch: Vec<Child> = children.by_ref().take(size).collect();
-                if batch.is_empty() {
-                    break;
-                }
-                large |= batch.len() >= FIRST_BATCH;
-                size = (size * 2).min(MAX_BATCH);
-                let several = large && !place.linked;
-                let ahead = several.then(|| self.look_ahead(folder, place, &batch));
-                let mut ahead = ahead.into_iter().flatten();
-                for child in batch {
-                    self.look_at(folder, place, ignores.as_ref(), child, ahead.next().flatten())?;
-                }
-            }
+            let children: Vec<Child> = children.collect();
+            self.look_at_all(folder, place, ignores.as_ref(), &children)?;
         }
         if passed.get() {
             self.pass_over();
@@ -292,70 +296,26 @@ impl<V: Visitor> Walk<'_, V> {
         }
     }
 
-    /// Visits a folder in a folder, or keeps a link for later.
-    fn look_at(
+    /// Visits the folders in a folder. If there are many, several threads read ahead.
+    fn look_at_all(
         &mut self,
         folder: &Folder,
         place: &FolderToVisit,
         ignores: Option<&Rc<Ignores>>,
-        Child { name, kind, path }: Child,
-        ahead: Option<Ahead<V::Skill>>,
-    ) -> Result<(), SourceError> {
-        let below = FolderToVisit {
-            path,
-            depth: place.depth + 1,
-            linked: place.linked,
-            inside: place.inside,
-            ignores: ignores.cloned(),
-        };
-        if kind == Kind::Link {
-            self.visitor.linked(&below.path);
-            self.links.push_back(FolderToVisit { linked: true, ..below });
-            return Ok(());
-        }
-        if below.linked && !below.inside && !self.count_outside(&below.path)? {
-            return Ok(());
-        }
-        let (skill, leaf) = match ahead {
-            Some(Ahead { probe, leaf }) => {
-                (self.take(probe, below.linked, |_, _, skill, _| skill)?, Some(leaf))
-            }
-            None => (self.probe(folder, &below.path, Path::new(&name), below.linked)?, None),
-        };
-        if skill && !below.inside {
-            self.count(&below.path)?;
-        }
-        if !skill && !below.inside {
-            self.folders.push_back(below);
-        } else {
-            let goes_on = goes_on(self.options, place.depth, skill);
-            let is_leaf = || is_leaf(folder, &name, self.counting(folder));
-            if goes_on && !leaf.unwrap_or_else(is_leaf) {
-                self.insides.push_back(FolderToVisit { inside: true, ..below });
-            } else if self.whole && !goes_on && !is_leaf() && may_contain_skills(&below.path) {
-                self.pass_over();
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads many folders ahead; none if there is one thread.
-    fn look_ahead(
-        &self,
-        folder: &Folder,
-        place: &FolderToVisit,
         children: &[Child],
-    ) -> Vec<Option<Ahead<V::Skill>>> {
+    ) -> Result<(), SourceError> {
         let options = self.options;
         let threads =
             || *self.threads.get_or_init(|| options.threads.unwrap_or_else(|| available(MAX_THREADS)));
-        if threads() < 2 {
-            return Vec::new();
+        if place.linked || children.len() < MIN_FOLDERS || threads() < 2 {
+            return children.iter().try_for_each(|child| self.look_at(folder, place, ignores, child, None));
         }
-        let (look, counting, inside) = (self.look(), self.counting(folder), place.inside);
-        let depth = place.depth;
-        in_order(children, threads(), |child, buffer| {
-            let name = Path::new(&child.name);
+        let (look, counting, threads) = (self.look(), self.counting(folder), threads());
+        let (depth, inside) = (place.depth, place.inside);
+        // With a handle of its own, a thread does not compete with the others for one reference count of the system.
+        let prepare = || (folder.to_list().ok(), Vec::new());
+        let read = |child: &Child, (own, buffer): &mut (Option<Folder>, Vec<u8>)| {
+            let (folder, name) = (own.as_ref().unwrap_or(folder), Path::new(&child.name));
             (child.kind == Kind::Folder).then(|| {
                 let probe = look.probe_and_read(folder, &child.path, name, buffer);
                 let skill = probe.encloses(options);
@@ -364,24 +324,60 @@ impl<V: Visitor> Walk<'_, V> {
                     && is_leaf(folder, &child.name, counting);
                 Ahead { probe, leaf }
             })
+        };
+        in_order(children, threads, prepare, read, |child, ahead| {
+            self.look_at(folder, place, ignores, child, ahead)
         })
+    }
+
+    /// Visits a folder in a folder, or keeps a link for later.
+    fn look_at(
+        &mut self,
+        folder: &Folder,
+        place: &FolderToVisit,
+        ignores: Option<&Rc<Ignores>>,
+        Child { name, kind, path }: &Child,
+        ahead: Option<Ahead<R::Skill>>,
+    ) -> Result<(), SourceError> {
+        let below = |linked, inside| FolderToVisit {
+            path: path.clone(),
+            depth: place.depth + 1,
+            linked,
+            inside,
+            ignores: ignores.cloned(),
+        };
+        if *kind == Kind::Link {
+            self.visitor.linked(path);
+            self.links.push_back(below(true, place.inside));
+            return Ok(());
+        }
+        if place.linked && !place.inside && !self.count_outside(path)? {
+            return Ok(());
+        }
+        let (skill, leaf) = match ahead {
+            Some(Ahead { probe, leaf }) => (self.take(probe, place.linked, |_, skill, _| skill)?, Some(leaf)),
+            None => (self.probe(folder, path, Path::new(name), place.linked)?, None),
+        };
+        if skill && !place.inside {
+            self.count(path)?;
+        }
+        if !skill && !place.inside {
+            self.folders.push_back(below(place.linked, false));
+        } else {
+            let goes_on = goes_on(self.options, place.depth, skill);
+            let is_leaf = || is_leaf(folder, name, self.counting(folder));
+            if goes_on && !leaf.unwrap_or_else(is_leaf) {
+                self.insides.push_back(below(place.linked, true));
+            } else if self.whole && !goes_on && !is_leaf() && may_contain_skills(path) {
+                self.pass_over();
+            }
+        }
+        Ok(())
     }
 
     /// The device of a folder, if link counts there tell whether a folder contains folders.
     fn counting(&self, folder: &Folder) -> Option<u64> {
         *self.counting.get_or_init(|| folder.counting_device())
-    }
-
-    fn ignores(&self, folder: &Folder, place: &FolderToVisit, names: &[Name]) -> Option<Rc<Ignores>> {
-        if !self.options.gitignore {
-            return None;
-        }
-        let own = names.iter().any(|name| name.name == ".gitignore");
-        let file = own.then(|| folder.open_below(Path::new(".gitignore"), Links::Refuse).ok()).flatten();
-        match file.and_then(|file| read::read_text(file, super::ignore::MAX_BYTES)) {
-            Some(text) => Some(Rc::new(Ignores::new(&place.path, &text, place.ignores.clone()))),
-            None => place.ignores.clone(),
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::SourceErrorKind;
+use crate::fs::stamp::FileStamp;
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -169,16 +170,11 @@ fn links_inside_a_skill_are_not_followed_and_links_beside_a_skill_in_the_root_ar
 #[test]
 fn folders_that_link_to_each_other_are_visited_once() {
     struct Entered(Vec<PathBuf>);
-    impl Visitor for Entered {
-        type Skill = ();
-        fn known(&self, _: &Path, _: &FileStamp) -> Option<usize> {
-            None
-        }
-        fn read(&self, _: &Path, _: Opened, _: &mut Vec<u8>) {}
+    impl Visitor<PathBuf> for Entered {
         fn entered(&mut self, path: &Path) {
             self.0.push(path.to_owned());
         }
-        fn found(&mut self, _: PathBuf, (): ()) -> Result<(), SourceError> {
+        fn found(&mut self, _: PathBuf) -> Result<(), SourceError> {
             Ok(())
         }
     }
@@ -193,7 +189,7 @@ fn folders_that_link_to_each_other_are_visited_once() {
     }
     symlink(elsewhere.path(), folder.path().join("maze")).unwrap();
     let mut entered = Entered(Vec::new());
-    assert!(walk(folder.path(), &ScanOptions::default(), &mut entered).is_empty());
+    assert!(walk(folder.path(), &ScanOptions::default(), &OnlyPaths, &mut entered).is_empty());
     assert_eq!(entered.0.len(), 32, "the start, the maze, and its thirty folders");
 }
 
@@ -223,21 +219,25 @@ fn a_confined_walk_does_not_leave_its_folder() {
 
 #[test]
 fn a_folder_that_becomes_a_link_during_the_walk_does_not_lead_outside() {
+    /// Opens everything.
+    struct Opens;
+    impl Reader for Opens {
+        type Skill = (PathBuf, Opened);
+        fn known(&self, _: &Path, _: &FileStamp) -> Option<usize> {
+            None
+        }
+        fn read(&self, path: PathBuf, opened: Opened, _: &mut Vec<u8>) -> (PathBuf, Opened) {
+            (path, opened)
+        }
+    }
     /// Replaces `b` by a link once `a` was found, and keeps what is found after that.
     struct Swap {
         project: PathBuf,
         outside: PathBuf,
         found: Vec<PathBuf>,
     }
-    impl Visitor for Swap {
-        type Skill = Opened;
-        fn known(&self, _: &Path, _: &FileStamp) -> Option<usize> {
-            None
-        }
-        fn read(&self, _: &Path, opened: Opened, _: &mut Vec<u8>) -> Opened {
-            opened
-        }
-        fn found(&mut self, path: PathBuf, opened: Opened) -> Result<(), SourceError> {
+    impl Visitor<(PathBuf, Opened)> for Swap {
+        fn found(&mut self, (path, opened): (PathBuf, Opened)) -> Result<(), SourceError> {
             if self.found.is_empty() {
                 fs::rename(self.project.join("b"), self.project.join("old")).unwrap();
                 symlink(&self.outside, self.project.join("b")).unwrap();
@@ -252,7 +252,7 @@ fn a_folder_that_becomes_a_link_during_the_walk_does_not_lead_outside() {
     let project = folder.path().to_owned();
     let mut swap = Swap { project: project.clone(), outside: outside.path().to_owned(), found: Vec::new() };
     let held = ScanOptions { within: Some(project.clone()), ..ScanOptions::default() };
-    let problems = walk(&project, &held, &mut swap);
+    let problems = walk(&project, &held, &Opens, &mut swap);
     assert_eq!(swap.found, [project.join("a/SKILL.md")]);
     assert!(
         matches!(problems.as_slice(), [SourceError { kind: SourceErrorKind::OutsideProject, at, .. }] if at.text().ends_with("/b")),

@@ -1,4 +1,4 @@
-//! [`Visitor`]: what a walk does with each SKILL.md.
+//! What a walk does with each SKILL.md: a [`Reader`] reads it, and a [`Visitor`] receives the result.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ pub(crate) enum Opened {
     Failed(SourceError),
 }
 
-/// Receives every SKILL.md of a walk. Methods that take `&self` may be called from any thread, and ahead of the walk.
-pub(crate) trait Visitor: Sync {
+/// Reads every SKILL.md of a walk. Several threads may use it, ahead of the walk.
+pub(crate) trait Reader: Sync {
     /// The result of reading a SKILL.md.
     type Skill: Send;
 
-    /// The index of a file in this state in what the visitor knows, if it need not be opened.
+    /// The index of a file in this state in what the reader knows, if it need not be opened.
     fn known(&self, path: &Path, stamp: &FileStamp) -> Option<usize>;
 
     /// Whether calling [`Self::known`] is worth a `stat` of the file before opening it.
@@ -30,9 +30,28 @@ pub(crate) trait Visitor: Sync {
         true
     }
 
-    /// Reads a SKILL.md. The buffer may be used freely.
-    fn read(&self, path: &Path, opened: Opened, buffer: &mut Vec<u8>) -> Self::Skill;
+    /// Reads the SKILL.md at a path. The buffer may be used freely.
+    fn read(&self, path: PathBuf, opened: Opened, buffer: &mut Vec<u8>) -> Self::Skill;
+}
 
+/// A reader that opens nothing: only the paths matter.
+#[derive(Debug)]
+pub(crate) struct OnlyPaths;
+
+impl Reader for OnlyPaths {
+    type Skill = PathBuf;
+
+    fn known(&self, _: &Path, _: &FileStamp) -> Option<usize> {
+        Some(0)
+    }
+
+    fn read(&self, path: PathBuf, _: Opened, _: &mut Vec<u8>) -> PathBuf {
+        path
+    }
+}
+
+/// Receives what a walk finds, on the thread of the walk and in its order.
+pub(crate) trait Visitor<Skill> {
     /// Called before a folder is listed.
     fn entered(&mut self, _: &Path) {}
 
@@ -56,5 +75,5 @@ pub(crate) trait Visitor: Sync {
     fn passed_over(&mut self) {}
 
     /// Called for each SKILL.md after it was read. An error ends the walk.
-    fn found(&mut self, path: PathBuf, skill: Self::Skill) -> Result<(), SourceError>;
+    fn found(&mut self, skill: Skill) -> Result<(), SourceError>;
 }

@@ -12,7 +12,7 @@ use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::file_cache::FileCache;
 use crate::fs::location::location_of;
 use crate::fs::stamp::FileStamp;
-use crate::fs::walk::{self, OnError, Opened, Visitor};
+use crate::fs::walk::{self, OnError, Opened, Reader, Visitor};
 use crate::internal::locked;
 use crate::source::budget::{self, Cost};
 use crate::source::{Listing, found_at, reasons, unread};
@@ -20,13 +20,19 @@ use crate::source::{Listing, found_at, reasons, unread};
 /// How many bytes of a SKILL.md are read first; nearly every frontmatter is shorter.
 const FIRST_BYTES: usize = 2048;
 
-/// Collects skills during a walk.
+/// Reads the skills of a walk.
 #[derive(Debug)]
-pub(super) struct Gather<'s> {
+pub(super) struct SkillReader<'s> {
     pub(super) source: &'s DirSource,
     /// The path before that of a skill below the root, in its virtual path.
     pub(super) above: PathBuf,
     pub(super) index: &'s FileCache,
+}
+
+/// Collects skills during a walk.
+#[derive(Debug)]
+pub(super) struct Gather<'s> {
+    pub(super) reader: &'s SkillReader<'s>,
     /// The positions in the cache of files that are unchanged.
     pub(super) hits: Vec<usize>,
     /// The new entries of the cache, if there is one.
@@ -42,7 +48,7 @@ pub(super) enum Skill {
     /// A skill, or a broken one.
     Read(Read),
     /// It exists and cannot be read.
-    Failed(SourceError),
+    Failed(PathBuf, SourceError),
 }
 
 /// A SKILL.md that was read, or is in the cache.
@@ -52,6 +58,8 @@ pub(super) struct Read {
     /// The size of its frontmatter.
     head: usize,
     memory: Memory,
+    /// Its path, if its location has another text.
+    odd: Option<PathBuf>,
 }
 
 /// What the next cache has of a SKILL.md.
@@ -59,12 +67,12 @@ pub(super) struct Read {
 enum Memory {
     /// The entry of this cache at a position.
     Kept(usize),
-    /// Its frontmatter.
-    Fresh(Vec<u8>),
+    /// Its path, its state and its frontmatter.
+    Fresh(PathBuf, FileStamp, Vec<u8>),
     Nothing,
 }
 
-impl Visitor for Gather<'_> {
+impl Reader for SkillReader<'_> {
     type Skill = Skill;
 
     fn knows_anything(&self) -> bool {
@@ -78,7 +86,7 @@ impl Visitor for Gather<'_> {
         (!blank).then_some(at)
     }
 
-    fn read(&self, path: &Path, opened: Opened, buffer: &mut Vec<u8>) -> Skill {
+    fn read(&self, path: PathBuf, opened: Opened, buffer: &mut Vec<u8>) -> Skill {
         let (mut document, stamp, memory) = match opened {
             Opened::Known(at, stamp) => {
                 let head = self.index.kept(at);
@@ -88,33 +96,39 @@ impl Visitor for Gather<'_> {
                 Ok(document) => {
                     let head = document.fences().and_then(|fences| buffer.get(..fences.body));
                     let head = head.filter(|_| self.source.cache.is_some());
-                    let memory = head.map_or(Memory::Nothing, |head| Memory::Fresh(head.to_vec()));
+                    let fresh = |head: &[u8]| Memory::Fresh(path.clone(), stamp, head.to_vec());
+                    let memory = head.map_or(Memory::Nothing, fresh);
                     (document, stamp, memory)
                 }
-                Err(error) => return Skill::Failed(SourceError::io(path, error)),
+                Err(error) => {
+                    let problem = SourceError::io(&path, error);
+                    return Skill::Failed(path, problem);
+                }
             },
-            Opened::Failed(problem) => return Skill::Failed(problem),
+            Opened::Failed(problem) => return Skill::Failed(path, problem),
         };
         // This is the same whether the head was read or cached.
         let head = document.fences().map_or(document.raw().len(), |fences| fences.body);
         document.note_size(stamp.size);
-        let at = walk::origin(path).with_scope(self.source.scope);
-        let mut found = found_at(&document, &at, self.virtual_path(path));
+        let at = walk::origin(&path).with_scope(self.source.scope);
+        let mut found = found_at(&document, &at, self.virtual_path(&path));
         found.stamp = stamp.into();
         if let Some(policies) = self.source.sighted {
             let read = if matches!(memory, Memory::Kept(_)) { None } else { Some(buffer.as_slice()) };
             let sighting = sightings::of(&document, &found.entry, stamp.size, read);
-            found.sighting = Some(sightings::with_policies(sighting, policies, path));
+            found.sighting = Some(sightings::with_policies(sighting, policies, &path));
         }
-        Skill::Read(Read { found, head, memory })
+        Skill::Read(Read { found, head, memory, odd: Some(path).filter(|path| path.to_str().is_none()) })
     }
+}
 
+impl Visitor<Skill> for Gather<'_> {
     fn listed(&mut self, path: &Path, entries: usize) -> Result<(), SourceError> {
-        budget::spend(self.source.budget.as_deref(), Cost::Entries(entries), || location_of(path))
+        budget::spend(self.reader.source.budget.as_deref(), Cost::Entries(entries), || location_of(path))
     }
 
     fn counts_all(&self) -> bool {
-        self.source.sighted.is_some()
+        self.reader.source.sighted.is_some()
     }
 
     fn passed_over(&mut self) {
@@ -122,38 +136,41 @@ impl Visitor for Gather<'_> {
     }
 
     fn linked(&mut self, path: &Path) {
-        if self.source.sighted.is_some() {
+        if self.reader.source.sighted.is_some() {
             self.links.folders.insert(path.to_owned());
         }
     }
 
     fn linked_file(&mut self, path: &Path) {
-        if self.source.sighted.is_some() {
+        if self.reader.source.sighted.is_some() {
             self.links.files.insert(path.to_owned());
         }
     }
 
-    fn found(&mut self, path: PathBuf, skill: Skill) -> Result<(), SourceError> {
-        let Read { found, head, memory } = match skill {
+    fn found(&mut self, skill: Skill) -> Result<(), SourceError> {
+        let Read { found, head, memory, odd } = match skill {
             Skill::Read(read) => read,
-            Skill::Failed(problem) => self.unread(&path, problem)?,
+            Skill::Failed(path, problem) => self.unread(path, problem)?,
         };
         match memory {
             Memory::Kept(at) => self.hits.push(at),
-            Memory::Fresh(head) => self.fresh.push((path.clone(), found.stamp.into(), head)),
+            Memory::Fresh(path, stamp, head) => self.fresh.push((path, stamp, head)),
             Memory::Nothing => {}
         }
-        budget::spend(self.source.budget.as_deref(), Cost::Skill(head), || location_of(&path))?;
+        let source = self.reader.source;
+        let at = || found.entry.origin.location.clone();
+        budget::spend(source.budget.as_deref(), Cost::Skill(head), at)?;
         if let Some(Obstacle::Broken { problems, .. }) = &found.obstacle {
-            match self.source.options.on_error {
-                OnError::Fail => return Err(SourceErrorKind::Damaged { reason: reasons(problems) }.at(path)),
+            match source.options.on_error {
+                OnError::Fail => {
+                    return Err(SourceErrorKind::Damaged { reason: reasons(problems) }.at_location(at()));
+                }
                 OnError::Ignore => return Ok(()),
                 OnError::Report => {}
             }
         }
-        if path.to_str().is_none() {
-            let mut odd = locked(&self.source.odd);
-            odd.insert(found.entry.origin.location.clone(), path);
+        if let Some(path) = odd {
+            locked(&source.odd).insert(at(), path);
         }
         self.listing.skills.push(found);
         Ok(())
@@ -162,17 +179,20 @@ impl Visitor for Gather<'_> {
 
 impl Gather<'_> {
     /// The skill of a SKILL.md that cannot be read: a broken one, so that `why` can explain it.
-    fn unread(&self, path: &Path, problem: SourceError) -> Result<Read, SourceError> {
-        if self.source.options.on_error == OnError::Fail {
+    fn unread(&self, path: PathBuf, problem: SourceError) -> Result<Read, SourceError> {
+        if self.reader.source.options.on_error == OnError::Fail {
             return Err(problem);
         }
-        let at = walk::origin(path).with_scope(self.source.scope);
+        let at = walk::origin(&path).with_scope(self.reader.source.scope);
         let mut found = Box::new(unread(&problem, &at));
-        found.virtual_path = self.virtual_path(path);
-        found.sighting = self.source.sighted.map(|_| sightings::unread(&problem));
-        Ok(Read { found, head: 0, memory: Memory::Nothing })
+        found.virtual_path = self.reader.virtual_path(&path);
+        found.sighting = self.reader.source.sighted.map(|_| sightings::unread(&problem));
+        let odd = Some(path).filter(|path| path.to_str().is_none());
+        Ok(Read { found, head: 0, memory: Memory::Nothing, odd })
     }
+}
 
+impl SkillReader<'_> {
     fn virtual_path(&self, path: &Path) -> String {
         virtual_path(&self.source.root, &self.above, path)
     }
