@@ -202,7 +202,10 @@ mod tests {
         };
         assert_eq!(texts("<div style=\"display:none\">one</div>\n\nshown\n"), ["one"]);
         assert_eq!(texts("<DIV STYLE='x: y; Display : None'>\n\none\n\n</DIV>\n\nshown\n"), ["one"]);
-        assert_eq!(texts("a <span hidden>one</span> b <i style=\"visibility: hidden\">two</i>\n"), ["one", "two"]);
+        assert_eq!(
+            texts("a <span hidden>one</span> b <i style=\"visibility: hidden\">two</i>\n"),
+            ["one", "two"]
+        );
         assert_eq!(
             texts("<div hidden><div>one</div>\n\n<!-- two --></div>\n\n<!-- three -->\n"),
             ["<div>one</div>\n\n<!-- two -->", "three"]
@@ -213,7 +216,9 @@ mod tests {
 
     #[test]
     fn hostile_texts_are_read_once() {
-        for piece in ["<a\"", "<p hidden>", "]:", "[a]: # (", "[a]: # (b)\n", "<", "<a\">", "<div hidden></div>"] {
+        for piece in
+            ["<a\"", "<p hidden>", "]:", "[a]: # (", "[a]: # (b)\n", "<", "<a\">", "<div hidden></div>"]
+        {
             comments(&format!("<div>{}", piece.repeat((1 << 20) / piece.len())));
             comments(&piece.repeat((1 << 20) / piece.len()));
         }
