@@ -35,7 +35,7 @@ fn other_line_ends_are_a_warning_of_verify_with_or_without_the_store() {
             "pdf\n  line ends  SKILL.md\n  line ends  scripts/run.sh\n",
             "  copy with other line ends for claude-code: ",
             "1 of 1 skill with other line ends, perhaps written by git (core.autocrlf); not trusted, so not used until \
-             you restore with: prowess sync\n",
+             restored with: prowess sync\n",
         ] {
             assert!(said.contains(line), "{store}: {said}");
         }

@@ -176,6 +176,7 @@ fn a_false_name_in_the_lock_is_found_by_verify() {
             "{found}"
         );
         let listed = run(&place, &["list", "--installed"]);
+        assert!(listed.contains("  false name in skills.lock; see: prowess verify  "), "{listed}");
         assert!(listed.contains("called pdf by its author") && !listed.contains("called beta"), "{listed}");
         let json = json_of(&place, &["verify", "--json"]);
         crate::schemas::assert_fits("verify", &json);

@@ -47,8 +47,8 @@ pub(crate) fn run(of_user: bool, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         Some(columns) => {
             let titles = ["skill", "state", "scope", "folder and source"];
             let mut table = Table::new(titles.map(Column::text).to_vec());
-            for ([name, state, scope, place], skill) in rows.iter().zip(&skills) {
-                let state = if skill.is_clean() { "as installed" } else { state };
+            for [name, state, scope, place] in &rows {
+                let state = if state.is_empty() { "as installed" } else { state };
                 table.row(vec![Cell::strong(name), Cell::new(state), Cell::new(scope), Cell::faint(place)]);
             }
             text.push_str(&table.screen(columns));
@@ -86,6 +86,9 @@ pub(crate) fn run(of_user: bool, json: bool, ui: &mut Ui) -> Result<Outcome, Com
 fn row(skill: &InstalledSkill) -> [String; 4] {
     let user = scope_option(skill.scope);
     let state = match state(skill) {
+        _ if skill.is_intact() && skill.misnamed.is_some() => {
+            format!("false name in skills.lock; see: prowess verify{user}")
+        }
         "clean" if skill.is_clean() => String::new(),
         "line-ends" if skill.is_intact() => "other line ends".to_owned(),
         "clean" | "line-ends" => {
@@ -95,6 +98,7 @@ fn row(skill: &InstalledSkill) -> [String; 4] {
         other => other.to_owned(),
     };
     let name = skill.misnamed.as_ref().or(skill.locked.upstream_name.as_ref());
+    let name = name.filter(|name| **name != skill.name);
     let name = name.map(|name| format!(", called {name} by its author")).unwrap_or_default();
     let origin = report::origin(&skill.locked, (skill.scope, &skill.path), skill.fetched);
     let place = format!("{}, from {origin}{name}", report::place(&skill.path));

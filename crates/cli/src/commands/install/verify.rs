@@ -93,8 +93,8 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         }
         if line_ends > 0 {
             let what = "with other line ends, perhaps written by git (core.autocrlf)";
-            let unused = if unused { "not trusted, so not used until you " } else { "" };
-            let _ = writeln!(text, "{line_ends} of {of} {what}; {unused}restore with: prowess sync{here}");
+            let restore = if unused { "not trusted, so not used until restored" } else { "restore" };
+            let _ = writeln!(text, "{line_ends} of {of} {what}; {restore} with: prowess sync{here}");
         }
         ui.print(&text)?;
     }
