@@ -29,6 +29,9 @@ pub(crate) struct List {
         "no_nested", "duplicates",
     ])]
     pub(crate) installed: bool,
+    /// With --installed, only your own skills
+    #[arg(long, short, requires = "installed")]
+    pub(crate) user: bool,
     /// Show about how many tokens each skill costs in every prompt
     #[arg(long)]
     pub(crate) cost: bool,

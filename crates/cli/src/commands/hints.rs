@@ -287,7 +287,11 @@ pub(super) fn trust_hint<'c>(
     if folders.len() > MAX_FOLDERS {
         commands.push(format!("and {}", count(folders.len() - MAX_FOLDERS, "more folder")));
     }
-    commands.extend(accept_or_restore(&changed, origins, places));
+    // One that `remove --keep` left is not installed, so nothing restores it.
+    let is_installed = |skill: &&Candidate| origins.of(skill).or_else(|| origins.around(skill)).is_some();
+    let (installed, others): (Vec<&Candidate>, Vec<&Candidate>) = changed.into_iter().partition(is_installed);
+    commands.extend(accept_or_restore(&installed, origins, places));
+    commands.extend(accept_or_restore(&others, origins, places));
     commands.join(", ")
 }
 

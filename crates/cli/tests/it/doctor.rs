@@ -331,7 +331,7 @@ fn wrong_usage_is_said() {
     exit 2
     --- stderr
     error: no such client: codx
-      hint: did you mean codex or kode or zcode?
+      hint: did you mean codex?
     ");
     assert_eq!(code(&doctor(&place, &["--yes"])), 2);
     assert_eq!(code(&doctor(&place, &["--fix", "--list"])), 2);

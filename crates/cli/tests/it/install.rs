@@ -203,7 +203,7 @@ fn an_edited_skill_stops_a_command_that_would_lose_the_edits() {
     assert_snapshot!(say(&place, &["add", "./from/pdf", "--yes", "--keep"]), @"
     exit 0
     --- stdout
-    = pdf (edited, kept)  from/pdf
+    = pdf (not as installed, kept)  from/pdf
     --- stderr
     resolved 1 skill in [N] ms
     pdf  2 files, 84 bytes

@@ -34,7 +34,8 @@ fn other_line_ends_are_a_warning_of_verify_with_or_without_the_store() {
         for line in [
             "pdf\n  line ends  SKILL.md\n  line ends  scripts/run.sh\n",
             "  copy with other line ends for claude-code: ",
-            "1 of 1 skill with other line ends, perhaps written by git (core.autocrlf); restore with: prowess sync\n",
+            "1 of 1 skill with other line ends, perhaps written by git (core.autocrlf); not trusted, so not used until \
+             restored with: prowess sync\n",
         ] {
             assert!(said.contains(line), "{store}: {said}");
         }
@@ -46,6 +47,7 @@ fn other_line_ends_are_a_warning_of_verify_with_or_without_the_store() {
             (&"line-ends".into(), &"line-ends".into())
         );
         assert_eq!(skill["changes"][1]["change"], "line-ends", "{json}");
+        assert_eq!(skill["trusted"], false, "{json}");
         assert_eq!(json["summary"], serde_json::json!({"skills": 1, "wrong": 0, "line_ends": 1}));
         let said = run(&place, &["list", "--installed"]);
         assert!(said.contains("pdf  other line ends  "), "{store}: {said}");
@@ -96,5 +98,33 @@ fn a_skill_with_other_line_ends_is_restored_by_sync_and_removed_without_a_questi
     assert!(said.starts_with("exit 0"), "{said}");
     for folder in [".agents", ".claude"] {
         assert!(!place.path().join(folder).join("skills/pdf").exists(), "{said}");
+    }
+}
+
+#[test]
+fn line_ends_in_a_trusted_project_do_not_keep_a_skill_from_being_used() {
+    let place = converted();
+    run(&place, &["trust", "--yes"]);
+    let said = run(&place, &["verify"]);
+    assert!(said.contains("(core.autocrlf); restore with: prowess sync\n"), "{said}");
+    assert_eq!(json_of(&place, &["verify", "--json"])["skills"][0]["trusted"], true);
+}
+
+#[test]
+fn sync_keep_does_not_rewrite_files_with_other_line_ends() {
+    let place = converted();
+    let said = run(&place, &["sync", "--keep", "--yes"]);
+    assert!(said.starts_with("exit 0") && said.contains("= pdf (not as installed, kept)"), "{said}");
+    assert!(said.contains("left alone, so claude-code does not get the skill"), "{said}");
+    for folder in [".agents", ".claude"] {
+        assert!(read(&place, &format!("{folder}/skills/pdf/SKILL.md")).contains("\r\n"), "{folder}");
+    }
+    assert!(run(&place, &["activate", "pdf"]).starts_with("exit 2"));
+    // A newer version is no local edit that would be lost.
+    place.write("from/pdf/SKILL.md", skill("pdf", "two").as_bytes());
+    let said = run(&place, &["add", "./from/pdf", "--keep", "--yes"]);
+    assert!(said.contains("~ pdf"), "{said}");
+    for folder in [".agents", ".claude"] {
+        assert_eq!(read(&place, &format!("{folder}/skills/pdf/SKILL.md")), skill("pdf", "two"), "{folder}");
     }
 }

@@ -11,6 +11,9 @@ use crate::install::{place, read, say, skill};
 use crate::shelf::{command, json_of, run};
 use crate::skipped;
 
+/// The edits that a command would lose in a skill and in its copy for a client.
+const LOST: &str =
+    "pdf\n  changed  SKILL.md\n  added  mine.txt\n  [DIR]/.claude/skills/pdf\n    added  also.txt\n";
 const OWN: &str = "---\nname: pdf\ndescription: My own.\n---\nMine.\n";
 
 fn edit(place: &Place) {
@@ -52,6 +55,13 @@ fn remove_overwrite_leaves_a_folder_that_replaced_the_link() {
     assert!(!place.path().join(".agents/skills/pdf").exists());
 }
 
+/// What a command says beside the edits that it would lose.
+fn losing(place: &Place, args: &[&str]) -> String {
+    let said = say(place, args);
+    assert!(said.contains(LOST), "{said}");
+    said.replace(LOST, "")
+}
+
 #[test]
 fn remove_overwrite_names_the_files_and_needs_consent() {
     let place = place();
@@ -59,19 +69,14 @@ fn remove_overwrite_names_the_files_and_needs_consent() {
     edit(&place);
     place.write(".agents/skills/pdf/mine.txt", b"mine");
     place.write(".claude/skills/pdf/also.txt", b"mine");
-    assert_snapshot!(say(&place, &["remove", "pdf", "--overwrite"]), @"
+    assert_snapshot!(losing(&place, &["remove", "pdf", "--overwrite"]), @"
     exit 2
     --- stderr
-    pdf
-      changed  SKILL.md
-      added  mine.txt
-      [DIR]/.claude/skills/pdf
-        added  also.txt
     error: there is no terminal to ask whether these edits may be lost, so nothing was changed
       hint: keep them with --keep, or lose them with --overwrite --yes
     ");
     assert!(place.path().join(".agents/skills/pdf/mine.txt").exists());
-    assert_snapshot!(say(&place, &["remove", "pdf", "--overwrite", "--yes"]), @"
+    assert_snapshot!(losing(&place, &["remove", "pdf", "--overwrite", "--yes"]), @"
     exit 0
     --- stdout
     - pdf  from/pdf
@@ -81,11 +86,6 @@ fn remove_overwrite_names_the_files_and_needs_consent() {
     wrote [DIR]/skills.toml
     wrote [DIR]/skills.lock
     --- stderr
-    pdf
-      changed  SKILL.md
-      added  mine.txt
-      [DIR]/.claude/skills/pdf
-        added  also.txt
     ");
     assert!(!place.path().join(".agents/skills/pdf").exists());
     assert!(!place.path().join(".claude/skills/pdf").exists());

@@ -150,3 +150,48 @@ fn a_lock_without_skills_toml_stops_every_change() {
     }
     assert!(place.path().join(".agents/skills/pdf/SKILL.md").exists());
 }
+
+#[test]
+fn a_false_name_in_the_lock_is_found_by_verify() {
+    let place = place();
+    run(&place, &["add", "./from", "--all", "--yes"]);
+    run(&place, &["add", "./from/pdf", "--as", "other", "--yes"]);
+    assert!(run(&place, &["verify"]).ends_with("3 skills as installed\n"));
+    let lock = read(&place, "skills.lock");
+    for (lock, said) in [
+        (
+            format!("{lock}upstream-name = \"beta\"\n"),
+            "pdf\n  name  beta in skills.lock, pdf in its SKILL.md\n",
+        ),
+        (
+            lock.replace("upstream-name = \"pdf\"\n", ""),
+            "other\n  name  other in skills.lock, pdf in its SKILL.md\n",
+        ),
+    ] {
+        place.write("skills.lock", lock.as_bytes());
+        let found = run(&place, &["verify"]);
+        assert!(found.starts_with("exit 1") && found.contains(said), "{found}");
+        assert!(
+            found.contains("1 of 3 skills with a false name in skills.lock; restore skills.lock"),
+            "{found}"
+        );
+        let listed = run(&place, &["list", "--installed"]);
+        assert!(listed.contains("  false name in skills.lock; see: prowess verify  "), "{listed}");
+        assert!(listed.contains("called pdf by its author") && !listed.contains("called beta"), "{listed}");
+        let json = json_of(&place, &["verify", "--json"]);
+        crate::schemas::assert_fits("verify", &json);
+        assert_eq!(json["summary"]["wrong"], 1, "{json}");
+    }
+    // As the message says.
+    run(&place, &["add", "./from/pdf", "--as", "other", "--yes"]);
+    assert!(run(&place, &["verify"]).ends_with("3 skills as installed\n"));
+}
+
+#[test]
+fn a_skill_without_a_name_in_its_file_has_no_false_one_in_the_lock() {
+    let place = place();
+    place.write("from/plain/SKILL.md", b"---\ndescription: Does it.\n---\nDo.\n");
+    run(&place, &["add", "./from/plain", "--as", "other", "--yes"]);
+    assert!(read(&place, "skills.lock").contains("upstream-name = \"plain\""));
+    assert!(run(&place, &["verify"]).ends_with("1 skill as installed\n"));
+}

@@ -105,3 +105,45 @@ fn a_comment_in_markdown_is_shown_as_hidden_text() {
         "{json}"
     );
 }
+
+#[test]
+fn elements_that_are_not_displayed_and_repeated_comments_are_shown_as_hidden_text() {
+    let place = place();
+    let text = "[//]: # (one)\n\n[//]: # (two)\n\n<div style=\"display:none\">three</div>\n";
+    place.write("from/notes/a.md", text.as_bytes());
+    let said = run(&place, &["add", "./from/notes", "--dry-run"]);
+    for part in ["a.md:1: comment: one\n", "a.md:3: comment: two\n", "a.md:5: comment: three\n"] {
+        assert!(said.contains(part), "{said} should have {part}");
+    }
+}
+
+#[test]
+fn another_name_that_is_no_name_of_a_skill_is_shown_and_taken() {
+    let place = place();
+    for (name, problem) in [
+        ("a b", "neither letter, digit nor hyphen"),
+        ("Foo_Bar!", "upper-case letters: Foo_Bar!"),
+        (&"x".repeat(120), "120 characters, more than 64"),
+        ("größe", "letters outside a-z and 0-9"),
+    ] {
+        let said = run(&place, &["add", "./from/pdf", "--as", name, "--yes"]);
+        assert!(said.starts_with("exit 0"), "{said}");
+        assert!(said.contains("not the name of a skill  the name ") && said.contains(problem), "{said}");
+    }
+    let said = run(&place, &["add", "./from/pdf", "--as", "pdf-2", "--yes"]);
+    assert!(!said.contains("not the name of a skill"), "{said}");
+}
+
+#[test]
+fn a_skill_that_clients_see_under_the_same_name_is_shown() {
+    let place = place();
+    place.write("other/x/SKILL.md", skill("pdf", "other").as_bytes());
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    let line = "same name as  pdf; prowess keeps them apart, other clients may use only one\n";
+    let said = run(&place, &["add", "./other/x", "--as", "pdf-2", "--dry-run"]);
+    assert!(said.contains(line), "{said}");
+    let json = crate::shelf::json_of(&place, &["add", "./other/x", "--as", "pdf-2", "--yes", "--json"]);
+    crate::schemas::assert_fits("add", &json);
+    assert_eq!(json["skills"][0]["preview"]["same_name_as"], serde_json::json!(["pdf"]), "{json}");
+    assert!(!run(&place, &["add", "./from/pdf", "--dry-run"]).contains("same name as  pdf;"));
+}

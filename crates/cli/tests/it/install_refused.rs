@@ -68,6 +68,7 @@ fn names_that_are_one_folder_on_some_systems_are_refused() {
     resolved 1 skill in [N] ms
     PDF  1 file, 69 bytes
       agents see the name  notes
+      not the name of a skill  the name has upper-case letters: PDF
       asks for tools  Read
       looks like  pdf, by one of its two names; check which one you want
     error: two skills would be one folder on some systems: PDF: pdf

@@ -111,7 +111,8 @@ fn a_skill_that_the_lock_does_not_name_is_listed_and_can_be_removed() {
     run(&place, &["add", "./from", "--all", "--yes"]);
     fs::remove_file(place.path().join("skills.lock")).unwrap();
     let said = run(&place, &["list", "--installed"]);
-    assert!(said.contains("pdf  not installed; install it with: prowess sync\n"), "{said}");
+    let there = "pdf  not installed; something is there: [DIR]/.agents/skills/pdf; prowess sync records it";
+    assert!(said.contains(there), "{said}");
     let json = json_of(&place, &["list", "--installed", "--json"]);
     crate::schemas::assert_fits("installed", &json);
     assert_eq!(json["not_installed"][1]["name"], "pdf", "{json}");
@@ -164,6 +165,9 @@ fn hints_about_the_users_skills_repeat_the_scope() {
     let said = run(&place, &["sync", "--user"]);
     assert!(said.contains("see them with: prowess verify --user\n"), "{said}");
     fs::remove_file(place.path().join("home/.agents/skills.lock")).unwrap();
+    let said = run(&place, &["verify", "--user"]);
+    assert!(said.contains("prowess sync --overwrite --user replaces it\n"), "{said}");
+    fs::remove_dir_all(place.path().join("home/.agents/skills")).unwrap();
     let said = run(&place, &["verify", "--user"]);
     assert!(said.contains("install it with: prowess sync --user\n"), "{said}");
 }

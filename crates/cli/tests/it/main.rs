@@ -39,6 +39,7 @@ mod hints;
 mod hostile;
 mod hostile_server;
 mod install;
+mod install_advice;
 mod install_all;
 mod install_clients;
 mod install_frozen;

@@ -12,10 +12,16 @@ const MAX_SIMILAR: usize = 5;
 
 /// The words that are similar to an unknown one, the closest first. The word itself is never suggested.
 pub fn similar<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Vec<&'w str> {
+    let (length, lower) = (word.chars().count(), word.to_lowercase());
     let near = |other: &'w str| {
+        if other.to_lowercase() == lower {
+            return Some((0, other));
+        }
         let edits = distance(word, other);
         let contains = !word.is_empty() && (other.contains(word) || word.contains(other));
-        let close = edits <= 2.max(word.len() / 4) && edits < word.chars().count();
+        // Half of a short word is too much, unless it is one swap.
+        let few = edits * 2 < length || edits < length && typos(word, other, 1).is_some();
+        let close = edits <= 2.max(word.len() / 4) && few;
         (contains || close).then_some((edits, other))
     };
     let mut near: Vec<(usize, &str)> = words.filter(|other| *other != word).filter_map(near).collect();
@@ -56,6 +62,14 @@ mod tests {
             [3, 0, 1, 1]
         );
         assert_eq!(distance("ab", "ba"), 2);
+    }
+
+    #[test]
+    fn another_case_is_the_nearest_word_and_half_of_a_word_is_too_far() {
+        assert_eq!(similar("ALPHA", ["alphas", "alpha", "beta"].into_iter()), ["alpha"]);
+        assert_eq!(similar("nope", ["kode", "node"].into_iter()), ["node"]);
+        assert_eq!(similar("plna", ["plan", "play"].into_iter()), ["plan"]);
+        assert_eq!(similar("pfd", ["pdf", "abc"].into_iter()), ["pdf"]);
     }
 
     #[test]

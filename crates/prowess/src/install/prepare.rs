@@ -1,6 +1,7 @@
 //! From a source to skills that can be installed: found, fetched, checked and previewed, without changing an installed
 //! skill.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use prowess_core::text::{Unseen, hidden};
@@ -332,6 +333,10 @@ impl Installer {
         let locked = records.lock.skills().iter().map(|skill| &*skill.name);
         let there = of_user.iter().chain(&of_place).map(String::as_str);
         let others = OtherNames::new(locked.chain(there).chain(skills.iter().map(Prepared::name)));
+        // By the folder, the name that clients see. What is not installed has that of its folder.
+        let mut called: BTreeMap<&str, &str> = of_place.iter().map(|name| (&**name, &**name)).collect();
+        called.extend(records.lock.skills().iter().map(|locked| (&*locked.name, locked.declared_name())));
+        called.extend(skills.iter().map(|skill| (skill.name(), &*skill.new.declared_name)));
         let (accepted, here) = (AcceptedSkills::of(&place).ok(), env::absolute(Path::new(".")));
         let preview = |skill: &Prepared| {
             let mut preview = Preview::of(&skill.new.tree, skill.name(), &others);
@@ -349,6 +354,9 @@ impl Installer {
             let accepted = accepted.as_ref().map(|all| all.elsewhere(&place.base, skill.locked()));
             preview.accepted_in = accepted.unwrap_or_default();
             preview.installed_as = others.map(|other| other.name.clone()).collect();
+            let same = called.iter().filter(|(name, _)| **name != skill.name());
+            let same = same.filter(|(_, called)| **called == preview.declared_name);
+            preview.same_name_as = same.map(|(name, _)| (*name).to_owned()).collect();
             preview
         };
         Ok(skills.iter().map(|skill| (skill.name().to_owned(), preview(skill))).collect())

@@ -113,7 +113,10 @@ fn spec(args: &Add) -> Result<InstallSpec, CommandError> {
             .into());
         }
         // Parsed as a part of a source, so that the same rules apply.
-        let with: InstallSpec = format!("owner/repo#{reference}").parse()?;
+        let with: InstallSpec = format!("owner/repo#{reference}").parse().map_err(|_| {
+            let hint = "name a branch, a tag or a whole commit, as git allows them";
+            Failure::new(format!("this cannot be a branch, tag or commit: --ref {reference}"), hint)
+        })?;
         if spec.reference.is_some() && spec.reference != with.reference {
             let error =
                 format!("the source names another version already: {}: --ref {reference}", args.source);

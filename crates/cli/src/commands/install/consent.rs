@@ -138,6 +138,9 @@ pub(in crate::commands) fn shown(name: &str, preview: &Preview) -> String {
     if !["", name].contains(&&*preview.declared_name) {
         line("agents see the name", &preview.declared_name);
     }
+    for problem in &preview.name_problems {
+        line("not the name of a skill", problem);
+    }
     if let Some(source) = &preview.claimed_source {
         line("the lock says it is from", &format!("{source}; you have not fetched it from there"));
     }
@@ -184,6 +187,10 @@ pub(in crate::commands) fn shown(name: &str, preview: &Preview) -> String {
     }
     for unseen in &preview.unseen {
         line("not looked into", unseen);
+    }
+    if !preview.same_name_as.is_empty() {
+        let others = preview.same_name_as.join(", ");
+        line("same name as", &format!("{others}; prowess keeps them apart, other clients may use only one"));
     }
     if !preview.looks_like.is_empty() {
         let both =

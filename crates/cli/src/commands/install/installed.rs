@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use prowess::install::{
-    ClientDifference, ClientState, FileChange, InstallScope, InstalledSkill, InstalledState,
+    ClientDifference, ClientState, FileChange, InstallScope, InstalledSkill, InstalledState, Installer,
 };
 use serde_json::{Value, json};
 
@@ -14,16 +14,19 @@ use crate::report::json::VERSION;
 use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count};
 
 /// Runs the command.
-pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
+pub(crate) fn run(of_user: bool, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let installer = super::here()?;
     let user = installer.folders().user.as_ref().map(|_| InstallScope::User);
+    let is_asked = |scope: InstallScope| !of_user || scope == InstallScope::User;
     let mut interrupted = Vec::new();
-    for scope in [InstallScope::Project].into_iter().chain(user) {
+    for scope in [InstallScope::Project].into_iter().chain(user).filter(|scope| is_asked(*scope)) {
         if report::is_pending(&installer, scope, ui)? {
             interrupted.push(scope.word());
         }
     }
-    let (skills, absent) = (installer.list()?, installer.list_not_locked()?);
+    let (mut skills, mut absent) = (installer.list()?, installer.list_not_locked()?);
+    skills.retain(|skill| is_asked(skill.scope));
+    absent.retain(|(scope, _)| is_asked(*scope));
     if json {
         let skills: Vec<Value> = skills.iter().map(value).collect();
         let absent = absent.iter().map(|(scope, name)| json!({"name": name, "scope": scope.word()}));
@@ -36,14 +39,16 @@ pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
         }))?;
         return Ok(Outcome::Fine);
     }
+    // The lines do not show organisations.
+    skills.sort_by(|one, other| (one.scope, &one.name).cmp(&(other.scope, &other.name)));
     let rows: Vec<[String; 4]> = skills.iter().map(row).collect();
     let mut text = String::new();
     match ui.columns().filter(|_| !rows.is_empty()) {
         Some(columns) => {
             let titles = ["skill", "state", "scope", "folder and source"];
             let mut table = Table::new(titles.map(Column::text).to_vec());
-            for ([name, state, scope, place], skill) in rows.iter().zip(&skills) {
-                let state = if skill.is_clean() { "as installed" } else { state };
+            for [name, state, scope, place] in &rows {
+                let state = if state.is_empty() { "as installed" } else { state };
                 table.row(vec![Cell::strong(name), Cell::new(state), Cell::new(scope), Cell::faint(place)]);
             }
             text.push_str(&table.screen(columns));
@@ -57,12 +62,21 @@ pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
         }
     }
     for (scope, name) in &absent {
-        let _ = writeln!(text, "{}", not_installed(name, scope_option(*scope)));
+        let _ = writeln!(text, "{}", not_installed(name, (&installer, *scope), scope_option(*scope)));
     }
-    let _ = match skills.len() {
-        0 if !absent.is_empty() => Ok(()),
-        0 => writeln!(text, "no skills are installed; install some with: prowess add SOURCE"),
-        many => writeln!(text, "\n{} installed", count(many, "skill")),
+    let missing = skills.iter().filter(|skill| skill.state == InstalledState::Missing).count();
+    let _ = match (skills.len(), missing) {
+        (0, _) if !absent.is_empty() => Ok(()),
+        (0, _) => writeln!(
+            text,
+            "no skills are installed; install some with: prowess add SOURCE{}",
+            if of_user { " --user" } else { "" }
+        ),
+        (many, 0) => writeln!(text, "\n{} installed", count(many, "skill")),
+        (many, missing) => {
+            let installed = count(many - missing, "skill");
+            writeln!(text, "\n{installed} installed, {missing} missing")
+        }
     };
     ui.print(&text)?;
     Ok(Outcome::Fine)
@@ -72,6 +86,9 @@ pub(crate) fn run(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
 fn row(skill: &InstalledSkill) -> [String; 4] {
     let user = scope_option(skill.scope);
     let state = match state(skill) {
+        _ if skill.is_intact() && skill.misnamed.is_some() => {
+            format!("false name in skills.lock; see: prowess verify{user}")
+        }
         "clean" if skill.is_clean() => String::new(),
         "line-ends" if skill.is_intact() => "other line ends".to_owned(),
         "clean" | "line-ends" => {
@@ -80,7 +97,8 @@ fn row(skill: &InstalledSkill) -> [String; 4] {
         }
         other => other.to_owned(),
     };
-    let name = skill.locked.upstream_name.as_deref();
+    let name = skill.misnamed.as_ref().or(skill.locked.upstream_name.as_ref());
+    let name = name.filter(|name| **name != skill.name);
     let name = name.map(|name| format!(", called {name} by its author")).unwrap_or_default();
     let origin = report::origin(&skill.locked, (skill.scope, &skill.path), skill.fetched);
     let place = format!("{}, from {origin}{name}", report::place(&skill.path));
@@ -88,9 +106,30 @@ fn row(skill: &InstalledSkill) -> [String; 4] {
 }
 
 /// The line of a skill that `skills.toml` names and the lock does not.
-pub(super) fn not_installed(name: &str, here: &str) -> String {
-    let sync = format!("prowess sync{here}");
-    format!("{STRONG}{}{STRONG:#}  not installed; install it with: {sync}", clean(name))
+pub(super) fn not_installed(name: &str, place: (&Installer, InstallScope), here: &str) -> String {
+    let install = how_to_install(name, place, here);
+    format!("{STRONG}{}{STRONG:#}  not installed; {}", clean(name), clean(&install))
+}
+
+/// How to install a skill that the lock does not have. `sync` does not replace what is in its place and differs.
+pub(super) fn how_to_install(
+    name: &str,
+    (installer, scope): (&Installer, InstallScope),
+    here: &str,
+) -> String {
+    let folder = match scope {
+        InstallScope::Project => installer.project_dir(),
+        InstallScope::User => installer.user_dir().unwrap_or_default(),
+    };
+    let there = folder.join(name);
+    if there.symlink_metadata().is_err() {
+        return format!("install it with: prowess sync{here}");
+    }
+    let there = report::place(&there);
+    format!(
+        "something is there: {there}; prowess sync{here} records it if it is unchanged, prowess sync --overwrite{here} \
+         replaces it"
+    )
 }
 
 /// An installed skill as JSON.
@@ -121,6 +160,8 @@ pub(super) fn value(skill: &InstalledSkill) -> Value {
         "commit": skill.locked.commit,
         "digest": skill.locked.digest,
         "fetched": skill.fetched,
+        "trusted": skill.trusted,
+        "misnamed": skill.misnamed,
     })
 }
 

@@ -17,6 +17,9 @@ use crate::error::CommandError;
 use crate::report::json::VERSION;
 use crate::ui::{Bar, FAINT, STRONG, Ui, clean, count};
 
+/// A time that is shown in seconds.
+const LONG: Duration = Duration::from_secs(10);
+
 /// A progress line, on a terminal; none with `--json`.
 pub(super) fn bar(doing: &'static str, of: usize, json: bool, ui: &mut Ui) -> Bar {
     if json { Bar::default() } else { ui.bar(doing, of) }
@@ -91,7 +94,12 @@ pub(super) fn source_line(source: &SyncSource) -> String {
 
 /// Reports that one phase is done.
 pub(super) fn phase(done: &str, skills: usize, took: Duration, ui: &mut Ui) {
-    ui.note(&format!("{done} {} in {} ms", count(skills, "skill"), took.as_millis()));
+    ui.note(&format!("{done} {} in {}", count(skills, "skill"), time(took)));
+}
+
+/// A time in milliseconds, or a long one in seconds.
+fn time(took: Duration) -> String {
+    if took < LONG { format!("{} ms", took.as_millis()) } else { format!("{:.1} s", took.as_secs_f64()) }
 }
 
 /// Reports how many skills were installed and removed.
@@ -266,7 +274,7 @@ fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<()
             _ => "=",
         };
         let kept = match change.action {
-            Action::Kept => " (edited, kept)",
+            Action::Kept => " (not as installed, kept)",
             Action::LeftThere => " (left out: something that was not installed has its name)",
             Action::Fetched => " (fetched, not installed)",
             Action::Locked => " (locked, not installed)",
@@ -365,4 +373,15 @@ pub(in crate::commands) fn origin(
 /// The path of a skill for display.
 pub(super) fn place(path: &std::path::Path) -> String {
     shown(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_time_is_shown_in_seconds() {
+        assert_eq!(time(Duration::from_millis(9_999)), "9999 ms");
+        assert_eq!(time(Duration::from_millis(91_323)), "91.3 s");
+    }
 }

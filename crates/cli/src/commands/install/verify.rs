@@ -7,9 +7,11 @@ use prowess::install::{
     ClientDifference, ClientState, FileChange, InstallScope, InstalledSkill, InstalledState, Installer,
     Progress,
 };
+use prowess::internal::did_you_mean;
+use prowess::text::similar;
 use serde_json::json;
 
-use super::installed::not_installed;
+use super::installed::{how_to_install, not_installed};
 use super::{installer, place_of, place_option, report};
 use crate::Outcome;
 use crate::args::Verify;
@@ -40,14 +42,18 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     }
     let is_known = |name: &String| skills.iter().any(|skill| skill.name == *name) || absent.contains(name);
     if let Some(name) = args.names.iter().find(|name| !is_known(name)) {
-        let hint = "list what is installed with: prowess list --installed";
+        let known = skills.iter().map(|skill| &*skill.name).chain(absent.iter().map(String::as_str));
+        let hint = did_you_mean(&similar(name, known))
+            .unwrap_or_else(|| "list what is installed with: prowess list --installed".to_owned());
         return Err(Failure::new(format!("no skill of this name is installed: {name}"), hint).into());
     }
     skills.retain(|skill| args.names.is_empty() || args.names.contains(&skill.name));
     absent.retain(|name| args.names.is_empty() || args.names.contains(name));
     let changed = skills.iter().filter(|skill| !skill.is_intact()).count();
-    let line_ends = skills.iter().filter(|skill| skill.is_intact() && !skill.is_clean()).count();
-    let wrong = changed + absent.len();
+    let misnamed = skills.iter().filter(|skill| skill.is_intact() && skill.misnamed.is_some()).count();
+    let line_ends = || skills.iter().filter(|skill| skill.is_intact() && !skill.is_clean());
+    let (unused, line_ends) = (line_ends().any(|skill| !skill.trusted), line_ends().count());
+    let wrong = changed + misnamed + absent.len();
     if json {
         let skills: Vec<_> = skills.iter().map(super::installed::value).collect();
         let summary = json!({"skills": skills.len(), "wrong": wrong, "line_ends": line_ends});
@@ -61,26 +67,34 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     } else {
         let here = place_option(place_of(&installer, scope));
         let mut text = match ui.columns() {
-            Some(columns) => screen(&skills, (&absent, &here), columns),
+            Some(columns) => screen(&skills, (&absent, (&installer, scope)), &here, columns),
             None => {
-                let absent = absent.iter().map(|name| format!("{}\n", not_installed(name, &here)));
+                let absent = absent
+                    .iter()
+                    .map(|name| format!("{}\n", not_installed(name, (&installer, scope), &here)));
                 skills.iter().map(|skill| lines(skill, &here)).chain(absent).collect()
             }
         };
         let of = count(skills.len() + absent.len(), "skill");
         if wrong == 0 {
             let _ = writeln!(text, "{of} as installed");
-        } else if changed == 0 {
-            let _ = writeln!(text, "{wrong} of {of} not installed");
-        } else {
+        } else if changed > 0 {
             // What is missing is no edit that could be lost.
             let overwrite = if skills.iter().all(is_only_missing) { "" } else { " --overwrite" };
             let restore = format!("prowess sync{overwrite}{here}");
-            let _ = writeln!(text, "{wrong} of {of} not as installed; restore with: {restore}");
+            let changed = changed + absent.len();
+            let _ = writeln!(text, "{changed} of {of} not as installed; restore with: {restore}");
+        } else if !absent.is_empty() {
+            let _ = writeln!(text, "{} of {of} not installed", absent.len());
+        }
+        if misnamed > 0 {
+            let restore = "restore skills.lock from version control, or add the skill again";
+            let _ = writeln!(text, "{misnamed} of {of} with a false name in skills.lock; {restore}");
         }
         if line_ends > 0 {
             let what = "with other line ends, perhaps written by git (core.autocrlf)";
-            let _ = writeln!(text, "{line_ends} of {of} {what}; restore with: prowess sync{here}");
+            let restore = if unused { "not trusted, so not used until restored" } else { "restore" };
+            let _ = writeln!(text, "{line_ends} of {of} {what}; {restore} with: prowess sync{here}");
         }
         ui.print(&text)?;
     }
@@ -113,12 +127,18 @@ pub(super) fn without_records(installer: &Installer, scope: InstallScope) -> Com
 }
 
 /// What became of each skill, as a table for a terminal.
-fn screen(skills: &[InstalledSkill], (absent, here): (&[String], &str), columns: usize) -> String {
+fn screen(
+    skills: &[InstalledSkill],
+    (absent, place): (&[String], (&Installer, InstallScope)),
+    here: &str,
+    columns: usize,
+) -> String {
     let mut table = Table::new(vec![Column::text("skill"), Column::text("state"), Column::text("folder")]);
     for skill in skills {
         let state = match &skill.state {
             InstalledState::Missing => "missing",
             InstalledState::Replaced(_) | InstalledState::Edited(_) => "changed",
+            _ if skill.is_intact() && skill.misnamed.is_some() => "false name",
             _ if skill.is_clean() => "as installed",
             _ if skill.is_intact() => "other line ends",
             _ => "not for each client",
@@ -136,7 +156,7 @@ fn screen(skills: &[InstalledSkill], (absent, here): (&[String], &str), columns:
         }
     }
     for name in absent {
-        let what = Cell::faint(&format!("install it with: prowess sync{here}"));
+        let what = Cell::faint(&how_to_install(name, place, here));
         table.row(vec![Cell::strong(name), Cell::new("not installed"), what]);
     }
     table.screen(columns)
@@ -144,7 +164,7 @@ fn screen(skills: &[InstalledSkill], (absent, here): (&[String], &str), columns:
 
 /// What is wrong with a skill, in lines; none when nothing is.
 fn lines(skill: &InstalledSkill, here: &str) -> String {
-    if skill.is_clean() {
+    if skill.is_clean() && skill.misnamed.is_none() {
         return String::new();
     }
     let mut text = format!("{STRONG}{}{STRONG:#}", clean(&skill.name));
@@ -165,6 +185,10 @@ fn lines(skill: &InstalledSkill, here: &str) -> String {
             changes(&line_ends(files), "  ", &mut text);
         }
         _ => text.push('\n'),
+    }
+    if let Some(name) = &skill.misnamed {
+        let said = skill.locked.upstream_name.as_deref().unwrap_or(&skill.name);
+        let _ = writeln!(text, "  name  {} in skills.lock, {} in its SKILL.md", clean(said), clean(name));
     }
     for ClientDifference { client, path, state, .. } in &skill.clients {
         let what = match state {

@@ -28,7 +28,7 @@ use crate::ui::{Ui, clean, wrap_lines};
 /// Runs the command.
 pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     if args.installed {
-        return super::install::installed::run(json, ui);
+        return super::install::installed::run(args.user, json, ui);
     }
     if clients_named::are_several(&args.places) {
         return side_by_side::run(args, json, ui);

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use prowess_core::Manifest;
+use prowess_core::internal::did_you_mean;
+use prowess_core::text::similar;
 
 use super::Orders;
 use crate::error::{advice, shown};
@@ -86,8 +88,11 @@ pub(in crate::install) fn named(files: Vec<(String, FileChange)>) -> String {
 
 /// The error for a name that no installed skill has.
 pub(crate) fn unknown(place: &InstallTarget, name: &str, lock: &SkillsLock) -> InstallError {
-    let names: Vec<&str> = lock.skills().iter().map(|skill| &*skill.name).take(MAX_NAMED + 1).collect();
-    let hint = if names.is_empty() {
+    let all = || lock.skills().iter().map(|skill| &*skill.name);
+    let names: Vec<&str> = all().take(MAX_NAMED + 1).collect();
+    let hint = if let Some(meant) = did_you_mean(&similar(name, all())) {
+        meant
+    } else if names.is_empty() {
         format!("nothing is installed for this {}; {}", place.scope.word(), advice::NOTHING_INSTALLED)
     } else if names.len() > MAX_NAMED {
         advice::LIST_INSTALLED.to_owned()

@@ -221,6 +221,14 @@ fn install(
         (Some(State::Tree(digest)), _) if is_tree(digest, &new.locked.digest, &place.base, how.listing) => {
             Action::Unchanged
         }
+        // Other line ends are no edit, but what is there is to stay, and nothing newer is to be installed.
+        (Some(there), Some(old))
+            if how.edits == Edits::Keep
+                && old.digest == new.locked.digest
+                && is_unchanged(there, &place.skill(name), &old.digest, how.listing) =>
+        {
+            Action::Kept
+        }
         // What was installed before, by a lock that has changed since, is not an edit.
         (Some(there @ State::Tree(digest)), Some(old))
             if is_unchanged(there, &place.skill(name), &old.digest, how.listing)

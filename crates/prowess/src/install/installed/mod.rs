@@ -7,7 +7,7 @@ mod resolve;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use prowess_core::Manifest;
+use prowess_core::{Manifest, Origin, Scope, parse};
 
 pub(crate) use self::names::InstalledNames;
 pub use self::names::upstream_name;
@@ -22,6 +22,10 @@ use super::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER, or
 use super::spec::{InstallPlace, InstallSpec, SkillRef};
 use super::target::{State, manifest_of, state_of};
 use crate::env;
+use crate::fs::location::location_of;
+use crate::fs::read::read_skill;
+use crate::fs::walk::FILE_NAMES;
+use crate::registry::trust::{Approvals, Trust, Verdict};
 
 /// A skill that the records name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +47,10 @@ pub struct InstalledSkill {
     pub fetched: bool,
     /// Clients that do not have the skill as they should.
     pub clients: Vec<ClientDifference>,
+    /// Whether the user accepted these files here, or trusts the folder of the project. If not, agents do not use them.
+    pub trusted: bool,
+    /// The name in its SKILL.md, if the lock says that its author calls it by another one.
+    pub misnamed: Option<String>,
 }
 
 impl InstalledSkill {
@@ -94,6 +102,26 @@ fn differing(
     }
 }
 
+/// The name in the SKILL.md of a skill whose files are those of the lock, if the lock says another one.
+fn misnamed(path: &Path, locked: &LockedSkill) -> Option<String> {
+    let head = FILE_NAMES.iter().find_map(|file| read_skill(&path.join(file)).ok())?;
+    // Without a name in the file, the author's name was that of a folder, which only the lock knows.
+    let name = parse(&head.bytes).name(&Origin::text(""))?;
+    (name != locked.declared_name() && !name.chars().any(char::is_control)).then_some(name)
+}
+
+/// Whether the user trusts a skill with these files.
+fn is_trusted(trust: &Trust, scope: InstallScope, path: &Path, digest: &str) -> bool {
+    let scope = match scope {
+        InstallScope::Project => Scope::Project,
+        InstallScope::User => Scope::User,
+    };
+    FILE_NAMES.iter().any(|file| {
+        let origin = Origin::at(location_of(&path.join(file))).with_scope(scope);
+        trust.judge(&origin, || Ok(digest.to_owned())) != Verdict::No
+    })
+}
+
 impl Installer {
     /// Compares every installed skill with the lock. An interrupted installation is completed first.
     pub fn verify(&self, scope: InstallScope) -> Result<Vec<InstalledSkill>, InstallError> {
@@ -119,11 +147,17 @@ impl Installer {
         for (name, difference) in self::differences(place, &records, self.environment(), &listing)? {
             differences.entry(name).or_default().push(difference);
         }
+        // Approvals that cannot be read trust nothing; other commands report them.
+        let trust = Approvals::load(&place.books.approvals).map(Trust::in_approved).unwrap_or_default();
         let mut skills = Vec::new();
         for locked in records.lock.skills() {
             let path = place.skill(&locked.name);
             let there =
                 dir.as_ref().map(|dir| state_of(dir, &locked.name)).transpose().map_err(failed)?.flatten();
+            let trusted = match &there {
+                Some(State::Tree(digest)) => is_trusted(&trust, place.scope, &path, digest),
+                _ => false,
+            };
             let state = match there {
                 None => InstalledState::Missing,
                 Some(State::Tree(digest)) if is_tree(&digest, &locked.digest, &path, &listing) => {
@@ -133,6 +167,10 @@ impl Installer {
                 Some(_) => differing(&path, locked, &listing),
             };
             let clients = differences.remove(&locked.name).unwrap_or_default();
+            let misnamed = match state {
+                InstalledState::Clean | InstalledState::LineEnds(_) => misnamed(&path, locked),
+                _ => None,
+            };
             skills.push(InstalledSkill {
                 org: org_of(locked),
                 name: locked.name.clone(),
@@ -142,6 +180,8 @@ impl Installer {
                 locked: locked.clone(),
                 fetched: self.fetch_log().has(locked),
                 clients,
+                trusted,
+                misnamed,
             });
         }
         Ok(skills)

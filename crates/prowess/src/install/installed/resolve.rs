@@ -11,9 +11,7 @@ use crate::fs::location::is_in;
 use crate::install::apply::unknown;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::installer::{InstallFolders, Installer};
-use crate::install::records::{
-    InstallScope, InstallTarget, LockedSkill, SKILLS_FILE, SKILLS_FOLDER, SkillsLock, is_meant,
-};
+use crate::install::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FILE, SkillsLock, is_meant};
 use crate::install::spec::SkillRef;
 
 impl InstallFolders {
@@ -59,11 +57,7 @@ impl Installer {
             "this skill is in skills.lock and not installed: {skill}: {}",
             shown(&place.skill(&locked.name))
         );
-        let hint = match place.scope {
-            InstallScope::User => advice::SYNC_USER,
-            InstallScope::Project => advice::SYNC_PROJECT,
-        };
-        Err(InstallError::new(InstallErrorKind::NotFound, message, hint))
+        Err(InstallError::new(InstallErrorKind::NotFound, message, how_to_install(place)))
     }
 
     /// The place and the lock entry of a skill, whether its folder exists or not. The project takes precedence over the
@@ -77,7 +71,7 @@ impl Installer {
         let mut found = Vec::new();
         for scope in self.scopes() {
             let place = self.place(scope)?;
-            if let Some(locked) = meant(place.lock()?, skill)? {
+            if let Some(locked) = meant(&place, place.lock()?, skill)? {
                 found.push((place, locked));
             }
         }
@@ -88,6 +82,14 @@ impl Installer {
     pub(super) fn scopes(&self) -> impl Iterator<Item = InstallScope> + use<> {
         let user = self.folders().user.as_ref().map(|_| InstallScope::User);
         [InstallScope::Project].into_iter().chain(user)
+    }
+}
+
+/// How to install what the lock of a place has.
+fn how_to_install(place: &InstallTarget) -> &'static str {
+    match place.scope {
+        InstallScope::User => advice::SYNC_USER,
+        InstallScope::Project => advice::SYNC_PROJECT,
     }
 }
 
@@ -105,21 +107,36 @@ pub(crate) fn folder_named(
     if !SkillRef::is_meant_by(name) {
         return Ok(name.to_owned());
     }
-    let found = meant(lock.clone(), &name.parse()?)?;
+    let found = meant(place, lock.clone(), &name.parse()?)?;
     found.map(|locked| locked.name).ok_or_else(|| unknown(place, name, lock))
 }
 
 /// The entry of a lock that a reference refers to. Of several skills of one repository, it is the one with its name.
-pub(super) fn meant(lock: SkillsLock, skill: &SkillRef) -> Result<Option<LockedSkill>, InstallError> {
+fn meant(
+    place: &InstallTarget,
+    lock: SkillsLock,
+    skill: &SkillRef,
+) -> Result<Option<LockedSkill>, InstallError> {
     let mut found: Vec<LockedSkill> =
         lock.into_skills().into_iter().filter(|locked| is_meant(locked, skill)).collect();
     if found.len() > 1 && !found.iter().any(|locked| locked.name == skill.name) {
         let names: Vec<&str> = found.iter().map(|locked| &*locked.name).collect();
         let message =
             format!("several skills are installed by this reference: {skill}: {}", names.join(", "));
-        let first = names.first().copied().unwrap_or_default();
-        let hint =
-            format!("name one of them, such as {first}; as a source, its folder {SKILLS_FOLDER}/{first}");
+        let there = names.iter().find(|name| place.skill(name).is_dir());
+        let hint = match (there, names.first()) {
+            (Some(there), _) => {
+                let folder = place.skill(there);
+                format!("name one of them, such as {there}; as a source, its folder {}", shown(&folder))
+            }
+            (None, first) => {
+                let first = first.copied().unwrap_or_default();
+                format!(
+                    "name one of them, such as {first}; no folder of them is there: {}",
+                    how_to_install(place)
+                )
+            }
+        };
         return Err(InstallError::new(InstallErrorKind::Request, message, hint));
     }
     let named = found.iter().position(|locked| locked.name == skill.name).unwrap_or(0);

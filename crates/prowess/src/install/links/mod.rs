@@ -19,7 +19,7 @@ use self::trusted::Trusted;
 pub(super) use self::trusted::{AcceptedSkills, end_trust};
 use super::apply::{Loss, Made, Order, Orders, changed, edits_of, named, was_installed};
 use super::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
-use super::compare::is_unchanged;
+use super::compare::{is_tree, is_unchanged};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::open_skills;
 use super::records::{InstallTarget, LockedSkill, Records, SkillsLock};
@@ -71,11 +71,18 @@ pub(super) fn links(
                 Some(State::Link(to)) => *to == folder.target(place, &locked.name),
                 Some(there) => {
                     let known = [Some(&locked.digest), old].into_iter().flatten();
+                    // With other line ends, a copy of the same files is to stay as well.
+                    let is_known = |digest: &String| match there {
+                        State::Tree(there) if how.edits == Edits::Keep && *digest == locked.digest => {
+                            is_tree(there, digest, &path, how.listing)
+                        }
+                        there => is_unchanged(there, &path, digest, how.listing),
+                    };
                     let accepted = trusted.skills().digest_in(&path);
                     // By a lock that has changed since, as for the skill itself.
                     let was_copied = matches!(there, State::Tree(digest)
                         if before.1 && accepted.is_some() && was_installed(accepted, digest, how));
-                    was_copied || { known }.any(|digest| is_unchanged(there, &path, digest, how.listing))
+                    was_copied || { known }.any(is_known)
                 }
             };
             match how.edits {

@@ -68,6 +68,10 @@ pub struct Preview {
     /// Other skills with similar names: installed ones, those of the project and of the user, and those that would be
     /// installed with it.
     pub looks_like: Vec<String>,
+    /// Other skills of the place, and those that would be installed with it, that clients see under the same name.
+    pub same_name_as: Vec<String>,
+    /// Why the name under which it would be installed is not the name of a skill, unless its author gave it.
+    pub name_problems: Vec<String>,
     /// Skills of the user with the same name, by their folders: agents in this project no longer see them.
     pub shadows: Vec<String>,
     /// Other folders in which the user accepted the same files, such as where the project was before it was moved.
@@ -148,6 +152,9 @@ impl Preview {
             preview.look_at(file, Some(&file.path) == own, name, bytes);
         }
         preview.looks_like = others.like([name, &preview.declared_name]);
+        if name != preview.declared_name {
+            preview.name_problems = names::problems(name);
+        }
         preview
     }
 
@@ -202,12 +209,13 @@ impl Preview {
     pub fn is_remarkable(&self) -> bool {
         let lists =
             [&self.executables, &self.tools, &self.loaded_by_others, &self.lfs_pointers, &self.looks_like];
+        let names = [&self.same_name_as, &self.name_problems];
         let places = [&self.shadows, &self.installed_as, &self.replaces, &self.unseen];
         self.hooks
             || self.commands
             || self.claimed_source.is_some()
             || !(self.hidden.is_empty() && self.comments.is_empty() && self.nested.is_empty())
-            || lists.into_iter().chain(places).any(|list| !list.is_empty())
+            || lists.into_iter().chain(names).chain(places).any(|list| !list.is_empty())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use prowess_core::{Profile, check_name};
 use unicode_security::skeleton;
 
 /// The shortest name in which one typo counts, in characters.
@@ -34,6 +35,12 @@ impl OtherNames {
         let alike = others.filter(|(_, other)| looks.iter().any(|own| own.is_like(other)));
         alike.map(|(name, _)| name.clone()).collect()
     }
+}
+
+/// Why a name is not the name of a skill by the specification.
+pub(super) fn problems(name: &str) -> Vec<String> {
+    let problems = Profile::spec().judge(check_name(name));
+    problems.into_iter().map(|problem| problem.message).collect()
 }
 
 /// What readers see of a name.

@@ -143,6 +143,11 @@ impl SkillsLock {
 }
 
 impl LockedSkill {
+    /// The name that its author gave it.
+    pub(crate) fn declared_name(&self) -> &str {
+        self.upstream_name.as_deref().unwrap_or(&self.name)
+    }
+
     /// The keys and values, in the order in which they are written.
     fn members(&self) -> [(&'static str, Option<&str>); 10] {
         [

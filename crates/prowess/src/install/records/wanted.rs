@@ -156,7 +156,7 @@ pub(crate) fn fits(place: &InstallTarget, spec: &InstallSpec, locked: &LockedSki
                     *tree == [version, path].into_iter().flatten().collect::<Vec<_>>().join("/")
                 }
                 None => {
-                    let upstream = locked.upstream_name.as_deref().unwrap_or(&locked.name);
+                    let upstream = locked.declared_name();
                     is_version(spec.reference.as_deref(), requested)
                         && spec.skill.as_deref().is_none_or(|skill| {
                             // A skill whose name cannot be a folder was requested by the name of its folder, and one

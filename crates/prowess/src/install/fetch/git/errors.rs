@@ -1,6 +1,7 @@
 //! Why git failed, and what to do about it: read from its messages, which are in English here.
 
 use std::io;
+use std::time::Duration;
 
 use super::clone::Bare;
 use super::watch::Stop;
@@ -34,6 +35,8 @@ pub(super) enum Fault {
     Network,
     /// Almost no data was received for a while.
     Slow,
+    /// No part of the repository was received for a while, whatever else was.
+    NoPart(Duration),
     /// The server redirects; the target, if it is known.
     Redirect(Option<String>),
     /// The server disconnected, or its response is not a repository.
@@ -129,13 +132,11 @@ impl Problem {
 
     /// git was stopped.
     pub(super) fn stopped(stop: Stop) -> Self {
-        let (fault, said) = match stop {
-            Stop::TooLarge(limit) => (Fault::TooLarge(limit), String::new()),
-            Stop::Quiet(time) => {
-                (Fault::Slow, format!("fatal: no part of the repository came for {} s", time.as_secs()))
-            }
+        let fault = match stop {
+            Stop::TooLarge(limit) => Fault::TooLarge(limit),
+            Stop::Quiet(time) => Fault::NoPart(time),
         };
-        Self { fault, said }
+        Self { fault, said: String::new() }
     }
 
     /// Reads the messages of git. Passwords that the user's configuration adds to addresses are left out, and so are
@@ -163,7 +164,8 @@ impl Problem {
 
     /// Whether git may have left a part of a commit: it was killed, or ended in a way that is not known.
     pub(super) fn may_be_partial(&self) -> bool {
-        matches!(self.fault, Fault::Other | Fault::TooLarge(_) | Fault::Slow | Fault::Process(_))
+        use Fault::{NoPart, Other, Process, Slow, TooLarge};
+        matches!(self.fault, Other | TooLarge(_) | Slow | NoPart(_) | Process(_))
     }
 
     /// The most informative line of git.
@@ -235,6 +237,12 @@ impl Problem {
                 git,
                 format!("the server sends next to nothing: {url}"),
                 "run the command again later, or use another address; nothing was changed",
+            ),
+            Fault::NoPart(time) => InstallError::new(
+                git,
+                format!("the server sent no part of the repository within {} s: {url}", time.as_secs()),
+                "it sends nothing, or a list of branches without end; nothing was changed; run the command again later, \
+                 or use another address",
             ),
             Fault::Redirect(Some(to)) => InstallError::new(
                 git,

@@ -11,7 +11,7 @@ use super::GitLimits;
 pub(super) enum Stop {
     /// The repository is larger than this.
     TooLarge(u64),
-    /// Nothing was received for this long.
+    /// No part of the repository was received for this long.
     Quiet(Duration),
 }
 
