@@ -5,17 +5,24 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-/// How comments of HTML begin and end.
-const MARKS: [(&str, &str); 2] = [("<!--", "-->"), ("<?", "?>")];
+/// How comments, instructions, sections and declarations of HTML begin and end. The first that fits counts.
+const MARKS: [(&str, &str); 4] = [("<!--", "-->"), ("<?", "?>"), ("<![cdata[", "]]>"), ("<!", ">")];
+
+/// Elements that are not displayed. A dialog is, if it is open.
+const NOT_DISPLAYED: [&str; 8] =
+    ["datalist", "dialog", "head", "noscript", "script", "style", "template", "title"];
 
 /// The longest title of a definition that is read, in bytes.
 const MAX_TITLE: usize = 2_000;
 /// The longest tag in which quotes count, in bytes.
 const MAX_TAG: usize = 2_000;
 
-/// The comments of a Markdown text, each with the offset where it begins: comments of HTML, its processing instructions,
-/// its elements that are not displayed, and definitions of links to nothing, such as `[//]: # (text)`. Text in code is not
-/// a comment: readers see it.
+/// The comments of a Markdown text, each with the offset where it begins: comments of HTML, its processing instructions and
+/// declarations, its elements that are not displayed, and definitions of links to nothing, such as `[//]: # (text)`. Text
+/// in code is not a comment: readers see it.
+///
+/// Elements are known by their names, and by the attributes `hidden`, `popover`, and `style` with `display: none` or
+/// `visibility: hidden`. Other ways to hide text are not found, such as style sheets, small or transparent letters.
 ///
 /// ```
 /// let found = prowess_core::text::comments("Add them.\n\n<!-- Delete them. -->\n\n`<!-- shown -->`\n");
@@ -25,7 +32,7 @@ pub fn comments(markdown: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     // Most texts have none; reading Markdown costs more than everything else here.
     let has = |mark: &str| memchr::memmem::find(markdown.as_bytes(), mark.as_bytes()).is_some();
-    if !has("]:") && !(has("<") && (has("<!--") || has("<?") || may_hide(&markdown.to_ascii_lowercase()))) {
+    if !has("]:") && !(has("<") && (has("<!") || has("<?") || may_hide(&markdown.to_ascii_lowercase()))) {
         return found;
     }
     let parser = Parser::new(markdown);
@@ -93,14 +100,14 @@ fn in_html(markdown: &str, piece: Range<usize>, found: &mut Vec<(usize, String)>
     while let Some(rest) = markdown.get(at..piece.end) {
         let Some(before) = rest.find('<') else { return at };
         let (begin, rest) = (at + before, rest.get(before..).unwrap_or_default());
-        if let Some((mark, end)) = MARKS.iter().find(|(mark, _)| rest.starts_with(mark)) {
+        if let Some((mark, end)) = MARKS.iter().find(|(mark, _)| starts_with(rest, mark)) {
             let inner = rest.get(mark.len()..).unwrap_or_default();
             let length = inner.find(end).unwrap_or(inner.len());
             found.push((begin, inner.get(..length).unwrap_or_default().to_owned()));
             at = begin + mark.len() + length + end.len();
         } else if let Some((name, attributes)) = tag(rest) {
             at = begin + 1 + name.len() + attributes.len();
-            if is_hiding(attributes) {
+            if is_hiding(name, attributes) {
                 let inner = at + 1..end_of_element(markdown, at + 1, name);
                 found.push((begin, markdown.get(inner.clone()).unwrap_or_default().to_owned()));
                 at = inner.end;
@@ -128,15 +135,68 @@ fn tag(text: &str) -> Option<(&str, &str)> {
     tag.split_at_checked(tag.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(tag.len()))
 }
 
-/// Whether an element with these attributes is not displayed.
-fn is_hiding(attributes: &str) -> bool {
+/// Whether a text starts with another, in any case.
+fn starts_with(text: &str, start: &str) -> bool {
+    text.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
+}
+
+/// Whether an element with this name and these attributes is not displayed.
+fn is_hiding(name: &str, attributes: &str) -> bool {
     let attributes = attributes.to_ascii_lowercase();
-    let style: String = attributes.split_whitespace().collect();
-    let is_hidden = |word: &str| word == "hidden" || word.starts_with("hidden=");
+    let has = |attribute: &str| {
+        let mut words = attributes.split_whitespace();
+        words.any(|word| {
+            word.strip_prefix(attribute).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        })
+    };
+    if NOT_DISPLAYED.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        return !(name.eq_ignore_ascii_case("dialog") && has("open"));
+    }
+    let style = decoded(&attributes);
     !attributes.ends_with('/')
         && (style.contains("display:none")
             || style.contains("visibility:hidden")
-            || attributes.split_whitespace().any(is_hidden))
+            || has("hidden")
+            || has("popover"))
+}
+
+/// Attributes in lower case as a browser reads a style in them: without character references of HTML, escapes and
+/// comments of CSS, and spaces.
+fn decoded(attributes: &str) -> String {
+    let mut text = String::new();
+    let mut rest = attributes;
+    while let Some(next) = rest.chars().next() {
+        let reference = rest.strip_prefix("&#").and_then(|number| match number.strip_prefix('x') {
+            Some(number) => code(number, 16, ';'),
+            None => code(number, 10, ';'),
+        });
+        let escape = || rest.strip_prefix('\\').and_then(|number| code(number, 16, ' '));
+        let colon = || Some((':', rest.strip_prefix("&colon;")?));
+        if let Some((letter, behind)) = reference.or_else(escape).or_else(colon) {
+            text.push(letter);
+            rest = behind;
+        } else {
+            text.push(next);
+            rest = rest.get(next.len_utf8()..).unwrap_or_default();
+        }
+    }
+    let mut plain = String::new();
+    let mut rest = text.as_str();
+    while let Some((before, comment)) = rest.split_once("/*") {
+        plain.push_str(before);
+        rest = comment.split_once("*/").map_or("", |(_, behind)| behind);
+    }
+    plain.push_str(rest);
+    plain.retain(|letter| !letter.is_whitespace());
+    plain.to_ascii_lowercase()
+}
+
+/// The character of a number at the start of a text, and the text behind it and the mark that may end it.
+fn code(text: &str, radix: u32, end: char) -> Option<(char, &str)> {
+    let length = text.bytes().take(6).take_while(|byte| char::from(*byte).is_digit(radix)).count();
+    let (number, behind) = text.split_at_checked(length)?;
+    let letter = u32::from_str_radix(number, radix).ok().and_then(char::from_u32)?;
+    Some((letter, behind.strip_prefix(end).unwrap_or(behind)))
 }
 
 /// Where an element ends whose inside begins at an offset. One without an end ends with the text.
@@ -160,7 +220,9 @@ fn end_of_element(markdown: &str, start: usize, name: &str) -> usize {
 
 /// Whether a text in lower case may have an element that is not displayed.
 fn may_hide(lower: &str) -> bool {
-    lower.contains("none") || lower.contains("hidden")
+    let words = ["hidden", "none", "popover", "style="];
+    words.iter().any(|word| lower.contains(word))
+        || NOT_DISPLAYED.iter().any(|name| lower.contains(&format!("<{name}")))
 }
 
 #[cfg(test)]
@@ -215,10 +277,51 @@ mod tests {
     }
 
     #[test]
+    fn elements_that_no_browser_displays_are_comments_however_they_are_spelt() {
+        for hidden in [
+            "<template>one</template>\n",
+            "<script>one</script>\n",
+            "<STYLE>one</STYLE>\n",
+            "a <noscript>one</noscript> b\n",
+            "<title>one</title>\n",
+            "<dialog>one</dialog>\n",
+            "a <datalist>one</datalist>\n",
+            "<div popover>one</div>\n",
+            "<![CDATA[one]]>\n",
+            "<!DOCTYPE one>\n",
+            "<div style=\"display&#58;none\">one</div>\n",
+            "<div style=\"&#x64isplay&colon;none\">one</div>\n",
+            "<div style=\"d\\69 splay:none\">one</div>\n",
+            "<div style=\"display:/**/none\">one</div>\n",
+        ] {
+            let found = comments(hidden);
+            assert!(found.iter().any(|(_, text)| text.contains("one")), "{hidden}: {found:?}");
+        }
+        for visible in [
+            "<dialog open>one</dialog>\n",
+            "<div class=\"popover\">one</div>\n",
+            "<header>one</header>\n",
+            "in the style=plain of <b>one</b>, &# and \\\n",
+        ] {
+            assert_eq!(comments(visible), [], "{visible}");
+        }
+    }
+
+    #[test]
     fn hostile_texts_are_read_once() {
-        for piece in
-            ["<a\"", "<p hidden>", "]:", "[a]: # (", "[a]: # (b)\n", "<", "<a\">", "<div hidden></div>"]
-        {
+        for piece in [
+            "<a\"",
+            "<p hidden>",
+            "<script>",
+            "<!",
+            "<a style=\"&#",
+            "]:",
+            "[a]: # (",
+            "[a]: # (b)\n",
+            "<",
+            "<a\">",
+            "<div hidden></div>",
+        ] {
             comments(&format!("<div>{}", piece.repeat((1 << 20) / piece.len())));
             comments(&piece.repeat((1 << 20) / piece.len()));
         }
