@@ -1,24 +1,22 @@
 //! From a source to skills that can be installed: found, fetched, checked and previewed, without changing an installed
 //! skill.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use prowess_core::text::{Unseen, hidden};
+use prowess_core::{Origin, parse};
 
 use super::apply::{NewSkill, check_installable};
 use super::error::{InstallError, InstallErrorKind, InstallLimit};
 use super::fetch::{FetchedSkill, Found, FoundSkill};
-use super::installer::{InstallOptions, Installer, Progress, open_skills};
-use super::links::AcceptedSkills;
-use super::preview::{OtherNames, Preview};
+use super::installer::{InstallOptions, Installer, Progress};
 use super::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER, recorded};
 use super::spec::{InstallPlace, InstallSpec};
 use super::sync::{Seen, check_records};
-use super::target::Dir;
 use super::tree::{SkillTree, refused};
 use crate::env;
 use crate::error::shown;
+use crate::fs::walk::FILE_NAMES;
 
 /// The skills of a source.
 #[derive(Debug)]
@@ -145,22 +143,30 @@ impl Apart {
     }
 }
 
-/// An error for a name with control characters: a lock contains none, so the skill could not have another name.
+/// An error for a name with control characters, also of a skill inside: a lock contains none, so the skill could not have
+/// another name.
 fn check_declared_name(skill: &FetchedSkill) -> Result<(), InstallError> {
-    let name = skill.found.declared_name.as_deref().unwrap_or_default();
-    let document = skill.tree.document();
-    // The reader drops the control characters that YAML forbids, so the text of the file is looked at too.
-    let written =
-        document.field("name").and_then(|name| name.span.slice(document.text())).unwrap_or_default();
-    let name = if name.chars().any(char::is_control) {
-        name
-    } else if hidden(written).any(|(_, _, kind)| kind == Unseen::Control) {
-        written
-    } else {
-        return Ok(());
-    };
-    let message = format!("the name in the frontmatter has a control character: {}", name.escape_debug());
-    Err(refused(message).of_skill(skill.found.path()))
+    let own = skill.tree.manifest().own().map(|own| &own.path);
+    for (file, bytes) in skill.tree.files().filter(|(file, _)| FILE_NAMES.contains(&file.path.file_name())) {
+        let document = parse(bytes);
+        let name = document.name(&Origin::text("")).unwrap_or_default();
+        // The reader drops the control characters that YAML forbids, so the text of the file is looked at too.
+        let written = document.field("name").and_then(|name| name.span.slice(document.text()));
+        let written = written.unwrap_or_default();
+        let name = if name.chars().any(char::is_control) {
+            &name
+        } else if hidden(written).any(|(_, _, kind)| kind == Unseen::Control) {
+            written
+        } else {
+            continue;
+        };
+        let inside = Some(&file.path).filter(|path| Some(*path) != own);
+        let inside = inside.map_or_else(String::new, |path| format!(" of {path}"));
+        let name = name.escape_debug();
+        let message = format!("the name in the frontmatter{inside} has a control character: {name}");
+        return Err(refused(message).of_skill(skill.found.path()));
+    }
+    Ok(())
 }
 
 impl Installer {
@@ -313,52 +319,5 @@ impl Installer {
     ) -> Result<(), InstallError> {
         let apart = Apart::of(self, place, spec)?;
         skills.iter().try_for_each(|skill| apart.check(skill))
-    }
-
-    /// The preview of each skill, by its name.
-    pub fn previews(
-        &self,
-        scope: InstallScope,
-        skills: &[Prepared],
-    ) -> Result<Vec<(String, Preview)>, InstallError> {
-        let place = self.place(scope)?;
-        let records = place.read()?;
-        let own = self.folders().user.as_deref().filter(|_| scope == InstallScope::Project);
-        let own = own.map(|user| user.join(SKILLS_FOLDER));
-        // If the user's folder cannot be listed, its skills are left out: the preview decides nothing.
-        let of_user =
-            own.as_deref().and_then(|folder| Dir::open(folder).ok()?.names().ok()).unwrap_or_default();
-        let of_place =
-            open_skills(&place).ok().flatten().and_then(|dir| dir.names().ok()).unwrap_or_default();
-        let locked = records.lock.skills().iter().map(|skill| &*skill.name);
-        let there = of_user.iter().chain(&of_place).map(String::as_str);
-        let others = OtherNames::new(locked.chain(there).chain(skills.iter().map(Prepared::name)));
-        // By the folder, the name that clients see. What is not installed has that of its folder.
-        let mut called: BTreeMap<&str, &str> = of_place.iter().map(|name| (&**name, &**name)).collect();
-        called.extend(records.lock.skills().iter().map(|locked| (&*locked.name, locked.declared_name())));
-        called.extend(skills.iter().map(|skill| (skill.name(), &*skill.new.declared_name)));
-        let (accepted, here) = (AcceptedSkills::of(&place).ok(), env::absolute(Path::new(".")));
-        let preview = |skill: &Prepared| {
-            let mut preview = Preview::of(&skill.new.tree, skill.name(), &others);
-            let hidden =
-                of_user.iter().filter(|name| [skill.name(), &preview.declared_name].contains(&&***name));
-            let folder = own.clone().unwrap_or_default();
-            preview.shadows = hidden.map(|name| folder.join(name).to_string_lossy().into_owned()).collect();
-            let others = records.lock.skills().iter();
-            // One that `skills.toml` no longer names is removed by the same command.
-            let others = others.filter(|other| records.wanted.get(&other.name).is_some());
-            let others = others.filter(|other| other.name != skill.name() && other.is_from(skill.locked()));
-            let unfetched = Some(skill.locked()).filter(|locked| !self.fetch_log().has(locked));
-            preview.claimed_source =
-                unfetched.map(|locked| locked.origin_from(&here, scope, &place.skill(skill.name())));
-            let accepted = accepted.as_ref().map(|all| all.elsewhere(&place.base, skill.locked()));
-            preview.accepted_in = accepted.unwrap_or_default();
-            preview.installed_as = others.map(|other| other.name.clone()).collect();
-            let same = called.iter().filter(|(name, _)| **name != skill.name());
-            let same = same.filter(|(_, called)| **called == preview.declared_name);
-            preview.same_name_as = same.map(|(name, _)| (*name).to_owned()).collect();
-            preview
-        };
-        Ok(skills.iter().map(|skill| (skill.name().to_owned(), preview(skill))).collect())
     }
 }

@@ -243,7 +243,10 @@ impl Source for DirSource {
         let Gather { hits, fresh, links, mut listing, .. } = gather;
         listing.skills.sort_by(|a, b| a.entry.origin.location.cmp(&b.entry.origin.location));
         if self.sighted.is_some() {
+            // The order is that of the clients.
             sightings::place(&self.root, &links, &mut listing.skills);
+        } else {
+            gather::outer_first(&self.root, &mut listing.skills);
         }
         // A root that does not exist, or a skill that must not be skipped, ends the whole list.
         let fatal = problems.iter().position(|problem| self.is_fatal(problem));

@@ -139,7 +139,7 @@ pub(super) const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/
 const TEXTS: [&str; 12] =
     ["csv", "htm", "html", "json", "jsonl", "markdown", "md", "mdx", "toml", "txt", "yaml", "yml"];
 /// The extensions of Markdown.
-const MARKDOWN: [&str; 3] = ["markdown", "md", "mdx"];
+const MARKDOWN: [&str; 4] = ["markdown", "md", "mdc", "mdx"];
 /// How much of a file without such an extension is searched for a byte that text does not contain.
 const SNIFFED: usize = 8 << 10;
 

@@ -1,6 +1,7 @@
 //! [`Preview`]: what a skill could do once it is installed, shown before the user accepts it. It informs the user and
 //! decides nothing.
 
+mod beside;
 mod files;
 mod found;
 mod names;
@@ -129,6 +130,10 @@ pub struct NestedSkill {
     pub hooks: bool,
     /// Whether its text has commands that some clients run while they load it.
     pub commands: bool,
+    /// Other skills of the place, and those that would be installed with it, with the same name.
+    pub same_name_as: Vec<String>,
+    /// Skills of the user with the same name, by their folders: agents in this project no longer see them.
+    pub shadows: Vec<String>,
 }
 
 /// The fields of one SKILL.md that matter here.
@@ -239,6 +244,8 @@ impl Said {
             tools,
             hooks: has("hooks-present"),
             commands: has("dynamic-command"),
+            same_name_as: Vec::new(),
+            shadows: Vec::new(),
         };
         // SKILL.md may also contain hidden text as escapes, which only the check decodes.
         let codes = findings.iter().map(|finding| finding.rule.code);

@@ -1,5 +1,6 @@
 //! Collects the skills of a walk: each SKILL.md becomes a skill or a broken one, from its bytes or from the cache.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -227,6 +228,25 @@ fn virtual_path(root: &Path, above: &Path, skill_md: &Path) -> String {
 fn text_below<'p>(root: &Path, skill_md: &'p Path) -> Option<&'p str> {
     let below = skill_md.to_str()?.strip_prefix(root.to_str()?)?.strip_prefix('/')?;
     below.rsplit_once('/').map(|(folder, _)| folder).filter(|_| std::path::MAIN_SEPARATOR == '/')
+}
+
+/// Orders skills so that one inside another follows those that are not: it must not take their names, since its author
+/// chose its name, and the user may know only the skill around it.
+pub(super) fn outer_first(root: &Path, skills: &mut [Box<Found>]) {
+    fn file(found: &Found) -> &Path {
+        Path::new(found.entry.origin.location.path().unwrap_or_default())
+    }
+    let is_deep = |found: &Found| text_below(root, file(found)).is_none_or(|below| below.contains('/'));
+    if !skills.iter().any(|found| is_deep(found)) {
+        return;
+    }
+    let folders: BTreeSet<PathBuf> =
+        skills.iter().filter_map(|found| file(found).parent()).map(Path::to_owned).collect();
+    // A root with a SKILL.md is still a folder of skills.
+    skills.sort_by_cached_key(|found| {
+        let above = file(found).ancestors().skip(2).take_while(|above| *above != root);
+        above.filter(|above| folders.contains(*above)).count()
+    });
 }
 
 /// Reads as much of a SKILL.md as its frontmatter needs, into the buffer.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use prowess::{
     Candidate, DirSource, Layer, MemorySource, MergedSource, Obstacle, Preset, Profile, Registry,
-    ScanOptions, Scope, Severity,
+    ScanOptions, Scope, Severity, Standing,
 };
 use serde_json::Value;
 
@@ -19,12 +19,13 @@ type Found = (BTreeSet<String>, BTreeMap<String, BTreeSet<String>>);
 /// What became of every skill, by its place as `place` says it.
 fn found(registry: &Registry, place: impl Fn(&Candidate) -> String) -> Found {
     let (mut offered, mut broken) = Found::default();
-    for (candidate, _) in registry.catalog().all() {
+    for (candidate, standing) in registry.catalog().all() {
         match &candidate.obstacle {
             Some(Obstacle::Broken { problems, .. }) => {
                 let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
                 broken.insert(place(candidate), errors.map(|problem| problem.code.to_owned()).collect());
             }
+            _ if matches!(standing, Standing::Shadowed { .. }) => {}
             _ => {
                 offered.insert(place(candidate));
             }
