@@ -147,3 +147,68 @@ fn a_skill_that_clients_see_under_the_same_name_is_shown() {
     assert_eq!(json["skills"][0]["preview"]["same_name_as"], serde_json::json!(["pdf"]), "{json}");
     assert!(!run(&place, &["add", "./from/pdf", "--dry-run"]).contains("same name as  pdf;"));
 }
+
+#[test]
+fn a_skill_inside_another_takes_no_name_and_the_preview_shows_whose_it_has() {
+    let place = place();
+    place.write("other/tool/SKILL.md", skill("tool", "other").as_bytes());
+    place.write("other/tool/x/SKILL.md", skill("pdf", "evil").as_bytes());
+    place.write("home/.agents/skills/pdf/SKILL.md", skill("pdf", "mine").as_bytes());
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    let add = ["add", "./other/tool", "--as", "a-tool", "--yes"];
+    let said = run(&place, &add);
+    let line = "another skill inside  pdf, x/SKILL.md\n    hides your own skill  [DIR]/home/.agents/skills/pdf\n    same name as  pdf; prowess offers only one, the outer before the inner; other clients may use the other\n";
+    assert!(said.contains(line), "{said}");
+    let json = crate::shelf::json_of(&place, &[&add[..], &["--json"]].concat());
+    crate::schemas::assert_fits("add", &json);
+    let nested = &json["skills"][0]["preview"]["nested"][0];
+    assert_eq!(nested["same_name_as"], serde_json::json!(["pdf"]), "{json}");
+    let said = run(&place, &["activate", "pdf"]);
+    assert!(!said.contains("evil"), "{said}");
+    // In the other order: the installed one inside stays behind the new one.
+    run(&place, &["remove", "pdf"]);
+    let said = run(&place, &["add", "./from/pdf", "--yes"]);
+    assert!(said.contains("same name as  a-tool/x; prowess offers only one, the outer"), "{said}");
+    let said = run(&place, &["activate", "pdf"]);
+    assert!(!said.contains("evil"), "{said}");
+}
+
+#[test]
+fn a_control_character_in_the_name_of_a_skill_inside_another_is_refused() {
+    let place = place();
+    for name in ["\"in\\e2\"", "in\u{1b}2"] {
+        place.write("from/notes/in2/SKILL.md", skill(name, "x").as_bytes());
+        let said = run(&place, &["add", "./from/notes", "--yes"]);
+        let error = "the name in the frontmatter of in2/SKILL.md has a control character: ";
+        assert!(said.starts_with("exit 2") && said.contains(error), "{said}");
+    }
+}
+
+#[test]
+fn a_preview_is_bounded_and_ends_with_the_number_of_each_kind() {
+    let place = place();
+    for number in 0..450 {
+        place.write(&format!("from/notes/d{number:03}/x.sh"), b"ls");
+        place.write(&format!("from/notes/d{number:03}/CLAUDE.md"), b"x");
+    }
+    let tools: Vec<String> = (0..3000).map(|number| format!("T{number}")).collect();
+    let text = format!(
+        "---\nname: {}\ndescription: Notes.\nallowed-tools: {} Bash(*)\nhooks: {{a: b}}\n---\nNotes.\n",
+        "n".repeat(5000),
+        tools.join(" ")
+    );
+    place.write("from/notes/SKILL.md", text.as_bytes());
+    let said = run(&place, &["add", "./from/notes", "--as", "notes", "--yes"]);
+    for part in [
+        "can be run  and 420 files in 420 more folders\n",
+        "loaded by other programs  and 420 files in 420 more folders\n",
+        "T29 and 2971 more\n",
+        "nnn … and 4800 more characters\n",
+        "in all  450 files that can be run, 3001 tools, 1 command and hooks, 450 files loaded by other programs\n",
+    ] {
+        assert!(said.contains(part), "{said} should have {part}");
+    }
+    assert!(said.lines().count() < 100 && said.lines().all(|line| line.len() < 1000), "{said}");
+    let json = crate::shelf::json_of(&place, &["add", "./from/notes", "--as", "notes", "--yes", "--json"]);
+    assert_eq!(json["skills"][0]["preview"]["executables"].as_array().unwrap().len(), 450);
+}

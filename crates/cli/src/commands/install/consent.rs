@@ -1,18 +1,12 @@
 //! Asks for the user's consent before anything is installed.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use prowess::install::{HiddenComment, NestedSkill, Preview, PrivateSource, RunText, SyncSource};
+use prowess::install::{Preview, PrivateSource, SyncSource};
 
-use super::report;
-use crate::commands::hints::command_for;
-
+use super::{preview, report};
 use crate::error::{CommandError, Failure};
-use crate::ui::{FAINT, HINT, STRONG, Ui, clean, count};
-
-/// With more files than this, the files of each folder get a line of their own.
-const MAX_IN_LINE: usize = 6;
+use crate::ui::{STRONG, Ui, clean};
 
 /// Shows what skills could do and asks for consent; an error when the answer is no, or when there is no terminal to ask
 /// at.
@@ -20,7 +14,7 @@ pub(super) fn ask(previews: &[(String, Preview)], yes: bool, ui: &mut Ui) -> Res
     if previews.is_empty() {
         return Ok(());
     }
-    ui.tell(&previews.iter().map(|(name, preview)| shown(name, preview)).collect::<String>());
+    ui.tell(&preview::all(previews));
     if yes {
         return Ok(());
     }
@@ -122,111 +116,4 @@ pub(super) fn ask_for_sources(
 
 pub(in crate::commands) fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
-}
-
-/// What one skill could do, in lines. Every cut in a long text is shown, since a skill could hide something behind it.
-pub(in crate::commands) fn shown(name: &str, preview: &Preview) -> String {
-    let mut text = format!(
-        "{STRONG}{}{STRONG:#}  {FAINT}{}, {} bytes{FAINT:#}\n",
-        clean(name),
-        count(preview.files, "file"),
-        preview.bytes
-    );
-    let mut line = |title: &str, what: &str| {
-        let _ = writeln!(text, "  {HINT}{title}{HINT:#}  {}", clean(what));
-    };
-    if !["", name].contains(&&*preview.declared_name) {
-        line("agents see the name", &preview.declared_name);
-    }
-    for problem in &preview.name_problems {
-        line("not the name of a skill", problem);
-    }
-    if let Some(source) = &preview.claimed_source {
-        line("the lock says it is from", &format!("{source}; you have not fetched it from there"));
-    }
-    for path in &preview.replaces {
-        line("replaces, and deletes", path);
-    }
-    for path in &preview.loses {
-        line("deletes your file", path);
-    }
-    for path in &preview.shadows {
-        line("hides your own skill", path);
-    }
-    for path in &preview.accepted_in {
-        line("you accepted the same files in", path);
-    }
-    for other in &preview.installed_as {
-        let remove = format!("{other}; remove it with: {}", command_for("remove", other, ""));
-        line("also installed as", &remove);
-    }
-    files("can be run", &preview.executables, &mut line);
-    can_do((&preview.tools, preview.hooks, preview.commands), &mut line);
-    for RunText { path, kind, text, cut, .. } in &preview.runs {
-        let more = if *cut == 0 { String::new() } else { format!(" … and {cut} more characters") };
-        line(kind, &format!("{path}: {text}{more}"));
-    }
-    if preview.more_runs > 0 {
-        line("commands", &format!("{} more; read the files", count(preview.more_runs, "hook or command")));
-    }
-    for hidden in &preview.hidden {
-        line("hidden text", &format!("{}: {}", hidden.path, hidden.rules.join(", ")));
-    }
-    for HiddenComment { path, line: at, text, cut, .. } in &preview.comments {
-        let more = if *cut == 0 { String::new() } else { format!(" … and {cut} more characters") };
-        line("hidden text", &format!("{path}:{at}: comment: {text}{more}"));
-    }
-    if preview.more_comments > 0 {
-        line("hidden text", &format!("{} more; read the files", count(preview.more_comments, "comment")));
-    }
-    files("loaded by other programs", &preview.loaded_by_others, &mut line);
-    files("only a pointer of git LFS, without the file", &preview.lfs_pointers, &mut line);
-    for NestedSkill { path, name, tools, hooks, commands, .. } in &preview.nested {
-        line("another skill inside", &format!("{name}, {path}"));
-        can_do((tools, *hooks, *commands), &mut |title, what| line(&format!("  {title}"), what));
-    }
-    for unseen in &preview.unseen {
-        line("not looked into", unseen);
-    }
-    if !preview.same_name_as.is_empty() {
-        let others = preview.same_name_as.join(", ");
-        line("same name as", &format!("{others}; prowess keeps them apart, other clients may use only one"));
-    }
-    if !preview.looks_like.is_empty() {
-        let both =
-            if ["", name].contains(&&*preview.declared_name) { "" } else { ", by one of its two names" };
-        line("looks like", &format!("{}{both}; check which one you want", preview.looks_like.join(", ")));
-    }
-    text
-}
-
-/// What a SKILL.md asks for.
-fn can_do((tools, hooks, commands): (&[String], bool, bool), line: &mut dyn FnMut(&str, &str)) {
-    if !tools.is_empty() {
-        line("asks for tools", &tools.join(", "));
-    }
-    if hooks {
-        line("hooks", "asks for hooks, which prowess never runs; other clients may");
-    }
-    if commands {
-        line("commands", "some clients run commands in its text while they load it");
-    }
-}
-
-/// All files of a list: a few in one line, many by their folders.
-fn files(title: &str, paths: &[String], line: &mut dyn FnMut(&str, &str)) {
-    if paths.len() <= MAX_IN_LINE {
-        if !paths.is_empty() {
-            line(title, &paths.join(", "));
-        }
-        return;
-    }
-    let mut folders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for path in paths {
-        let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
-        folders.entry(folder).or_default().push(name);
-    }
-    for (folder, names) in folders {
-        line(title, &format!("{folder}/: {}", names.join(", ")));
-    }
 }

@@ -4,6 +4,7 @@ pub(crate) mod add;
 mod choose;
 mod consent;
 pub(crate) mod installed;
+mod preview;
 pub(super) mod report;
 pub(crate) mod sync;
 pub(crate) mod verify;
@@ -17,7 +18,8 @@ use prowess::install::{
     Installer,
 };
 
-pub(super) use self::consent::{is_yes, shown as preview_lines};
+pub(super) use self::consent::is_yes;
+pub(super) use self::preview::shown as preview_lines;
 use crate::Outcome;
 use crate::args::{Common, Remove};
 use crate::commands::hints::{command_for, shell_word, with_commands};

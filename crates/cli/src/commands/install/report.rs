@@ -10,7 +10,7 @@ use prowess::install::{
 };
 use serde_json::{Value, json};
 
-use super::{consent, place_of, place_option, verify};
+use super::{place_of, place_option, preview, verify};
 use crate::args::Common;
 use crate::commands::shown;
 use crate::error::CommandError;
@@ -197,8 +197,7 @@ pub(super) fn added(
         return envelope((skills, left_out), changes, common, ui);
     }
     if common.dry_run {
-        let text: String = previews.iter().map(|(name, preview)| consent::shown(name, preview)).collect();
-        ui.print(&text)?;
+        ui.print(&preview::all(previews))?;
     }
     let some_left_out = left_out.as_ref().map(Vec::len).filter(|left_out| *left_out > 0);
     changes_as_text(changes, common, ui)?;
