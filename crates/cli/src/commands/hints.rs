@@ -11,8 +11,8 @@ use prowess::library::clients;
 use prowess::path::{Glob, MAX_DEPTH};
 use prowess::source::spec::Place;
 use prowess::{
-    Candidate, ConfigError, Counted, LookupError, Obstacle, Preset, Registry, SourceError, SourceErrorKind,
-    SpecialFile, Standing, env,
+    Candidate, ConfigError, Counted, LookupError, Obstacle, Preset, Registry, Scope, SourceError,
+    SourceErrorKind, SpecialFile, Standing, env,
 };
 
 use super::install::scope_option;
@@ -276,19 +276,25 @@ pub(super) fn trust_hint<'c>(
     let of_projects = skills.into_iter().filter(|skill| !skill.wants_approval);
     let (changed, new): (Vec<&Candidate>, Vec<&Candidate>) =
         of_projects.partition(|skill| registry.changed_since_approval(skill));
+    let is_installed = |skill: &&Candidate| origins.of(skill).or_else(|| origins.around(skill)).is_some();
+    // The lock names exactly their files, so `sync` accepts no more than these.
+    let (locked, new): (Vec<&Candidate>, Vec<&Candidate>) = new.into_iter().partition(is_installed);
     let mut folders: Vec<PathBuf> = new.into_iter().map(folder_to_trust).collect();
-    if folders.is_empty() && changed.is_empty() {
+    if folders.is_empty() && changed.is_empty() && locked.is_empty() {
         return format!("prowess trust NAME{}", places.options());
     }
     folders.sort();
     folders.dedup();
-    let mut commands: Vec<String> =
-        folders.iter().take(MAX_FOLDERS).map(|folder| trust_command(folder)).collect();
+    let is_own = |skill: &&Candidate| skill.entry.origin.scope == Scope::User;
+    let (own, of_project): (Vec<&Candidate>, Vec<&Candidate>) = locked.into_iter().partition(is_own);
+    let synced = [(of_project, "prowess sync"), (own, "prowess sync --user")];
+    let synced = synced.into_iter().filter(|(skills, _)| !skills.is_empty());
+    let mut commands: Vec<String> = synced.map(|(_, sync)| sync.to_owned()).collect();
+    commands.extend(folders.iter().take(MAX_FOLDERS).map(|folder| trust_command(folder)));
     if folders.len() > MAX_FOLDERS {
         commands.push(format!("and {}", count(folders.len() - MAX_FOLDERS, "more folder")));
     }
     // One that `remove --keep` left is not installed, so nothing restores it.
-    let is_installed = |skill: &&Candidate| origins.of(skill).or_else(|| origins.around(skill)).is_some();
     let (installed, others): (Vec<&Candidate>, Vec<&Candidate>) = changed.into_iter().partition(is_installed);
     commands.extend(accept_or_restore(&installed, origins, places));
     commands.extend(accept_or_restore(&others, origins, places));

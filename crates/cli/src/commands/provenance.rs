@@ -10,6 +10,8 @@ use serde::Serialize;
 use super::install::{report, verify};
 use crate::ui::Ui;
 
+/// How many other folders of an accepted skill are named.
+const MAX_ELSEWHERE: usize = 3;
 /// How many changed files are named.
 const MAX_CHANGES: usize = 5;
 
@@ -120,10 +122,16 @@ impl<'o> Provenance<'o> {
             let sync = format!("prowess sync --fetch-only{user}");
             lines.push(format!("not fetched: you have not fetched it from there; do it with: {sync}"));
         }
-        for folder in self.accepted_in.iter().filter(|_| self.edited == Some(false)) {
+        if self.edited == Some(false) && !self.accepted_in.is_empty() {
             let sync = format!("prowess sync{user}");
+            let mut folders = self.accepted_in.clone();
+            let more = folders.split_off(folders.len().min(MAX_ELSEWHERE)).len();
+            let mut folders = folders.join(", ");
+            if more > 0 {
+                folders.push_str(&format!(" and {more} more folders"));
+            }
             lines.push(format!(
-                "accepted elsewhere: you accepted these files in {folder}; trust does not move with a project; accept \
+                "accepted elsewhere: you accepted these files in {folders}; trust does not move with a project; accept \
                  them here with: {sync}"
             ));
         }

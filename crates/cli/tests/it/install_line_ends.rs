@@ -128,3 +128,43 @@ fn sync_keep_does_not_rewrite_files_with_other_line_ends() {
         assert_eq!(read(&place, &format!("{folder}/skills/pdf/SKILL.md")), skill("pdf", "two"), "{folder}");
     }
 }
+
+#[test]
+fn a_file_that_has_crlf_in_the_source_is_no_edit_beside_other_line_ends() {
+    let place = place();
+    place.write("from/pdf/data.csv", b"a,b\r\n1,2\r\n");
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    convert(&place, ".agents/skills/pdf/SKILL.md");
+    let said = run(&place, &["verify"]);
+    assert!(said.starts_with("exit 0") && said.contains("pdf\n  line ends  SKILL.md\n1 skill"), "{said}");
+    let said = run(&place, &["sync", "--yes"]);
+    assert!(
+        said.starts_with("exit 0") && run(&place, &["verify"]).ends_with("1 skill as installed\n"),
+        "{said}"
+    );
+}
+
+#[test]
+fn verify_counts_the_skills_with_other_line_ends_that_are_not_trusted() {
+    let place = place();
+    run(&place, &["add", "./from", "--all", "--yes"]);
+    for name in ["pdf", "notes"] {
+        convert(&place, &format!(".agents/skills/{name}/SKILL.md"));
+    }
+    run(&place, &["trust", "pdf", "--yes"]);
+    let said = run(&place, &["verify"]);
+    assert!(said.contains("2 of 2 skills with other line ends"), "{said}");
+    assert!(
+        said.contains("; 1 of them not trusted, so not used until restored with: prowess sync\n"),
+        "{said}"
+    );
+}
+
+#[test]
+fn keeping_other_line_ends_asks_for_no_consent() {
+    let place = converted();
+    let _ = fs::remove_dir_all(place.path().join("state"));
+    let said = run(&place, &["sync", "--keep"]);
+    assert!(said.starts_with("exit 0") && said.contains("= pdf (not as installed, kept)"), "{said}");
+    assert!(!said.contains("asks for tools"), "{said}");
+}

@@ -172,9 +172,16 @@ fn a_false_name_in_the_lock_is_found_by_verify() {
         let found = run(&place, &["verify"]);
         assert!(found.starts_with("exit 1") && found.contains(said), "{found}");
         assert!(
-            found.contains("1 of 3 skills with a false name in skills.lock; restore skills.lock"),
+            found.contains("1 of 3 skills with a false name in skills.lock; correct it with: prowess sync\n"),
             "{found}"
         );
+        let dated = lock.clone();
+        for option in ["--locked", "--frozen"] {
+            let said = run(&place, &["sync", option, "--yes"]);
+            let name = " in its SKILL.md is pdf\n";
+            assert!(said.starts_with("exit 1") && said.contains(name), "{said}");
+            assert_eq!(read(&place, "skills.lock"), dated);
+        }
         let listed = run(&place, &["list", "--installed"]);
         assert!(listed.contains("  false name in skills.lock; see: prowess verify  "), "{listed}");
         assert!(listed.contains("called pdf by its author") && !listed.contains("called beta"), "{listed}");
@@ -183,8 +190,30 @@ fn a_false_name_in_the_lock_is_found_by_verify() {
         assert_eq!(json["summary"]["wrong"], 1, "{json}");
     }
     // As the message says.
-    run(&place, &["add", "./from/pdf", "--as", "other", "--yes"]);
+    run(&place, &["sync"]);
+    assert_eq!(read(&place, "skills.lock"), lock);
     assert!(run(&place, &["verify"]).ends_with("3 skills as installed\n"));
+    assert!(run(&place, &["sync", "--locked"]).starts_with("exit 0"));
+}
+
+#[test]
+fn a_name_of_a_folder_that_agents_do_not_look_into_is_refused() {
+    let place = place();
+    let said = run(&place, &["add", "./from/pdf", "--as", "node_modules", "--yes"]);
+    assert!(said.starts_with("exit 2") && said.contains("agents do not look into such a folder"), "{said}");
+}
+
+#[test]
+fn a_folder_without_its_dot_is_not_looked_up_on_github() {
+    let place = place();
+    let said = run(&place, &["add", "from/pdf", "--yes"]);
+    assert!(said.starts_with("exit 2"), "{said}");
+    assert!(
+        said.contains("did you mean ./from/pdf? The repository is https://github.com/from/pdf.git"),
+        "{said}"
+    );
+    let said = run(&place, &["add", "from", "--yes"]);
+    assert!(said.starts_with("exit 2") && said.contains("did you mean ./from?"), "{said}");
 }
 
 #[test]

@@ -303,3 +303,49 @@ fn overwriting_edits_names_the_files_and_asks_first() {
         "{said}"
     );
 }
+
+#[test]
+fn a_lock_that_would_change_in_its_form_is_out_of_date() {
+    let place = place();
+    run(&place, &["add", "./from", "--all", "--yes"]);
+    let lock = read(&place, "skills.lock");
+    for other in [format!("{lock}# mine\n"), format!("{lock}\n"), lock.replace("\"pdf\"", "\"\\u0070df\"")] {
+        place.write("skills.lock", other.as_bytes());
+        for option in ["--locked", "--frozen"] {
+            let said = run(&place, &["sync", option]);
+            assert!(said.starts_with("exit 1") && said.contains("so it would change"), "{said}");
+            assert_eq!(read(&place, "skills.lock"), other);
+        }
+    }
+    run(&place, &["sync"]);
+    assert_eq!(read(&place, "skills.lock"), lock);
+    place.write("skills.lock", lock.replace('\n', "\r\n").as_bytes());
+    assert!(run(&place, &["sync", "--locked"]).starts_with("exit 0"));
+}
+
+#[test]
+fn another_version_that_was_installed_before_is_no_edit() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    let lock = read(&place, "skills.lock");
+    place.write("from/pdf/SKILL.md", skill("pdf", "two").as_bytes());
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    place.write("skills.lock", lock.as_bytes());
+    let said = run(&place, &["verify"]);
+    assert!(said.starts_with("exit 1"), "{said}");
+    assert!(said.contains("pdf  another version that you installed before\n"), "{said}");
+    assert!(said.contains("restore with: prowess sync\n"), "{said}");
+    assert!(run(&place, &["list", "--installed"]).contains("pdf  another version  "));
+    crate::schemas::assert_fits("verify", &crate::shelf::json_of(&place, &["verify", "--json"]));
+    run(&place, &["sync", "--yes"]);
+    assert!(run(&place, &["verify"]).ends_with("1 skill as installed\n"));
+}
+
+#[test]
+fn list_advises_sync_for_skills_that_the_lock_names() {
+    let place = place();
+    run(&place, &["add", "./from", "--all", "--yes"]);
+    fs::remove_dir_all(place.path().join("state")).unwrap();
+    let said = run(&place, &["list"]);
+    assert!(said.contains("2 not trusted: prowess sync\n"), "{said}");
+}

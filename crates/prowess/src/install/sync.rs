@@ -9,15 +9,18 @@ use super::apply::Order;
 use super::change::{Action, Changes, Edits};
 use super::compare::is_tree;
 use super::error::{InstallError, InstallErrorKind};
+use super::installed::{misnamed, name_beside};
 use super::installer::{InstallOptions, Installer, Progress, Write, open_skills};
 use super::links::AcceptedSkills;
 use super::prepare::Prepared;
 use super::records::{
     InstallScope, InstallTarget, LockedSkill, Records, WantedSkill, fits, new_skill, recorded, spec_of,
+    with_line_ends_of,
 };
 use super::sources::SyncSource;
 use super::spec::InstallSpec;
 use super::target::{State, read_tree, state_of};
+use super::tree::SkillTree;
 use crate::error::shown;
 
 /// The options of synchronising.
@@ -59,6 +62,16 @@ impl SyncPlan {
 pub(super) struct Seen {
     wanted: WantedSkill,
     locked: Option<LockedSkill>,
+}
+
+impl Prepared {
+    /// Whether the lock had another name of its author when it was planned.
+    fn is_renamed(&self) -> bool {
+        let before = self.seen.as_ref().and_then(|seen| seen.locked.as_ref());
+        before.is_some_and(|before| {
+            before.digest == self.locked().digest && before.upstream_name != self.locked().upstream_name
+        })
+    }
 }
 
 impl SyncOptions {
@@ -111,6 +124,9 @@ impl Installer {
         if let Some(extra) = extra(&records).next().filter(|_| options.locked || options.frozen) {
             return Err(out_of_date(&place, &format!("{extra} is in it and not in skills.toml")));
         }
+        if (options.locked || options.frozen) && !is_as_written(&records) {
+            return Err(out_of_date(&place, "it is not written as prowess writes it, so it would change"));
+        }
         let fetcher = self.fetcher(&place);
         let (dir, listing) = (open_skills(&place)?, self.listing());
         let accepted = AcceptedSkills::of(&place)?;
@@ -138,7 +154,8 @@ impl Installer {
             };
             if let Some(there) = there {
                 let accepted = accepted.digest_in(&place.skill(name));
-                if accepted == Some(&*there) {
+                let is_misnamed = misnamed(&place.skill(name), locked).is_some();
+                if accepted == Some(&*there) && !is_misnamed {
                     continue;
                 }
                 // The user accepted other files here. These and the lock may have been exchanged together, so the lock
@@ -151,7 +168,7 @@ impl Installer {
                 // It is installed correctly, but perhaps the user was never asked.
                 let tree = read_tree(&place.skill(name)).ok().filter(|tree| tree.digest() == locked.digest);
                 if let Some(tree) = tree.or_else(|| fetcher.stored(locked)) {
-                    plan.here.push(Prepared::seen(new_skill(tree, locked.clone(), None), seen));
+                    plan.here.push(prepared(tree, locked.clone(), seen));
                 }
                 continue;
             }
@@ -159,12 +176,15 @@ impl Installer {
             let stored =
                 || fetcher.stored(locked).filter(|_| !options.fetch_only || self.fetch_log().has(locked));
             match stored() {
-                Some(tree) => plan.here.push(Prepared::seen(new_skill(tree, locked.clone(), None), seen)),
+                Some(tree) => plan.here.push(prepared(tree, locked.clone(), seen)),
                 None => {
                     plan.sources.push(SyncSource::of(&place, name, (&asked, &spec), Some(locked)));
                     plan.locked.push((locked.clone(), seen));
                 }
             }
+        }
+        if let Some(skill) = plan.here.iter().find(|skill| skill.is_renamed()) {
+            check_name(&place, skill, options)?;
         }
         Ok(plan)
     }
@@ -200,7 +220,7 @@ impl Installer {
         let trees = fetcher.again(&missing)?;
         self.fetch_log().add(missing.into_iter());
         for ((locked, seen), tree) in plan.locked.into_iter().zip(trees) {
-            skills.push(Prepared::seen(new_skill(tree, locked, None), seen));
+            skills.push(prepared(tree, locked, seen));
         }
         fetcher.warning().map(Progress::NotStored).map(&mut *progress);
         Ok(skills)
@@ -235,6 +255,7 @@ impl Installer {
                         if skill.seen.as_ref().is_some_and(|seen| *seen != now) {
                             return Err(changed_meanwhile(&self.place(scope)?, name));
                         }
+                        check_name(place, &skill, options)?;
                         orders.push(Order::Install(Box::new(skill.new)));
                     }
                     None if records.lock.get(name).is_some() => orders.push(Order::Hold(name.clone())),
@@ -306,6 +327,30 @@ pub(super) fn check_records(place: &InstallTarget, records: &Records) -> Result<
     let message = format!("{what}: {}", shown(&place.wanted_file()));
     let hint = "restore skills.toml from version control, or remove skills.lock as well";
     Err(InstallError::new(InstallErrorKind::NotFound, message, hint).in_place(place))
+}
+
+/// A skill that the lock names, with its author's name as its own files have it.
+fn prepared(tree: SkillTree, mut locked: LockedSkill, seen: Seen) -> Prepared {
+    if let Some(name) = name_beside(&tree.document(), &locked) {
+        locked.upstream_name = Some(name).filter(|name| *name != locked.name);
+    }
+    Prepared::seen(new_skill(tree, locked, None), seen)
+}
+
+/// An error when the lock must not change and has another name of a skill's author than its files.
+fn check_name(place: &InstallTarget, skill: &Prepared, options: &SyncOptions) -> Result<(), InstallError> {
+    if !(options.locked || options.frozen) || !skill.is_renamed() {
+        return Ok(());
+    }
+    let (name, locked) = (skill.name(), skill.locked());
+    let reason = format!("the name of {name} in its SKILL.md is {}", locked.declared_name());
+    Err(out_of_date(place, &reason))
+}
+
+/// Whether the text of the lock is the one that would be written.
+fn is_as_written(records: &Records) -> bool {
+    let text = records.lock_text.as_deref();
+    text.is_none_or(|text| with_line_ends_of(Some(text), records.lock.to_text()) == text)
 }
 
 fn out_of_date(place: &InstallTarget, reason: &str) -> InstallError {

@@ -130,6 +130,7 @@ fn differs(skill: &InstalledSkill, found: Option<&Candidate>) -> Trouble {
     match &skill.state {
         InstalledState::Clean | InstalledState::LineEnds(_) => {}
         InstalledState::Missing => parts.push("its folder is missing".to_owned()),
+        InstalledState::OtherVersion => parts.push("it is another version that you installed".to_owned()),
         InstalledState::Edited(files) if files.is_empty() => parts.push("its files changed".to_owned()),
         InstalledState::Edited(files) => parts.push(format!("{} changed", count(files.len(), "file"))),
         InstalledState::Replaced(reason) => parts.push(reason.clone()),

@@ -1,9 +1,10 @@
 //! `prowess add`: installs skills.
 
+use std::path::Path;
 use std::time::Instant;
 
 use prowess::RelPath;
-use prowess::install::{Edits, InstallErrorKind, InstallPlace, InstallSpec, Progress};
+use prowess::install::{Edits, InstallError, InstallErrorKind, InstallPlace, InstallSpec, Progress};
 
 use super::choose::Chosen;
 use super::{choose, consent, installer, report, with_hint};
@@ -100,9 +101,28 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     Ok(if is_whole { Outcome::Fine } else { Outcome::Problems })
 }
 
+/// The folder that a source may mean which does not begin as a path does, if it exists.
+fn folder_meant(source: &str) -> Option<&str> {
+    let folder = source.split(['#', '@']).next()?.trim_end_matches('/');
+    let is_name = !folder.is_empty() && !folder.starts_with(['.', '/', '~']) && !folder.contains([':', '\\']);
+    Some(folder).filter(|folder| is_name && Path::new(folder).is_dir())
+}
+
 /// The spec that the source and the options make together.
 fn spec(args: &Add) -> Result<InstallSpec, CommandError> {
-    let mut spec: InstallSpec = args.source.parse()?;
+    let parsed: Result<InstallSpec, InstallError> = args.source.parse();
+    if let Some(folder) = folder_meant(&args.source) {
+        // Otherwise the owner of this name on GitHub would answer.
+        let error = format!("a folder of this machine begins with ./, and there is one: {}", args.source);
+        let hint = match &parsed {
+            Ok(InstallSpec { place: InstallPlace::Git(url), .. }) => {
+                format!("did you mean ./{folder}? The repository is {url}")
+            }
+            _ => format!("did you mean ./{folder}?"),
+        };
+        return Err(Failure::new(error, hint).into());
+    }
+    let mut spec = parsed?;
     if let Some(reference) = &args.reference {
         if matches!(spec.place, InstallPlace::Folder(_)) {
             let hint = "leave out --ref, or name a git repository such as file:///folder";

@@ -95,6 +95,7 @@ fn row(skill: &InstalledSkill) -> [String; 4] {
             let clients: Vec<&str> = skill.clients.iter().map(|other| &*other.client).collect();
             format!("not as installed for {}; see: prowess verify{user}", clients.join(", "))
         }
+        "other-version" => "another version".to_owned(),
         other => other.to_owned(),
     };
     let name = skill.misnamed.as_ref().or(skill.locked.upstream_name.as_ref());
@@ -186,6 +187,7 @@ fn state(skill: &InstalledSkill) -> &'static str {
         InstalledState::Clean => "clean",
         InstalledState::Missing => "missing",
         InstalledState::LineEnds(_) => "line-ends",
+        InstalledState::OtherVersion => "other-version",
         _ => "edited",
     }
 }

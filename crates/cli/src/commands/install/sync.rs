@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use prowess::install::{Changes, Edits, InstallError, InstallErrorKind, Installer, Preview, SyncOptions};
+use prowess::install::{
+    Action, Changes, Edits, InstallError, InstallErrorKind, Installer, Preview, SyncOptions,
+};
 
 use super::{consent, installer, report, verify, with_hint};
 use crate::Outcome;
@@ -100,11 +102,21 @@ fn once(
         let previews = report::previews(installer, scope, &skills)?;
         let known = installer.are_accepted(scope, &skills)?;
         new = previews.into_iter().zip(known).filter(|(_, known)| !known).map(|(new, _)| new).collect();
-        let mut lost = String::new();
-        if overwrites {
+        let (mut lost, mut accepts) = (String::new(), true);
+        let mut looking = options.clone();
+        looking.install.dry_run = true;
+        if options.install.edits == Edits::Keep && !new.is_empty() {
+            // What stays as it is needs no consent, and gets no trust.
+            let planned = installer.sync(scope, skills.clone(), &looking, &mut |_| {});
+            let kept = planned.map(|planned| planned.skills).unwrap_or_default();
+            let is_kept = |name: &str| {
+                let mut kept = kept.iter().filter(|change| change.name == name);
+                kept.any(|change| matches!(change.action, Action::Kept | Action::LeftThere))
+            };
+            new.retain(|(name, _)| !is_kept(name));
+            accepts = !new.is_empty();
+        } else if overwrites {
             // Plan first, so that the question names what would be lost.
-            let mut looking = options.clone();
-            looking.install.dry_run = true;
             let planned = installer
                 .sync(scope, skills.clone(), &looking, &mut |what| report::progress(what, ui))
                 .unwrap_or_default();
@@ -121,7 +133,7 @@ fn once(
             // A lock that came with a repository is not the user's consent.
             consent::ask(&new, args.installing.yes, ui)?;
         }
-        options.install.accepted = true;
+        options.install.accepted = accepts;
     }
     let started = Instant::now();
     let bar = report::bar("installing", 0, json, ui);

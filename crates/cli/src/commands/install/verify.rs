@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let changed = skills.iter().filter(|skill| !skill.is_intact()).count();
     let misnamed = skills.iter().filter(|skill| skill.is_intact() && skill.misnamed.is_some()).count();
     let line_ends = || skills.iter().filter(|skill| skill.is_intact() && !skill.is_clean());
-    let (unused, line_ends) = (line_ends().any(|skill| !skill.trusted), line_ends().count());
+    let (unused, line_ends) = (line_ends().filter(|skill| !skill.trusted).count(), line_ends().count());
     let wrong = changed + misnamed + absent.len();
     if json {
         let skills: Vec<_> = skills.iter().map(super::installed::value).collect();
@@ -88,12 +88,18 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
             let _ = writeln!(text, "{} of {of} not installed", absent.len());
         }
         if misnamed > 0 {
-            let restore = "restore skills.lock from version control, or add the skill again";
-            let _ = writeln!(text, "{misnamed} of {of} with a false name in skills.lock; {restore}");
+            let _ = writeln!(
+                text,
+                "{misnamed} of {of} with a false name in skills.lock; correct it with: prowess sync{here}"
+            );
         }
         if line_ends > 0 {
             let what = "with other line ends, perhaps written by git (core.autocrlf)";
-            let restore = if unused { "not trusted, so not used until restored" } else { "restore" };
+            let restore = match unused {
+                0 => "restore".to_owned(),
+                all if all == line_ends => "not trusted, so not used until restored".to_owned(),
+                some => format!("{some} of them not trusted, so not used until restored"),
+            };
             let _ = writeln!(text, "{line_ends} of {of} {what}; {restore} with: prowess sync{here}");
         }
         ui.print(&text)?;
@@ -137,6 +143,7 @@ fn screen(
     for skill in skills {
         let state = match &skill.state {
             InstalledState::Missing => "missing",
+            InstalledState::OtherVersion => "another version",
             InstalledState::Replaced(_) | InstalledState::Edited(_) => "changed",
             _ if skill.is_intact() && skill.misnamed.is_some() => "false name",
             _ if skill.is_clean() => "as installed",
@@ -170,6 +177,7 @@ fn lines(skill: &InstalledSkill, here: &str) -> String {
     let mut text = format!("{STRONG}{}{STRONG:#}", clean(&skill.name));
     match &skill.state {
         InstalledState::Missing => text.push_str("  missing\n"),
+        InstalledState::OtherVersion => text.push_str("  another version that you installed before\n"),
         InstalledState::Replaced(reason) => {
             let _ = writeln!(text, "  changed: {}", clean(reason));
         }

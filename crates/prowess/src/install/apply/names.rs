@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{NewSkill, Order};
 use crate::error::advice;
+use crate::fs::walk::MODULES;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::{SkillsLock, check_folder_name, folder_key};
 use crate::install::target::Dir;
@@ -19,9 +20,12 @@ pub(super) fn ordered_twice(orders: &[Order]) -> Option<(&NewSkill, &NewSkill)> 
 
 /// An error when no skill can be installed under a name.
 pub(crate) fn check_installable(name: &str) -> Result<(), InstallError> {
-    check_folder_name(name).map_err(|reason| {
+    let reason = check_folder_name(name).err();
+    // No agent would find it.
+    let reason = reason.or_else(|| (name == MODULES).then(|| "agents do not look into such a folder".into()));
+    reason.map_or(Ok(()), |reason| {
         let message = format!("a skill cannot be installed under this name: {name}: {reason}");
-        InstallError::new(InstallErrorKind::Request, message, "give it another name")
+        Err(InstallError::new(InstallErrorKind::Request, message, "give it another name"))
     })
 }
 

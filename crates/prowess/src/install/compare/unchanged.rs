@@ -3,9 +3,10 @@
 //! With `core.autocrlf`, git writes CRLF into a committed skill when it checks a project out.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use prowess_core::Manifest;
+use prowess_core::{FileEntry, Manifest};
 
 use super::{Listing, is_tree};
 use crate::install::target::{State, manifest_of, read_tree};
@@ -17,17 +18,25 @@ pub(crate) fn is_unchanged(there: &State, path: &Path, wanted: &str, listing: Li
     is_tree(digest, wanted, path, listing) || other_line_ends(path, wanted, listing).is_some()
 }
 
-/// The files of a skill that have CRLF, if they are those with a digest once each CRLF is LF. Files with NUL are no text.
-/// None when anything else differs, or nothing.
+/// The files of a skill that have CRLF, if they are those with a digest once each CRLF is LF. Files with NUL are no text,
+/// and a file that is as it was installed keeps its CRLF. None when anything else differs, or nothing.
 pub(crate) fn other_line_ends(path: &Path, wanted: &str, listing: Listing<'_>) -> Option<Vec<String>> {
     if !manifest_of(path).ok()?.left_out.is_empty() {
         return None;
     }
     let tree = read_tree(path).ok()?;
+    let installed = listing(wanted).map(|installed| installed.files).unwrap_or_default();
+    let installed: BTreeMap<&str, _> =
+        installed.iter().map(|file| (file.path.as_str(), file.digest.as_ref())).collect();
+    let is_as_installed = |file: &FileEntry| {
+        file.digest.is_some() && installed.get(file.path.as_str()) == Some(&file.digest.as_ref())
+    };
     let mut changed = Vec::new();
     let files = tree.files().map(|(file, bytes)| {
         let mut file = file.clone();
-        if let Cow::Owned(bytes) = with_lf(bytes) {
+        if let Cow::Owned(bytes) = with_lf(bytes)
+            && !is_as_installed(&file)
+        {
             changed.push(file.path.to_string());
             file.measure(bytes.len() as u64, digests::of_bytes(&bytes));
         }

@@ -7,7 +7,7 @@ mod resolve;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use prowess_core::{Manifest, Origin, Scope, parse};
+use prowess_core::{Document, Manifest, Origin, Scope, parse};
 
 pub(crate) use self::names::InstalledNames;
 pub use self::names::upstream_name;
@@ -17,7 +17,7 @@ use super::apply::{Order, copy, edits_of};
 use super::compare::{FileChange, is_tree, other_line_ends};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Write, open_skills};
-use super::links::{ClientDifference, ClientState, differences};
+use super::links::{AcceptedSkills, ClientDifference, ClientState, differences};
 use super::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER, org_of};
 use super::spec::{InstallPlace, InstallSpec, SkillRef};
 use super::target::{State, manifest_of, state_of};
@@ -76,6 +76,8 @@ pub enum InstalledState {
     Edited(Vec<(String, FileChange)>),
     /// These files have other line ends, and nothing else differs.
     LineEnds(Vec<String>),
+    /// It is another version that was installed here before, such as that of another branch. Nothing was edited.
+    OtherVersion,
     /// Something else is in its place, or it cannot be compared, for this reason.
     Replaced(String),
     /// Its folder does not exist.
@@ -103,10 +105,15 @@ fn differing(
 }
 
 /// The name in the SKILL.md of a skill whose files are those of the lock, if the lock says another one.
-fn misnamed(path: &Path, locked: &LockedSkill) -> Option<String> {
+pub(super) fn misnamed(path: &Path, locked: &LockedSkill) -> Option<String> {
     let head = FILE_NAMES.iter().find_map(|file| read_skill(&path.join(file)).ok())?;
+    name_beside(&parse(&head.bytes), locked)
+}
+
+/// The name in a SKILL.md, if the lock says another one.
+pub(super) fn name_beside(document: &Document, locked: &LockedSkill) -> Option<String> {
     // Without a name in the file, the author's name was that of a folder, which only the lock knows.
-    let name = parse(&head.bytes).name(&Origin::text(""))?;
+    let name = document.name(&Origin::text(""))?;
     (name != locked.declared_name() && !name.chars().any(char::is_control)).then_some(name)
 }
 
@@ -149,6 +156,11 @@ impl Installer {
         }
         // Approvals that cannot be read trust nothing; other commands report them.
         let trust = Approvals::load(&place.books.approvals).map(Trust::in_approved).unwrap_or_default();
+        let accepted = AcceptedSkills::of(place).ok();
+        let was_installed = |path: &Path, digest: &str| {
+            let accepted = accepted.as_ref().and_then(|all| all.digest_in(path));
+            accepted == Some(digest) && (self.fetch_log().has_tree(digest) || listing(digest).is_some())
+        };
         let mut skills = Vec::new();
         for locked in records.lock.skills() {
             let path = place.skill(&locked.name);
@@ -163,6 +175,7 @@ impl Installer {
                 Some(State::Tree(digest)) if is_tree(&digest, &locked.digest, &path, &listing) => {
                     InstalledState::Clean
                 }
+                Some(State::Tree(digest)) if was_installed(&path, &digest) => InstalledState::OtherVersion,
                 Some(State::Link(to)) => InstalledState::Replaced(format!("it is a link to {to}")),
                 Some(_) => differing(&path, locked, &listing),
             };

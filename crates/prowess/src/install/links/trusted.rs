@@ -11,9 +11,6 @@ use crate::install::records::{InstallTarget, LockedSkill};
 use crate::install::target::{Accepted, Transaction};
 use crate::registry::trust::{Approval, Approvals};
 
-/// How many other folders of an accepted skill are named.
-const MAX_ELSEWHERE: usize = 3;
-
 /// Ends the trust in a removed skill, and in the skills inside it.
 pub(in crate::install) fn end_trust(name: &str, folder: &Path, transaction: &mut Transaction<'_>) {
     let skill_file = folder.join(FILE_NAMES[0]);
@@ -99,7 +96,7 @@ impl AcceptedSkills {
         if folders.iter().any(|folder| folder.starts_with(base)) {
             return Vec::new();
         }
-        folders.into_iter().take(MAX_ELSEWHERE).map(|folder| folder.to_string_lossy().into_owned()).collect()
+        folders.into_iter().map(|folder| folder.to_string_lossy().into_owned()).collect()
     }
 
     /// The approvals in a folder and below it, for another folder with the same files.

@@ -69,7 +69,8 @@ impl FetchLog {
         #[cfg(unix)]
         {
             use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
+            // A link could lead to any file of the user.
+            options.mode(0o600).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
         }
         // In one write, so that processes do not mix their lines. It begins on a new line, since a killed process may
         // have written only a part of its last one.
@@ -115,6 +116,18 @@ mod tests {
         fs::write(&file, "sha256:cut").unwrap();
         FetchLog::of(folder.path()).add([skill("a", "1")].iter());
         assert!(FetchLog::of(folder.path()).has(&skill("a", "1")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_log_that_is_a_link_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let victim = folder.path().join("victim");
+        fs::write(&victim, "mine").unwrap();
+        fs::create_dir(folder.path().join("install")).unwrap();
+        std::os::unix::fs::symlink(&victim, folder.path().join("install/fetched")).unwrap();
+        FetchLog::of(folder.path()).add([skill("a", "1")].iter());
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
     }
 
     #[test]
