@@ -8,7 +8,7 @@ use prowess::{Candidate, Location};
 use serde::Serialize;
 
 use super::install::{report, verify};
-use crate::ui::Ui;
+use crate::ui::{Ui, count};
 
 /// How many other folders of an accepted skill are named.
 const MAX_ELSEWHERE: usize = 3;
@@ -126,10 +126,8 @@ impl<'o> Provenance<'o> {
             let sync = format!("prowess sync{user}");
             let mut folders = self.accepted_in.clone();
             let more = folders.split_off(folders.len().min(MAX_ELSEWHERE)).len();
-            let mut folders = folders.join(", ");
-            if more > 0 {
-                folders.push_str(&format!(" and {more} more folders"));
-            }
+            let more = if more == 0 { String::new() } else { format!(" and {}", count(more, "more folder")) };
+            let folders = folders.join(", ") + &more;
             lines.push(format!(
                 "accepted elsewhere: you accepted these files in {folders}; trust does not move with a project; accept \
                  them here with: {sync}"

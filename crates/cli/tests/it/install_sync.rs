@@ -349,3 +349,24 @@ fn list_advises_sync_for_skills_that_the_lock_names() {
     let said = run(&place, &["list"]);
     assert!(said.contains("2 not trusted: prowess sync\n"), "{said}");
 }
+
+#[test]
+fn a_skill_that_no_record_names_any_more_is_named() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    let (toml, lock) = (read(&place, "skills.toml"), read(&place, "skills.lock"));
+    run(&place, &["add", "./from/notes", "--yes"]);
+    place.write(".agents/skills/own/SKILL.md", skill("own", "mine").as_bytes());
+    place.write("skills.toml", toml.as_bytes());
+    place.write("skills.lock", lock.as_bytes());
+    for args in [&["verify"][..], &["sync"], &["list", "--installed"]] {
+        let said = run(&place, args);
+        assert!(
+            said.contains("in no record now, but agents still use it: [DIR]/.agents/skills/notes;"),
+            "{said}"
+        );
+        assert!(said.starts_with("exit 0") && !said.contains("skills/own"), "{said}");
+    }
+    run(&place, &["add", "./from/notes", "--yes", "--overwrite"]);
+    assert!(!run(&place, &["verify"]).contains("in no record"));
+}

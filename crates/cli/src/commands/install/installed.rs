@@ -24,6 +24,9 @@ pub(crate) fn run(of_user: bool, json: bool, ui: &mut Ui) -> Result<Outcome, Com
             interrupted.push(scope.word());
         }
     }
+    for scope in installer.listed_scopes().filter(|scope| is_asked(*scope)) {
+        report::unrecorded(&installer, scope, ui);
+    }
     let (mut skills, mut absent) = (installer.list()?, installer.list_not_locked()?);
     skills.retain(|skill| is_asked(skill.scope));
     absent.retain(|(scope, _)| is_asked(*scope));

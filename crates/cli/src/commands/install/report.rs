@@ -58,6 +58,18 @@ pub(super) fn is_pending(
     Ok(is_pending)
 }
 
+/// Reports skills that were installed and that no record names any more.
+pub(super) fn unrecorded(installer: &Installer, scope: InstallScope, ui: &mut Ui) {
+    for path in installer.unrecorded(scope).unwrap_or_default() {
+        ui.note(&format!(
+            "installed before, and in no record now, but agents still use it: {}; delete the folder, or record it again \
+             with: prowess add SOURCE{}",
+            place(&path),
+            place_option(place_of(installer, scope))
+        ));
+    }
+}
+
 /// Reports which repository a reference refers to, before anything is fetched from it.
 pub(super) fn source(installer: &Installer, spec: &InstallSpec, ui: &mut Ui) -> Result<(), InstallError> {
     if let Some(url) = installer.repository(spec)? {

@@ -44,6 +44,7 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     for left in (0..MAX_PLANS).rev() {
         if let Some((changes, previews)) = once(args, &installer, options.clone(), (left == 0, json), ui)? {
             report::added(&changes, (&previews, None), &args.installing.common, json, ui)?;
+            report::unrecorded(&installer, scope, ui);
             break;
         }
     }

@@ -47,6 +47,9 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
             .unwrap_or_else(|| "list what is installed with: prowess list --installed".to_owned());
         return Err(Failure::new(format!("no skill of this name is installed: {name}"), hint).into());
     }
+    if args.names.is_empty() {
+        report::unrecorded(&installer, scope, ui);
+    }
     skills.retain(|skill| args.names.is_empty() || args.names.contains(&skill.name));
     absent.retain(|name| args.names.is_empty() || args.names.contains(name));
     let changed = skills.iter().filter(|skill| !skill.is_intact()).count();

@@ -3,6 +3,7 @@
 mod names;
 mod origins;
 mod resolve;
+mod unrecorded;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

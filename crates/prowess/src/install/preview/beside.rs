@@ -32,8 +32,12 @@ impl Installer {
         let names = locked().map(|skill| &*skill.name).chain(of_user.folders()).chain(of_place.folders());
         let others = OtherNames::new(names.chain(skills.iter().map(Prepared::name)));
         let mut there = of_place;
-        locked().for_each(|locked| there.lock(locked));
-        skills.iter().for_each(|skill| there.replace(skill));
+        for locked in locked() {
+            there.lock(locked);
+        }
+        for skill in skills {
+            there.replace(skill);
+        }
         let (accepted, here) = (AcceptedSkills::of(&place).ok(), env::absolute(Path::new(".")));
         let preview = |skill: &Prepared| {
             let name = skill.name();

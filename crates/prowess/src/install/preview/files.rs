@@ -8,7 +8,7 @@ use super::{CONTROL, is_about_hidden_text};
 use crate::fs::walk::FILE_NAMES;
 
 /// The extensions of files that an interpreter or a system runs, with or without an executable bit.
-const SCRIPTS: [&str; 47] = [
+const SCRIPTS: [&str; 55] = [
     "applescript",
     "awk",
     "bash",
@@ -19,12 +19,14 @@ const SCRIPTS: [&str; 47] = [
     "command",
     "csh",
     "cts",
+    "desktop",
     "dll",
     "dylib",
     "exe",
     "fish",
     "go",
     "groovy",
+    "gyp",
     "hta",
     "jar",
     "jl",
@@ -32,14 +34,17 @@ const SCRIPTS: [&str; 47] = [
     "jse",
     "jsx",
     "ksh",
+    "lnk",
     "lua",
     "mjs",
     "msi",
     "mts",
+    "node",
     "php",
     "pl",
     "ps1",
     "psm1",
+    "pth",
     "py",
     "pyc",
     "pyw",
@@ -53,10 +58,16 @@ const SCRIPTS: [&str; 47] = [
     "tcl",
     "ts",
     "tsx",
+    "url",
     "vbs",
+    "wasm",
+    "whl",
     "wsf",
     "zsh",
 ];
+/// Files that build tools run, by their names.
+const BUILDS: [&str; 7] =
+    ["Makefile", "GNUmakefile", "justfile", "Rakefile", "Taskfile.yml", "Dockerfile", "build.rs"];
 /// The first bytes of programs: a line that names an interpreter, then Linux, Windows, WebAssembly, macOS in its four
 /// byte orders and with several architectures.
 const BEGINNINGS: [&[u8]; 9] = [
@@ -71,7 +82,7 @@ const BEGINNINGS: [&[u8]; 9] = [
     &[0xCA, 0xFE, 0xBA, 0xBE],
 ];
 /// Files that other programs load by themselves when they find them, by their name or by the end of their path.
-const LOADED_FILES: [&str; 27] = [
+const LOADED_FILES: [&str; 30] = [
     "CLAUDE.md",
     "CLAUDE.local.md",
     "AGENTS.md",
@@ -99,9 +110,13 @@ const LOADED_FILES: [&str; 27] = [
     "conftest.py",
     "sitecustomize.py",
     "usercustomize.py",
+    "AGENT.md",
+    "opencode.json",
+    ".cargo/config.toml",
 ];
 /// Folders whose files other programs load by themselves.
-const LOADED_FOLDERS: [&str; 30] = [
+const LOADED_FOLDERS: [&str; 32] = [
+    ".amp",
     ".augment",
     ".claude",
     ".claude-plugin",
@@ -114,6 +129,7 @@ const LOADED_FOLDERS: [&str; 30] = [
     ".devcontainer",
     ".factory",
     ".gemini",
+    ".githooks",
     ".github/agents",
     ".github/chatmodes",
     ".github/hooks",
@@ -145,7 +161,13 @@ const SNIFFED: usize = 8 << 10;
 
 /// Whether a file can be run: by itself, or by an interpreter.
 pub(super) fn can_be_run(path: &str, executable: bool, bytes: &[u8]) -> bool {
-    executable || ends_in(path, &SCRIPTS) || BEGINNINGS.iter().any(|begin| bytes.starts_with(begin))
+    let name = path.rsplit('/').next().unwrap_or_default();
+    // Some editors write a byte order mark before the line that names an interpreter.
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    executable
+        || ends_in(path, &SCRIPTS)
+        || BUILDS.iter().any(|known| known.eq_ignore_ascii_case(name))
+        || BEGINNINGS.iter().any(|begin| bytes.starts_with(begin))
 }
 
 /// Whether other programs load a file by themselves. Case is ignored, since some systems ignore it.
@@ -230,6 +252,9 @@ mod tests {
             ("tool", b"#!/bin/sh\n"),
             ("t.dat", b"\x7fELF\x02"),
             ("z.bin", b"MZ\x90"),
+            ("marked", "\u{feff}#!/bin/sh\n".as_bytes()),
+            ("sub/makefile", b""),
+            ("x.lnk", b""),
         ] {
             assert!(can_be_run(path, false, bytes), "{path}");
         }
@@ -255,6 +280,8 @@ mod tests {
             ".junie/guidelines.md",
             ".kilocode/rules/x.md",
             ".trae/rules/project_rules.md",
+            "opencode.json",
+            "sub/.githooks/pre-commit",
         ] {
             assert!(is_loaded_by_others(path), "{path}");
         }

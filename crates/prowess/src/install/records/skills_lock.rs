@@ -70,7 +70,8 @@ impl SkillsLock {
 
     /// The skill with this name.
     pub fn get(&self, name: &str) -> Option<&LockedSkill> {
-        self.skills.iter().find(|skill| skill.name == name)
+        let at = self.skills.binary_search_by(|skill| skill.name.as_str().cmp(name)).ok()?;
+        self.skills.get(at)
     }
 
     /// Adds a skill, or replaces the one of its name.
@@ -111,9 +112,12 @@ impl SkillsLock {
                 ("version", _) => {}
                 ("skill", Item::ArrayOfTables(tables)) => {
                     for table in tables {
-                        let line = table.span().map(|span| format!("line {}: ", line_at(text, span.start)));
-                        let line = line.unwrap_or_default();
-                        let skill = read(table).map_err(|reason| damaged(format!("{line}{reason}")))?;
+                        let skill = read(table).map_err(|reason| {
+                            // Only for an error: it reads the text up to here.
+                            let line = table.span().map(|span| line_at(text, span.start));
+                            let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+                            damaged(format!("{line}{reason}"))
+                        })?;
                         if !names.insert(folder_key(&skill.name)) {
                             return Err(damaged(format!("two skills are called {}", skill.name)));
                         }
