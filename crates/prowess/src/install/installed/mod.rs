@@ -64,6 +64,15 @@ impl InstalledSkill {
         matches!(self.state, InstalledState::Clean | InstalledState::LineEnds(_))
             && self.clients.iter().all(|client| matches!(client.state, ClientState::LineEnds(_)))
     }
+
+    /// Whether restoring it would lose something: what is missing, and other line ends, are no edits.
+    pub fn has_losable_edits(&self) -> bool {
+        let is_kept = |client: &ClientDifference| {
+            matches!(client.state, ClientState::Missing | ClientState::LineEnds(_))
+        };
+        matches!(self.state, InstalledState::Edited(_) | InstalledState::Replaced(_))
+            || !self.clients.iter().all(is_kept)
+    }
 }
 
 /// Whether a skill is unchanged since it was installed.
