@@ -122,11 +122,7 @@ fn hint(error: &SourceError, from: Option<&Path>) -> String {
         SourceErrorKind::Config(error) => of_config(error),
         SourceErrorKind::Entry { error, .. } => hint(error, from),
         SourceErrorKind::Lookup(error) => of_lookup(error, ""),
-        // What the lock has is installed from the lock.
-        SourceErrorKind::Install(missing)
-            if missing.kind() == InstallErrorKind::NotFound
-                && ![advice::SYNC_PROJECT, advice::SYNC_USER].contains(&missing.hint()) =>
-        {
+        SourceErrorKind::Install(unknown) if unknown.kind() == InstallErrorKind::NotFound => {
             format!("install it with: {}; or write ./ before it, if it is a folder", command_for("add", &error.at.text(), ""))
         }
         SourceErrorKind::OutsideProject | SourceErrorKind::SiteOfProject => trust(),
