@@ -19,9 +19,6 @@ use crate::report::json::VERSION;
 use crate::report::patch;
 use crate::ui::{Ui, clean, count};
 
-/// The maximum number of characters of a line of a diff, and how many are shown around a change of a longer one.
-const MAX_LINE: usize = 400;
-const MARGIN: usize = 40;
 /// The maximum number of skills that are named.
 const MAX_NAMED: usize = 8;
 
@@ -179,7 +176,7 @@ impl Target {
 
     fn plain_diff(&self, plan: &PlannedConnection) -> String {
         let [before, after] = [&plan.before, &plan.after].map(|text| text.as_deref().unwrap_or_default());
-        shortened(&patch::unified(&self.file, before, after))
+        patch::short_unified(&self.file, before, after)
     }
 
     fn json(&self, plan: &PlannedConnection, write: bool) -> serde_json::Value {
@@ -225,36 +222,6 @@ impl Target {
             ui.note(&format!("nothing is written yet; write it with: {again}"));
         }
     }
-}
-
-/// A diff without the long parts of lines that did not change: a file without line breaks is one line, with the secrets
-/// of every other server in it.
-fn shortened(diff: &str) -> String {
-    let lines: Vec<&str> = diff.lines().collect();
-    // The line on the other side; a line break that is missing has a line of its own between the two.
-    let other = |at: usize, sign: &str| match sign {
-        "-" => lines.iter().skip(at + 1).take(2).find_map(|line| line.strip_prefix('+')),
-        "+" => lines.iter().take(at).rev().take(2).find_map(|line| line.strip_prefix('-')),
-        _ => None,
-    };
-    let mut text = String::new();
-    for (at, line) in lines.iter().enumerate() {
-        if line.chars().nth(MAX_LINE).is_none() {
-            text.push_str(line);
-        } else {
-            let (sign, rest) = line.split_at_checked(1).unwrap_or_default();
-            let changed = other(at, sign).unwrap_or_default();
-            let same = |one: &mut dyn Iterator<Item = char>, other: &mut dyn Iterator<Item = char>| {
-                one.zip(other).take_while(|(one, other)| one == other).count()
-            };
-            let start = same(&mut rest.chars(), &mut changed.chars()).saturating_sub(MARGIN);
-            let end = same(&mut rest.chars().rev(), &mut changed.chars().rev()).saturating_sub(MARGIN);
-            let length = rest.chars().count().saturating_sub(start + end).min(MAX_LINE);
-            let _ = write!(text, "{sign}… {} …", rest.chars().skip(start).take(length).collect::<String>());
-        }
-        text.push('\n');
-    }
-    text
 }
 
 /// The client whose own skills are left out, if its reading is known. A source that was named is served as a whole.
