@@ -10,7 +10,8 @@ use prowess_mcp::{ConfigOwner, SERVER_NAME, ServerTransport};
 use serde_json::json;
 
 use super::hints::{command_for, value_of};
-use super::serve::{check_exist, in_config, not_utf8};
+use super::serve::check_exist;
+use super::source_in_config::{in_config, not_utf8};
 use super::{Purpose, library_options, no_library};
 use crate::Outcome;
 use crate::args::{Connect, ConnectTo, Disconnect, Places};
