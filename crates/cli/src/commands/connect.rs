@@ -161,7 +161,7 @@ impl Target {
             let file = other.file(self.owner, &self.project, &self.environment);
             other.name != self.to.name && file.as_ref() == Some(&self.file) && other.path() == self.to.path()
         };
-        prowess_mcp::CLIENTS.iter().filter(is_same)
+        prowess_mcp::CLIENT_CONFIGS.iter().filter(is_same)
     }
 
     /// The file as messages name it.
