@@ -23,7 +23,8 @@ pub(super) fn write_tree(
     stage: &Dir,
     name: &str,
     tree: &SkillTree,
-    (keeps_modes, sync_each): (bool, bool),
+    keeps_modes: bool,
+    sync_each: bool,
 ) -> io::Result<()> {
     let leave = |dir: &Dir| if sync_each { dir.sync() } else { Ok(()) };
     let root = stage.make(name)?;
