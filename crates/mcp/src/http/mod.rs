@@ -122,12 +122,11 @@ impl HttpServer {
     }
 
     fn page(&self) -> String {
-        let used = |permits: &Semaphore, most: usize| most.saturating_sub(permits.available_permits());
         let gauges = Gauges {
             // One of them is that of this server.
             connections: Arc::strong_count(&self.served).saturating_sub(1),
             sessions: self.sessions.len(),
-            streams: used(&self.streams, self.max_streams),
+            streams: self.max_streams.saturating_sub(self.streams.available_permits()),
             tokens: self.callers.tokens(),
             tokens_read: self.callers.could_read(),
         };
