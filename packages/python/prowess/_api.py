@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._callbacks import file_json, vectors_of
 from ._errors import ArgumentTypeError, SelectError
+from ._options import FieldOptions
 from ._results import (
     Finding,
     Fix,
@@ -28,13 +29,19 @@ from ._values import camel, given, items, mapping, number, optional_budget, opti
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import CheckOptions, FieldOptions
+    from ._options import CheckOptions
 
 _PLACE = ("location", "folder", "file")
 
 
+_OPTIONS = (*FieldOptions.__annotations__, *_PLACE, "files")
+
+
 def _judged(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of the options of a check; what is unknown is refused by the engine as a part of the profile."""
+    """The parts of the options of a check."""
+    for name in options:
+        if name not in _OPTIONS and name != "all":
+            raise ArgumentTypeError(f"there is no such option: {name}; the options are {', '.join(_OPTIONS)}")
     place = {name: text(options[name], f"the {name}") for name in _PLACE if options.get(name) is not None}
     others = {name: one for name, one in options.items() if name not in _PLACE and one is not None}
     files = others.pop("files", None)
@@ -86,7 +93,11 @@ def check_path(path: str | os.PathLike[str], **options: Unpack[CheckOptions]) ->
 
 
 def fix(source: str | bytes, *, all: bool = False, **options: Unpack[CheckOptions]) -> Fixed:
-    """Applies the fixes, safe ones unless ``all`` is set. The options are those of :func:`check`."""
+    """Applies the fixes, safe ones unless ``all`` is set. The options are those of :func:`check`.
+
+    Raises:
+        ValidationError: If ``source`` is bytes that are not UTF-8.
+    """
     made = run("fix", _judged({**options, "all": bool(all)}), to_bytes(source))
     return Fixed(made["text"], problems_of(made["applied"]), problems_of(made["problems"]))
 
@@ -202,8 +213,12 @@ def describe(skill: Skill | Mapping[str, Any], files: Iterable[Any] = ()) -> str
 
 
 def to_dict(source: str | bytes, *, whole: bool = False, **place: str) -> dict[str, Any]:
-    """The fields of a SKILL.md in the specification's form; with ``whole``, its instructions and path too."""
-    return dict(run("toDict", {"place": place, "whole": bool(whole)}, to_bytes(source)))
+    """The fields of a SKILL.md in the specification's form; with ``whole``, its instructions and path too.
+
+    Raises:
+        LoadError: If it does not load; ``problems`` has every reason.
+    """
+    return dict(run("toDict", {"place": place, "whole": bool(whole), "units": "characters"}, to_bytes(source)))
 
 
 def from_dict(fields: Mapping[str, Any]) -> Skill:

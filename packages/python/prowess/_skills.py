@@ -135,9 +135,26 @@ class Skills(Closing):
         return self._held[-1]
 
     @classmethod
-    def of_user(cls, folder: str | os.PathLike[str] | None = None, **options: Unpack[UserOptions]) -> Skills:
-        """The skills of the user, as seen from a folder, the current one by default."""
-        return cls(user=True if folder is None else {"from": folder}, **options)
+    def of_user(
+        cls,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        client: str | None = None,
+        builtins: bool | None = None,
+        cache: bool | None = None,
+        **options: Unpack[UserOptions],
+    ) -> Skills:
+        """The skills of the user.
+
+        Args:
+            folder: The folder from which projects are looked for; the current one by default.
+            client: The client whose folders are used; all by default.
+            builtins: Whether the built-in skills are included; they are not by default.
+            cache: Whether to cache what was read; it is by default.
+            options: Those of :class:`Skills`.
+        """
+        user = {"from": folder, "client": client, "builtins": builtins, "cache": cache}
+        return cls(user=given(**user) or True, **options)
 
     @classmethod
     async def aopen(cls, *sources: AnySource, **options: Unpack[OpenOptions]) -> Skills:
