@@ -34,6 +34,15 @@ if TYPE_CHECKING:
 _PLACE = ("location", "folder", "file")
 
 
+def _place(location: object, folder: object, file: object) -> dict[str, Any]:
+    """Where a text comes from, as the engine takes it."""
+    return given(
+        location=optional_text(location, "the location"),
+        folder=optional_text(folder, "the folder"),
+        file=optional_text(file, "the file"),
+    )
+
+
 _OPTIONS = (*FieldOptions.__annotations__, *_PLACE, "files")
 
 
@@ -42,7 +51,7 @@ def _judged(options: Mapping[str, Any]) -> dict[str, Any]:
     for name in options:
         if name not in _OPTIONS and name != "all":
             raise ArgumentTypeError(f"there is no such option: {name}; the options are {', '.join(_OPTIONS)}")
-    place = {name: text(options[name], f"the {name}") for name in _PLACE if options.get(name) is not None}
+    place = _place(**{name: options.get(name) for name in _PLACE})
     others = {name: one for name, one in options.items() if name not in _PLACE and one is not None}
     files = others.pop("files", None)
     asked = {"place": place, "all": others.pop("all", False), "units": "characters"}
@@ -55,7 +64,7 @@ def _judged(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def parse(source: str | bytes, *, location: str | None = None, folder: str | None = None, file: str | None = None) -> Skill:
     """Reads a SKILL.md. It never fails: a broken one has as much as could be read. :func:`load` refuses it."""
-    return Skill._of(run("parse", given(location=location, folder=folder, file=file), to_bytes(source)))
+    return Skill._of(run("parse", _place(location, folder, file), to_bytes(source)))
 
 
 def loads(source: str | bytes, **options: Unpack[CheckOptions]) -> Skill:
@@ -212,13 +221,21 @@ def describe(skill: Skill | Mapping[str, Any], files: Iterable[Any] = ()) -> str
     return str(run("describe", {"skill": given_skill(skill), "files": listed}))
 
 
-def to_dict(source: str | bytes, *, whole: bool = False, **place: str) -> dict[str, Any]:
+def to_dict(
+    source: str | bytes,
+    *,
+    whole: bool = False,
+    location: str | None = None,
+    folder: str | None = None,
+    file: str | None = None,
+) -> dict[str, Any]:
     """The fields of a SKILL.md in the specification's form; with ``whole``, its instructions and path too.
 
     Raises:
         LoadError: If it does not load; ``problems`` has every reason.
     """
-    return dict(run("toDict", {"place": place, "whole": bool(whole), "units": "characters"}, to_bytes(source)))
+    asked = {"place": _place(location, folder, file), "whole": bool(whole), "units": "characters"}
+    return dict(run("toDict", asked, to_bytes(source)))
 
 
 def from_dict(fields: Mapping[str, Any]) -> Skill:

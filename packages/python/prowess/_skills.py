@@ -19,6 +19,7 @@ from ._results import Delta, FileInfo, Hit, SourceProblem, hit_of, record
 from ._skill import READ_LIMIT, Skill, judge
 from ._sources import AnySource, wire
 from ._values import camel, given, mapping, number, of_json, optional_text, path_text, seconds, text, texts, to_json, type_name
+from ._watching import achanges, changes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -305,7 +306,7 @@ class Skills(Closing):
         change.
         """
         timeout = seconds(timeout, "the timeout")
-        return _changes(self, self._watch(quiet, poll), timeout)
+        return changes(self, self._watch(quiet, poll), timeout)
 
     def _watch(self, quiet: float | None, poll: float | None) -> _native.Watch:
         self._caller.refuse_within("watch")
@@ -316,7 +317,7 @@ class Skills(Closing):
     ) -> AsyncIterator[Delta]:
         """:meth:`watch` for asyncio, each wait in a thread. A task that is cancelled stops watching within a second."""
         timeout = seconds(timeout, "the timeout")
-        return _achanges(self, self._watch(quiet, poll), timeout)
+        return achanges(self, self._watch(quiet, poll), timeout)
 
     def chat(self, id: str = "chat", **settings: Unpack[ChatSettings]) -> Chat:
         """Starts a chat: one conversation with a model. The id distinguishes it from others.
@@ -380,30 +381,3 @@ def _user(user: Mapping[str, Any]) -> dict[str, Any]:
     if asked.get("from") is not None:
         asked["from"] = path_text(asked["from"], "the folder")
     return asked
-
-
-# A watch keeps its skills, which own the sources of the host.
-def _changes(skills: Skills, watch: _native.Watch, timeout: float | None) -> Iterator[Delta]:
-    try:
-        while (changes := watch.next(timeout)) is not None:
-            yield record(Delta, of_json(changes))
-    finally:
-        watch.close()
-
-
-async def _achanges(skills: Skills, watch: _native.Watch, timeout: float | None) -> AsyncIterator[Delta]:
-    left = timeout
-    try:
-        while True:
-            # A thread cannot be cancelled, so each wait is short.
-            step = 0.5 if left is None else min(0.5, left)
-            changes = await asyncio.to_thread(watch.next, step)
-            if changes is not None:
-                left = timeout
-                yield record(Delta, of_json(changes))
-            elif left is not None:
-                left -= step
-                if left <= 0:
-                    return
-    finally:
-        watch.close()

@@ -70,6 +70,8 @@ def test_wrong_types_are_type_errors(skills: Skills) -> None:
         lambda: MemorySource({"a": 7}),
         lambda: MemorySource([]),
         lambda: prowess.check("x", profile=7),
+        lambda: prowess.parse("x", location=7),
+        lambda: prowess.to_dict("x", folder=7),
         lambda: prowess.check("x", colour="red"),
         lambda: prowess.check_name("x", colour="red"),
         lambda: prowess.render_catalog([7]),
