@@ -1,7 +1,7 @@
 //! Calls of Python code, in which a thread that the interpreter ends sleeps forever instead.
 //!
 //! Before Python 3.14, an interpreter that ends stops its daemon threads where they next need it. On Linux with glibc that
-//! unwinds their stacks, and frames of Rust there would abort the whole program. PyO3 lets a thread sleep where it attaches
+//! unwinds their stacks, and frames of Rust there would abort the whole program. `PyO3` lets a thread sleep where it attaches
 //! to the interpreter; this does the same where a thread that is attached runs Python code. Later interpreters do it
 //! themselves.
 

@@ -105,11 +105,11 @@ fn place(input: &str, line: usize, column: usize) -> Option<String> {
         open.into_iter().filter(|one| one.map_or(true, |name| !name.is_empty() && !UNNAMED.contains(&name)));
     let mut path = String::new();
     for one in named {
-        match one {
-            Err(index) => path.push_str(&format!("[{index}]")),
-            Ok(name) if path.is_empty() => path.push_str(name),
-            Ok(name) => path.push_str(&format!(".{name}")),
-        }
+        path = match one {
+            Err(index) => format!("{path}[{index}]"),
+            Ok(name) if path.is_empty() => name.to_owned(),
+            Ok(name) => format!("{path}.{name}"),
+        };
     }
     Some(path).filter(|path| !path.is_empty() && path.len() <= 100)
 }
