@@ -101,7 +101,10 @@ impl Judge {
 
 /// A file of a skill: its path, or its path with what is known of it.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a file is its path, or an object with its path and perhaps its size, which is a whole number"
+)]
 pub enum GivenFile {
     /// Its path.
     Path(String),

@@ -139,7 +139,7 @@ impl Session {
                     })
                 })
                 .collect(),
-            "calls" => calls(session, read(input)?)?,
+            "calls" => calls(session, input)?,
             "result" => result(read(input)?)?,
             "owns" => session.owns(&read::<String>(input)?).into(),
             "prompt" => prompt(session, read(input)?)?,
@@ -300,7 +300,10 @@ struct Asked {
 
 /// A budget, or its absence by name.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a budget has a whole number of tokens or of characters, or is the word unlimited"
+)]
 enum GivenBudget {
     Limit(Limit),
     Unlimited(Unlimited),
