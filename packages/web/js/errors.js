@@ -61,6 +61,16 @@ const CLASSES = {
   closed: ClosedError,
 };
 
+/** The text of anything that a callback threw, also of what has none. */
+export function messageOf(thrown) {
+  try {
+    const message = thrown?.message;
+    return typeof message === 'string' ? message : String(thrown);
+  } catch {
+    return `a thrown ${typeof thrown}`;
+  }
+}
+
 /** The error of what the engine threw. */
 export function fromEngine(thrown) {
   if (thrown instanceof ProwessError) return thrown;

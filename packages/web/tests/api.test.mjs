@@ -13,7 +13,22 @@ test('nothing works before the engine is loaded, and the error says what to do',
   assert.equal(prowess.isReady(), false);
 });
 
-await test('the engine loads', () => prowess.init());
+await test('what is not the engine is refused, and changes nothing', async () => {
+  const empty = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0);
+  const refused = { name: 'ProwessError', code: 'not-ready' };
+  for (const wrong of [new WebAssembly.Module(empty), empty, new Response(empty), new Uint8Array(3), 5, 'none:x']) {
+    await assert.rejects(prowess.init(wrong), refused);
+  }
+  await assert.rejects(prowess.init(Promise.reject(new Error('x'))), refused);
+  for (const wrong of [undefined, null, 5, empty, new WebAssembly.Module(empty)]) assert.throws(() => prowess.initSync(wrong), refused);
+  assert.equal(prowess.isReady(), false);
+});
+
+await test('the engine loads', async () => {
+  await prowess.init();
+  assert.equal(prowess.isReady(), true);
+  assert.ok(prowess.check('x').length > 0);
+});
 
 test('the types have every name of the package, and no other', async () => {
   const namesIn = async (...files) => {
