@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 
 import { cancellable, engine, guarded, settled } from './binding.js';
 import { Changes } from './changes.js';
-import { ClosedError, fromEngine, InvalidArgumentError, SourceError } from './errors.js';
+import { ClosedError, fromEngine, InvalidArgumentError, report, SourceError } from './errors.js';
 import { digestOf, filesFrom, partFrom } from './reading.js';
 import { layerOf, layerOptions, listed, textsOf, withOwnLabels } from './sources.js';
-import { needOptions, owned, toJson } from './values.js';
+import { needOptions, toJson } from './values.js';
 
 /** The options of `Skills.open` that are about which skills there are. */
 export const SHELF_OPTIONS = ['profile', 'levels', 'duplicates'];
@@ -32,10 +32,13 @@ export class Shelf {
   /** What the sources in JavaScript could not read. */
   #unread = [];
   snapshot;
+  /** Whether there is a source that the host wrote. */
+  callsHost;
 
   constructor(sources, options) {
     this.#layers = labelled((Array.isArray(sources) ? sources : [sources]).map(layerFrom));
     this.#options = options;
+    this.callsHost = this.#layers.some((layer) => layer.source !== undefined);
   }
 
   /** Reads every source again: what changed. After an error the old skills stay. */
@@ -85,7 +88,7 @@ export class Shelf {
       const texts = await textsOf(layer, entries, signal, problems);
       entries.forEach(({ id, location }, at) => {
         if (texts[at] === undefined) return;
-        skills.push({ host: layer.host, id, location, bytes: owned(texts[at]) });
+        skills.push({ host: layer.host, id, location, bytes: texts[at] });
         origins.set(location ?? `${layer.label}:${id}`, { layer, id });
       });
     }
@@ -174,7 +177,7 @@ export class Shelf {
         } catch (error) {
           // A source that cannot be listed now may be listed later.
           if (!(error instanceof SourceError)) throw error;
-          this.#options.onError?.(error);
+          report(this.#options.onError, error);
         }
       }
     };
