@@ -95,9 +95,16 @@ fn without_halves(json: &str, instead: &str) -> Option<String> {
 
 /// The calls in a message that are for the session, each with the id of its result.
 pub(crate) fn calls(session: &Session, input: &str) -> Result<Value, Failure> {
-    let calls = Response::read(input)?.calls().into_iter();
-    let calls = calls.filter(|received| session.owns(&received.call.tool));
-    Ok(calls.map(|received| json!({"id": received.id, "call": received.call})).collect())
+    let response = Response::read(input)?;
+    let calls = response.calls().into_iter().filter(|received| session.owns(&received.call.tool));
+    let call = |received: ReceivedCall| match (response.dialect(), &received.id) {
+        // The interface finds the call of a result by its id.
+        (Dialect::Anthropic | Dialect::OpenAi, None) => {
+            Err(Failure::argument(format!("the call of {} has no id", received.call.tool)))
+        }
+        _ => Ok(json!({"id": received.id, "call": received.call})),
+    };
+    calls.map(call).collect()
 }
 
 #[cfg(test)]

@@ -212,11 +212,7 @@ struct Resume {
 fn resume(session: &mut CoreSession, asked: Resume, bytes: &[u8]) -> Result<Value, Failure> {
     let ticket = ticket(asked.ticket)?;
     let outcome = match asked.outcome {
-        GivenOutcome::Files(files) => match manifest(files) {
-            Ok(files) => Outcome::Files { files },
-            // A source with a path that no skill may have cannot be listed, and the call goes on without a list.
-            Err(_) => Outcome::Failed { why: EffectFailure::Outside },
-        },
+        GivenOutcome::Files(files) => Outcome::Files { files: manifest(files)? },
         GivenOutcome::Read { size, digest } => Outcome::Read { bytes: bytes.to_vec(), size, digest },
         GivenOutcome::Hits(hits) => Outcome::Hits { hits: hits.into_iter().map(Hit::from).collect() },
         GivenOutcome::Ran { code, output } => Outcome::Ran { code, output },
