@@ -16,7 +16,7 @@ const dist = path.join(here, 'dist');
 const own = path.join(here, 'js');
 const shared = path.join(here, '../web/js');
 /** What only WebAssembly needs. */
-const WEB_ONLY = ['binding.js', 'index.d.ts', 'index.js', 'shelf.js'];
+const WEB_ONLY = ['binding.js', 'context.js', 'index.d.ts', 'index.js', 'shelf.js'];
 const PROGRAMS = ['prowess', 'prowess.exe'];
 const ADDONS = ['libprowess_node.so', 'libprowess_node.dylib', 'prowess_node.dll'];
 

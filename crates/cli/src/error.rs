@@ -41,9 +41,10 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// A failure with this message and hint.
-    pub(crate) fn new(error: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { path: None, error: error.into(), causes: Vec::new(), hints: vec![hint.into()] }
+    /// A failure with this message and hint. Advice of the library gets the command that follows it.
+    pub(crate) fn new(error: impl Into<String>, hint: impl AsRef<str>) -> Self {
+        let hints = vec![hints::with_commands(hint.as_ref())];
+        Self { path: None, error: error.into(), causes: Vec::new(), hints }
     }
 
     /// The same with one more cause.
@@ -74,7 +75,7 @@ impl Failure {
             causes.push(plain_cause(&cause.to_string()));
             deeper = cause.source();
         }
-        Self { path: Some(path), error: error.to_string(), causes, hints: vec![hint.to_owned()] }
+        Self { path: Some(path), causes, ..Self::new(error.to_string(), hint) }
     }
 }
 
@@ -121,13 +122,17 @@ impl Failure {
 
 impl From<&ConfigSetError> for Failure {
     fn from(error: &ConfigSetError) -> Self {
-        Self::of(error, String::new(), &error.hint())
+        let hint = match error {
+            ConfigSetError::Broken(broken) => format!("{}; nothing was changed", hints::of_config(broken)),
+            other => other.hint(),
+        };
+        Self::of(error, String::new(), &hint)
     }
 }
 
 impl From<UnknownKey> for CommandError {
     fn from(error: UnknownKey) -> Self {
-        Self::Failed(Failure::new(error.to_string(), hints::with_commands(error.hint())))
+        Self::Failed(Failure::new(error.to_string(), error.hint()))
     }
 }
 

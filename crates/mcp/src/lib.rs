@@ -35,7 +35,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-pub use crate::client_config::{CLIENTS, ClientConfig, ConfigOwner, SERVER_NAME, ServerTransport};
+pub use crate::client_config::{CLIENT_CONFIGS, ClientConfig, ConfigOwner, SERVER_NAME, ServerTransport};
 use crate::host::{Hangups, Host, Running};
 pub use crate::host::{HttpHooks, Listen, Reload, Reloaded};
 pub use crate::http::options::{BearerToken, HttpOptions, may_serve};

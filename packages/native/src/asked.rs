@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use prowess_engine::Failure;
 
+use crate::apart::on_caller;
 use crate::foreign::ForeignError;
 
 /// How often a caller that waits looks whether it should stop.
-const PATIENCE: Duration = Duration::from_millis(50);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
 type Check = dyn Fn() -> bool + Send + Sync;
 
@@ -126,7 +127,10 @@ impl Rules {
         work: impl FnOnce() -> Result<T, ForeignError> + Send + 'static,
     ) -> Result<T, ForeignError> {
         let answered = match self.timeout {
-            None => marked(self.identity(), work),
+            None => {
+                let identity = self.identity();
+                on_caller(move || marked(identity, work))
+            }
             Some(limit) => self.ask_apart(what, limit, work),
         };
         if let Err(error) = &answered {

@@ -8,11 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use prowess::Catalog;
 use prowess::select::Query;
-use prowess::session::{
-    Actor, Arguments, Dialect, Effect, Filter, ReceivedCall, Step, ToolCall, ToolResult, UnknownDialect,
-};
+use prowess::session::{Actor, Arguments, Dialect, Effect, Filter, ReceivedCall, Step, ToolCall, ToolResult};
 use prowess_engine::input::Narrowing;
-use prowess_engine::{Failure, Session as EngineSession, hits_json, read, result_json};
+use prowess_engine::{Failure, Response, Session as EngineSession, hits_json, read, result_json};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -131,15 +129,17 @@ impl Chat {
         let value = match operation {
             "call" => result_json(&self.call(read(input)?, cancel)?),
             "answer" => {
-                let Message { dialect, message } = read(input)?;
-                self.answer(self::dialect(&dialect)?, &message, cancel)?.into()
+                let response = Response::read(input)?;
+                match response.call() {
+                    Some(received) => self.answer(response.dialect(), received, cancel)?.into(),
+                    None => Value::Null,
+                }
             }
             "answerAll" => {
-                let Message { dialect, message } = read(input)?;
-                let dialect = self::dialect(&dialect)?;
+                let response = Response::read(input)?;
                 let mut answers = Vec::new();
-                for call in dialect.calls(&message) {
-                    answers.extend(self.answer(dialect, call, cancel)?);
+                for received in response.calls() {
+                    answers.extend(self.answer(response.dialect(), received, cancel)?);
                 }
                 answers.into()
             }
@@ -207,8 +207,12 @@ impl Chat {
         self.finish(step, cancel)
     }
 
-    fn answer(&self, dialect: Dialect, call: &Value, cancel: &Cancel) -> Result<Option<Value>, Failure> {
-        let Some(received): Option<ReceivedCall> = dialect.call(call) else { return Ok(None) };
+    fn answer(
+        &self,
+        dialect: Dialect,
+        received: ReceivedCall,
+        cancel: &Cancel,
+    ) -> Result<Option<Value>, Failure> {
         if !self.state()?.session.core().owns(&received.call.tool) {
             return Ok(None);
         }
@@ -301,20 +305,6 @@ impl State {
         self.changed.extend(changed);
         self.deactivated.extend(gone);
     }
-}
-
-fn dialect(name: &str) -> Result<Dialect, Failure> {
-    name.parse().map_err(|error: UnknownDialect| {
-        let names = Dialect::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ");
-        Failure::argument(format!("{error}; the dialects are {names}"))
-    })
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Message {
-    dialect: String,
-    message: Value,
 }
 
 #[derive(Deserialize)]

@@ -1,5 +1,6 @@
 //! The errors of the library as [`Failure`]s, each with its code.
 
+use std::borrow::Cow;
 use std::error::Error as _;
 use std::io;
 
@@ -12,6 +13,9 @@ use serde_json::Value;
 
 use crate::asked::thrown;
 use crate::foreign::ForeignError;
+
+/// What to do about a source that is an MCP server.
+const NO_SERVERS: &str = "connect to it yourself, and give its skills as a source of your own";
 
 /// The failure of a callback that an operation cannot do without.
 pub(crate) fn of_callback(error: ForeignError, code: &'static str) -> Failure {
@@ -56,7 +60,9 @@ pub(crate) fn callback(error: &SourceError) -> Option<ForeignError> {
 pub fn of_source(error: &SourceError) -> Failure {
     if let Some(callback) = callback_of(error) {
         let code = if callback.code == "failed" { "source" } else { callback.code };
-        let message = if callback.ends_operation() { callback.message.clone() } else { error.full_message() };
+        // What the callback said is quoted as it is.
+        let said = &callback.message;
+        let message = if callback.ends_operation() { said.clone() } else { format!("{error}: {said}") };
         return Failure { cause: callback.cause.clone(), ..Failure::new(code, message) };
     }
     let code = match &error.kind {
@@ -73,9 +79,14 @@ pub fn of_source(error: &SourceError) -> Failure {
         SourceErrorKind::Config(_) => "config",
         _ => "source",
     };
-    let hint = Some(error.hint().into_owned());
     let cause = thrown().and_then(|error| error.cause);
-    Failure { hint, cause, ..Failure::new(code, error.full_message()) }
+    let (message, hint) = match &error.kind {
+        SourceErrorKind::NoServers => {
+            (format!("this package opens no MCP servers: {}", error.at), Cow::from(NO_SERVERS))
+        }
+        _ => (error.full_message(), error.hint()),
+    };
+    Failure { hint: Some(hint.into_owned()), cause, ..Failure::new(code, message) }
 }
 
 pub(crate) fn of_lookup(error: &LookupError) -> Failure {

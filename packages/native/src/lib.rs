@@ -23,7 +23,7 @@
 //! [`Foreign`] has them. Each call of one has a limit ([`Foreign::timeout`]): it then runs on a thread of its own, which
 //! is abandoned when the limit is over, when the operation is cancelled ([`Cancel`]) or when the skills are closed. Each
 //! of these ends an operation, also a search that reads its skills. Without a limit a callback runs on the thread of the
-//! caller.
+//! caller, also if [`apart`] runs the operation on another one, so that it can be cancelled while it waits for a site.
 //!
 //! # Codes
 //!
@@ -32,6 +32,7 @@
 //! `restore`, `config`, `watch`, `timeout` (a callback did not return), `cancelled`, `closed`, `forked` (opened in
 //! another process), `busy` (a callback refreshes what it serves).
 
+mod apart;
 mod asked;
 mod chat;
 mod discover;
@@ -47,6 +48,7 @@ mod skills;
 mod source;
 mod watch;
 
+pub use apart::apart;
 pub use asked::Cancel;
 pub use chat::Chat;
 pub use errors::of_source as source_failure;

@@ -9,6 +9,7 @@ use prowess::library::{LibraryOptions, clients, session_config, terms_file};
 use prowess::search::LazyIndex;
 use prowess::source::Mount;
 use prowess::source::open::Opening as PlacesOpening;
+use prowess::source::spec::SpecError;
 use prowess::{Duplicates, Layer, Preset, Scope, Skill, SourceSpec};
 use prowess_engine::input::{GivenOptions, GivenPolicy, Judge};
 use prowess_engine::{Failure, GivenSkill, Usual, read};
@@ -21,6 +22,10 @@ use crate::foreign::Foreign;
 use crate::selector;
 use crate::skills::Parts;
 use crate::source::HostSource;
+
+/// The hint when no place is named, or none that is supported.
+const PLACES: &str =
+    "name one place: a folder, a .skill, .zip or .tar.gz file, a .jsonl file or an https:// address";
 
 /// Where skills come from, what is offered, and how chats behave.
 #[derive(Default, Deserialize)]
@@ -145,6 +150,7 @@ pub(crate) fn open(input: &str, foreign: Foreign, rules: Rules) -> Result<Parts,
     let asked: Opening = read(input)?;
     let mut builder = prowess::Skills::builder();
     for source in asked.sources {
+        check_nul(&source)?;
         builder = match source {
             Value::String(text) => builder.with_source(spec(&text)?),
             Value::Object(members) if members.contains_key("host") => {
@@ -171,6 +177,7 @@ pub(crate) fn open(input: &str, foreign: Foreign, rules: Rules) -> Result<Parts,
     if let Some(user) = asked.user {
         let environment = Environment::current();
         let from = user.from.unwrap_or_else(|| ".".into());
+        check_nul(&from.to_string_lossy().into())?;
         let client = match user.client.as_deref() {
             Some(name) => {
                 let unknown = || Failure::argument(format!("there is no such client: {name}"));
@@ -216,9 +223,28 @@ pub(crate) fn open(input: &str, foreign: Foreign, rules: Rules) -> Result<Parts,
 /// Reads a source as after `--in`.
 pub(crate) fn spec(text: &str) -> Result<SourceSpec, Failure> {
     SourceSpec::parse(text).map_err(|error| {
-        let hint = Some(error.hint.to_owned());
-        Failure { hint, ..Failure::argument(error.to_string()) }
+        let hint = if error.hint == SpecError::HINT { PLACES } else { error.hint };
+        Failure { hint: Some(hint.to_owned()), ..Failure::argument(error.to_string()) }
     })
+}
+
+/// A failure if the path or the address of a source has a NUL character. Texts of skills may have one.
+fn check_nul(source: &Value) -> Result<(), Failure> {
+    let is_text = |name: &str, value: &Value| match name {
+        "name" | "description" | "instructions" => true,
+        "skill" => value.is_object(),
+        _ => false,
+    };
+    match source {
+        Value::String(text) if text.contains('\0') => {
+            Err(Failure::argument("a source has a NUL character, which no path has"))
+        }
+        Value::Object(members) => members
+            .iter()
+            .filter(|(name, value)| !is_text(name, value))
+            .try_for_each(|(_, one)| check_nul(one)),
+        _ => Ok(()),
+    }
 }
 
 /// Reads a value of the input.

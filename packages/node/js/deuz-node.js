@@ -5,13 +5,13 @@ import path from 'node:path';
 import { InvalidRequestError, normalizeResourcePath, parseSkill } from './deuz.js';
 import { parsePath } from './api.js';
 import { readInFolder, readSkillFile, scanFolders } from './folders.js';
-import { needList, needString, toText } from './values.js';
+import { needList, needPath, needString, toText } from './values.js';
 
 export * from './deuz.js';
 
 /** A source over folders: each folder directly below one of them that has a SKILL.md is a skill. The first id counts. */
 export function nodeSkillSource(dirs) {
-  const roots = needList(dirs, 'the folders').map((dir) => path.resolve(needString(dir, 'a folder')));
+  const roots = needList(dirs, 'the folders').map((dir) => path.resolve(needPath(dir, 'a folder')));
   /** The first folder that has this skill, and its SKILL.md. */
   const located = async (id) => {
     const { path: name, message } = parsePath(needString(id, 'the id'), { reading: 'name' });

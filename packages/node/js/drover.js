@@ -5,9 +5,9 @@
 import path from 'node:path';
 
 import { check, parse, parseAllowedTools as toolsOf, renderCatalog } from './api.js';
-import { InvalidArgumentError, ProwessError } from './errors.js';
+import { InvalidArgumentError, messageOf, ProwessError } from './errors.js';
 import { listFolder, readInFolder, scanFolders } from './folders.js';
-import { needFunction, needList, needOptions, needString, presentable, toBytes, toText, typeOf } from './values.js';
+import { needFunction, needList, needOptions, needPath, needString, presentable, toBytes, toText, typeOf } from './values.js';
 
 /** A SKILL.md that is no skill under the rules; `issues` has every reason. */
 export class SkillLoadError extends ProwessError {
@@ -76,10 +76,13 @@ export async function scanSkillDirs(roots, opts) {
   const how = modeOf(mode);
   if (onIssue !== undefined) needFunction(onIssue, 'onIssue');
   const found = new Map();
-  const folders = needList(roots, 'the roots').map((root) => path.resolve(needString(root, 'a root')));
-  // Only the prefixes decide what is skipped, as in drover.
+  const folders = needList(roots, 'the roots').map((root) => path.resolve(needPath(root, 'a root')));
   const scanned = await scanFolders(folders, {
-    fileName: needString(filename, 'the filename'), maxDepth: maxDepth === Infinity ? Number.MAX_SAFE_INTEGER : maxDepth, skipPrefixes: needList(skipPrefixes, 'the prefixes'), hidden: true,
+    fileName: needPath(filename, 'the filename'),
+    maxDepth: maxDepth === Infinity ? Number.MAX_SAFE_INTEGER : maxDepth,
+    skipPrefixes: needList(skipPrefixes, 'the prefixes'),
+    // Only the prefixes decide what is skipped, as in drover.
+    hidden: true,
   });
   for (const { files, problems } of scanned) {
     for (const { path: unread, message } of problems) onIssue?.(unread, [{ field: '_', message }]);
@@ -119,7 +122,8 @@ export async function listSkillResources(spec) {
   const own = ['SKILL.md', 'skill.md', path.basename(String(spec?.path))];
   for (const file of await listFolder(needString(spec?.dir, 'the folder of the skill'))) {
     const [top, name] = file.path.split('/');
-    if (top.startsWith('.') || name?.startsWith('.')) continue;
+    // What is left out cannot be read, such as a link that leads out of the skill.
+    if (file.leftOut !== undefined || top.startsWith('.') || name?.startsWith('.')) continue;
     if (Object.hasOwn(folders, top)) {
       if (name !== undefined) folders[top].add(name);
     } else if (!own.includes(file.path)) {
@@ -144,8 +148,9 @@ async function textIn(spec, relativePath, limit) {
 const refusal = (content, data) => ({ content, isError: true, data });
 
 /** The skill of a call, or its refusal. */
-function asked({ registry, allowed }, name, runId) {
-  if (!allowed.includes(name)) {
+function asked({ registry, allowed }, given, runId) {
+  const name = typeof given === 'string' ? given : typeOf(given);
+  if (!allowed.includes(given)) {
     const names = allowed.length > 0 ? allowed.join(', ') : 'none';
     return { refused: refusal(`this agent may not use the skill ${name}; it may use: ${names}`, { skill: name, reason: 'not_allowed' }) };
   }
@@ -220,17 +225,18 @@ export function skillResourceTool(opts) {
       const { skill, refused } = asked(tools, input?.name);
       if (refused) return refused;
       const { resource } = input;
-      const data = { skill: skill.name, ...(resource ? { resource } : {}) };
+      const shown = typeof resource === 'string' ? resource : typeOf(resource);
+      const data = { skill: skill.name, ...(resource ? { resource: shown } : {}) };
       try {
         if (!resource) return await listed(skill);
         return { content: await textIn(skill, resource, maxBytes), data };
       } catch (error) {
         if (error?.code === 'too-large') {
           const advice = 'read it with a tool for files, or a part of it';
-          return refusal(`the file ${resource} has more than ${maxBytes} bytes; ${advice}`, { ...data, reason: 'too_large' });
+          return refusal(`the file ${shown} has more than ${maxBytes} bytes; ${advice}`, { ...data, reason: 'too_large' });
         }
-        const what = resource ? `the file ${resource} cannot be read` : `the files of ${skill.name} cannot be listed`;
-        return refusal(`${what}: ${error?.message ?? error}`, { ...data, reason: 'read_failed' });
+        const what = resource ? `the file ${shown} cannot be read` : `the files of ${skill.name} cannot be listed`;
+        return refusal(`${what}: ${messageOf(error)}`, { ...data, reason: 'read_failed' });
       }
     },
   };

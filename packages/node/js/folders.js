@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 
 import { engine, settled, work } from './binding.js';
 import { inTurns } from './sources.js';
-import { needOptions, needString, toJson } from './values.js';
+import { needOptions, needPath, toJson } from './values.js';
 
 /** A path that may be a `file:` URL. */
-const toPath = (given) => needString(given instanceof URL ? fileURLToPath(given) : given, 'the path');
+const toPath = (given) => needPath(given instanceof URL ? fileURLToPath(given) : given, 'the path');
 
 /**
  * The SKILL.md files in and below each folder, with their contents, a folder before those below it; and `problems`, each

@@ -10,8 +10,8 @@ export {
 } from './api.js';
 export { Chat } from './chat.js';
 export {
-  ClosedError, ConfigError, DuplicateSkillError, InvalidArgumentError, LoadError, ProwessError, RestoreError, SelectError,
-  SourceError, WatchError,
+  BusyError, ClosedError, ConfigError, DuplicateSkillError, InvalidArgumentError, LoadError, ProwessError, RestoreError,
+  SelectError, SourceError, WatchError,
 } from './errors.js';
 export { checkFolder, loadFolder } from './folders.js';
 export { Session } from './session.js';

@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 
 import { cancellable, engine, guarded, settled } from './binding.js';
 import { Changes } from './changes.js';
-import { ClosedError, fromEngine, InvalidArgumentError, SourceError } from './errors.js';
+import { ClosedError, fromEngine, InvalidArgumentError, report, SourceError } from './errors.js';
 import { digestOf, filesFrom, partFrom } from './reading.js';
-import { layerOf, layerOptions, listed, textsOf, withOwnLabels } from './sources.js';
-import { needOptions, owned, toJson } from './values.js';
+import { LAYER, layerOf, layerOptions, listed, textsOf, withOwnLabels } from './sources.js';
+import { needOptions, needPath, needString, toJson, typeOf } from './values.js';
 
 /** The options of `Skills.open` that are about which skills there are. */
 export const SHELF_OPTIONS = ['profile', 'levels', 'duplicates'];
@@ -32,10 +32,13 @@ export class Shelf {
   /** What the sources in JavaScript could not read. */
   #unread = [];
   snapshot;
+  /** Whether there is a source that the host wrote. */
+  callsHost;
 
   constructor(sources, options) {
     this.#layers = labelled((Array.isArray(sources) ? sources : [sources]).map(layerFrom));
     this.#options = options;
+    this.callsHost = this.#layers.some((layer) => layer.source !== undefined);
   }
 
   /** Reads every source again: what changed. After an error the old skills stay. */
@@ -85,7 +88,7 @@ export class Shelf {
       const texts = await textsOf(layer, entries, signal, problems);
       entries.forEach(({ id, location }, at) => {
         if (texts[at] === undefined) return;
-        skills.push({ host: layer.host, id, location, bytes: owned(texts[at]) });
+        skills.push({ host: layer.host, id, location, bytes: texts[at] });
         origins.set(location ?? `${layer.label}:${id}`, { layer, id });
       });
     }
@@ -174,7 +177,7 @@ export class Shelf {
         } catch (error) {
           // A source that cannot be listed now may be listed later.
           if (!(error instanceof SourceError)) throw error;
-          this.#options.onError?.(error);
+          report(this.#options.onError, error);
         }
       }
     };
@@ -222,7 +225,7 @@ function snapshotOf(native) {
 function layerFrom(given, at) {
   if (typeof given === 'string' || given instanceof URL) return { spec: specOf(given), options: {} };
   if (given !== null && typeof given === 'object' && typeof given.list !== 'function') {
-    if (given.user !== undefined) return { user: needOptions(given.user === true ? {} : given.user, 'user') };
+    if (given.user !== undefined) return { user: userOf(given.user === true ? {} : given.user) };
     const { source, ...options } = given;
     if (typeof source === 'string' || source instanceof URL) {
       return { spec: specOf(source), options: nativeOptions(options) };
@@ -235,29 +238,53 @@ function layerFrom(given, at) {
   return layerOf(given, at);
 }
 
+function userOf(given) {
+  const { from, ...others } = needOptions(given, 'user');
+  return { ...others, from: from === undefined || from === null ? undefined : needPath(from, 'from') };
+}
+
 /** The options of a place that the addon reads. Whether such skills are trusted is decided by their scope. */
-function nativeOptions(options) {
-  const { trusted, ...others } = layerOptions(options);
+function nativeOptions({ trusted, ...options }) {
   if (trusted !== undefined) {
     throw new InvalidArgumentError('trusted is an option of sources in JavaScript; for a folder, set what the policy of its scope allows');
   }
-  return others;
+  return layerOptions(options, LAYER.filter((name) => name !== 'trusted'));
 }
 
 /** A place as the addon takes it. */
 function specOf(given) {
-  if (typeof given === 'string') return given;
-  return given.protocol === 'file:' ? { dir: fileURLToPath(given) } : { url: given.href };
+  if (typeof given === 'string') {
+    if (OF_SERVER.test(given)) throw serverRefused();
+    return needPath(given, 'the source');
+  }
+  return given.protocol === 'file:' ? { dir: needPath(fileURLToPath(given), 'the source') } : { url: given.href };
 }
 
-/** The keys of a source in `prowess.toml`. */
+/** A text that names an MCP server. */
+const OF_SERVER = /^(?:\w+=[^,]*,)*mcp=/;
+
+const serverRefused = () =>
+  new InvalidArgumentError('skills of an MCP server need the command; connect to: npx prowess serve --in "mcp=ADDRESS"');
+
+/** The keys of a source in `prowess.toml`, with the names that they have here. */
+const PATHS = ['dir', 'plugin', 'archive', 'jsonl', 'caFile'];
+const TEXTS = ['url', 'name', 'description', 'instructions', 'mount', 'prefix', 'keyFrom'];
+const FLAGS = ['unlisted', 'preload', 'optional'];
+
+/** A source as `prowess.toml` has it. */
 function tableOf(given) {
-  const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [
-      name === 'mount' ? 'mount_as' : snake(name), value instanceof URL ? specOf(value).dir ?? value.href : value,
-    ]),
-  );
+  const snake = (name) => (name === 'mount' ? 'mount_as' : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined).map(([name, value]) => {
+    if (name === 'mcp') throw serverRefused();
+    if (FLAGS.includes(name)) {
+      if (typeof value !== 'boolean') throw new InvalidArgumentError(`${name} must be true or false, not ${typeOf(value)}`);
+      return [snake(name), value];
+    }
+    const text = value instanceof URL ? specOf(value).dir ?? value.href : value;
+    if (PATHS.includes(name)) return [snake(name), needPath(text, name)];
+    if (TEXTS.includes(name)) return [snake(name), needString(text, name)];
+    throw new InvalidArgumentError(`a source has no such key: ${name}; the keys are ${[...PATHS, ...TEXTS, ...FLAGS].join(', ')}`);
+  }));
 }
 
 /** Layers with labels of their own, and the sources in JavaScript with their numbers. */

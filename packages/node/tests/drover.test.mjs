@@ -201,6 +201,10 @@ test('listSkillResources and readSkillResource stay in the folder of the skill',
   assert.equal(await drover.readSkillResource(spec, './references/form.md'), 'A form.\n');
   writeFileSync(path.join(folder, 'secret'), 's');
   symlinkSync('../secret', path.join(folder, 'pdf/out'));
+  symlinkSync('../../secret', path.join(folder, 'pdf/references/out'));
+  // What cannot be read is not listed.
+  assert.deepEqual((await drover.listSkillResources(spec)).references, ['form.md']);
+  assert.deepEqual((await drover.listSkillResources(spec)).other, ['LICENSE', 'inner']);
   for (const wrong of ['../secret', path.join(folder, 'secret'), 'a/../../secret', 'out', 'none', 'scripts', 'a\0b']) {
     await assert.rejects(drover.readSkillResource(spec, wrong), (error) => typeof error.code === 'string', wrong);
   }
@@ -223,6 +227,7 @@ test('skillLoadTool gives a skill, its files, and refusals with reasons', async 
   assert.deepEqual((await tool.execute({ name: 'gone' }, { runId: 'r1' })).data, { skill: 'gone', reason: 'missing', runId: 'r1' });
   assert.equal((await drover.skillLoadTool({ registry, allowed: [] }).execute({ name: 'pdf' })).data.reason, 'not_allowed');
   assert.equal((await tool.execute({})).data.reason, 'not_allowed');
+  assert.deepEqual((await tool.execute({ name: Symbol('x') })).data, { skill: 'a symbol', reason: 'not_allowed' });
   assert.throws(() => drover.skillLoadTool({ allowed: [] }), { code: 'invalid' });
 });
 
@@ -243,6 +248,7 @@ test('skillResourceTool lists and reads, within its limit', async () => {
   assert.equal((await small.execute({ name: 'pdf', resource: 'references/form.md' })).data.reason, 'too_large');
   assert.equal((await tool.execute({ name: 'pdf', resource: '../x' })).data.reason, 'read_failed');
   assert.equal((await tool.execute({ name: 'x' })).data.reason, 'not_allowed');
+  assert.equal((await tool.execute({ name: 'pdf', resource: Symbol('x') })).data.reason, 'read_failed');
   assert.deepEqual((await tool.execute({ name: 'gone' }, { runId: 'r1' })).data, { skill: 'gone', reason: 'missing' });
 });
 

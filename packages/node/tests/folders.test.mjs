@@ -9,6 +9,8 @@ import { pathToFileURL } from 'node:url';
 import {
   checkFolder, ClosedError, InvalidArgumentError, LoadError, loadFolder, memorySource, Skills, SourceError,
 } from 'prowess';
+import * as deuz from 'prowess/deuz';
+import * as drover from 'prowess/drover';
 
 import { newFolder, skill, write } from './place.mjs';
 
@@ -78,9 +80,26 @@ test('a place that cannot be opened is an error of the right class', async () =>
   await assert.rejects(Skills.open({ dir: 7 }), InvalidArgumentError);
   await assert.rejects(Skills.open({ folder: 'x' }), InvalidArgumentError);
   await assert.rejects(Skills.open({ source: folderOf(), trusted: false }), InvalidArgumentError);
-  const [unread] = (await Skills.open(`${newFolder()}/a\0b`)).problems;
-  assert.ok(unread instanceof SourceError, 'a path with NUL cannot be read');
+  const keys = { dirr: /no such key: dirr; the keys are dir, .*caFile.*mount, .*keyFrom/, key_from: /no such key: key_from/, mcp: /npx prowess serve/ };
+  for (const [key, message] of Object.entries(keys)) {
+    await assert.rejects(Skills.open({ [key]: 'x' }), (error) => error instanceof InvalidArgumentError && message.test(error.message));
+  }
+  await assert.rejects(Skills.open('prefix=x,mcp=https://example.com'), /npx prowess serve/);
+  await assert.rejects(Skills.open({ dir: 'x', preload: 'yes' }), /preload must be true or false/);
+  await assert.rejects(Skills.open({ source: './skills', zzz: 1 }), ({ message }) => /no such option: zzz/.test(message) && !/trusted/.test(message));
   await assert.rejects(Skills.open(folderOf(), { signal: AbortSignal.abort() }), { name: 'AbortError' });
+});
+
+test('a path with NUL is a wrong argument', async () => {
+  const nul = `${newFolder()}/a\0b`;
+  const ways = [
+    () => Skills.open(nul), () => Skills.open({ dir: nul }), () => Skills.open({ source: nul }), () => Skills.open(new URL('file:///a%00b')),
+    () => Skills.open({ dir: newFolder(), caFile: nul }), () => Skills.ofUser({ from: nul }), () => loadFolder(nul), () => checkFolder(nul),
+    () => drover.scanSkillDirs([nul]), async () => deuz.nodeSkillSource([nul]),
+  ];
+  for (const way of ways) {
+    await assert.rejects(way(), (error) => error instanceof InvalidArgumentError && /NUL/.test(error.message), String(way));
+  }
 });
 
 test('a refresh reads folders again, and chats follow', async () => {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._callbacks import file_json, vectors_of
 from ._errors import ArgumentTypeError, SelectError
+from ._options import FieldOptions
 from ._results import (
     Finding,
     Fix,
@@ -28,14 +29,29 @@ from ._values import camel, given, items, mapping, number, optional_budget, opti
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import CheckOptions, FieldOptions
+    from ._options import CheckOptions
 
 _PLACE = ("location", "folder", "file")
 
 
+def _place(location: object, folder: object, file: object) -> dict[str, Any]:
+    """Where a text comes from, as the engine takes it."""
+    return given(
+        location=optional_text(location, "the location"),
+        folder=optional_text(folder, "the folder"),
+        file=optional_text(file, "the file"),
+    )
+
+
+_OPTIONS = (*FieldOptions.__annotations__, *_PLACE, "files")
+
+
 def _judged(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of the options of a check; what is unknown is refused by the engine as a part of the profile."""
-    place = {name: text(options[name], f"the {name}") for name in _PLACE if options.get(name) is not None}
+    """The parts of the options of a check."""
+    for name in options:
+        if name not in _OPTIONS and name != "all":
+            raise ArgumentTypeError(f"there is no such option: {name}; the options are {', '.join(_OPTIONS)}")
+    place = _place(**{name: options.get(name) for name in _PLACE})
     others = {name: one for name, one in options.items() if name not in _PLACE and one is not None}
     files = others.pop("files", None)
     asked = {"place": place, "all": others.pop("all", False), "units": "characters"}
@@ -48,7 +64,7 @@ def _judged(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def parse(source: str | bytes, *, location: str | None = None, folder: str | None = None, file: str | None = None) -> Skill:
     """Reads a SKILL.md. It never fails: a broken one has as much as could be read. :func:`load` refuses it."""
-    return Skill._of(run("parse", given(location=location, folder=folder, file=file), to_bytes(source)))
+    return Skill._of(run("parse", _place(location, folder, file), to_bytes(source)))
 
 
 def loads(source: str | bytes, **options: Unpack[CheckOptions]) -> Skill:
@@ -86,7 +102,11 @@ def check_path(path: str | os.PathLike[str], **options: Unpack[CheckOptions]) ->
 
 
 def fix(source: str | bytes, *, all: bool = False, **options: Unpack[CheckOptions]) -> Fixed:
-    """Applies the fixes, safe ones unless ``all`` is set. The options are those of :func:`check`."""
+    """Applies the fixes, safe ones unless ``all`` is set. The options are those of :func:`check`.
+
+    Raises:
+        ValidationError: If ``source`` is bytes that are not UTF-8.
+    """
     made = run("fix", _judged({**options, "all": bool(all)}), to_bytes(source))
     return Fixed(made["text"], problems_of(made["applied"]), problems_of(made["problems"]))
 
@@ -201,9 +221,21 @@ def describe(skill: Skill | Mapping[str, Any], files: Iterable[Any] = ()) -> str
     return str(run("describe", {"skill": given_skill(skill), "files": listed}))
 
 
-def to_dict(source: str | bytes, *, whole: bool = False, **place: str) -> dict[str, Any]:
-    """The fields of a SKILL.md in the specification's form; with ``whole``, its instructions and path too."""
-    return dict(run("toDict", {"place": place, "whole": bool(whole)}, to_bytes(source)))
+def to_dict(
+    source: str | bytes,
+    *,
+    whole: bool = False,
+    location: str | None = None,
+    folder: str | None = None,
+    file: str | None = None,
+) -> dict[str, Any]:
+    """The fields of a SKILL.md in the specification's form; with ``whole``, its instructions and path too.
+
+    Raises:
+        LoadError: If it does not load; ``problems`` has every reason.
+    """
+    asked = {"place": _place(location, folder, file), "whole": bool(whole), "units": "characters"}
+    return dict(run("toDict", asked, to_bytes(source)))
 
 
 def from_dict(fields: Mapping[str, Any]) -> Skill:

@@ -50,7 +50,7 @@ class Caller:
         if limit is not None:
             if isinstance(limit, bool) or not isinstance(limit, (int, float)):
                 raise ArgumentTypeError(f"callback_timeout must be a number of seconds, not {type_name(limit)}")
-            if not (limit > 0 and math.isfinite(limit)):
+            if not 0 < limit < 2**63:
                 raise ValidationError(f"callback_timeout must be a number of seconds above 0: {limit}")
         self.limit = limit
         self.closed = threading.Event()
@@ -283,10 +283,10 @@ def hit_json(hit: Any) -> Any:
     elif isinstance(hit, tuple) and len(hit) == 2:
         key, score = hit
     key = getattr(key, "key", key)
-    if not isinstance(key, str) or isinstance(score, bool):
+    if not isinstance(key, str):
         raise SelectError(f"a hit of the selector has no key: {type_name(hit)}")
     try:
-        score = float(score)
+        score = math.nan if isinstance(score, bool) else float(score)
     except (TypeError, ValueError, OverflowError):
         score = math.nan
     if math.isnan(score) or math.isinf(score):

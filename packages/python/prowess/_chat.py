@@ -57,7 +57,7 @@ class _Talk(Closing):
         return [record(ToolDefinition, one) for one in self._do("toolDefinitions")]
 
     def owns(self, tool: str) -> bool:
-        """Whether it offers a tool of this name."""
+        """Whether a call of this name is for the chat, and not for the host."""
         return bool(self._do("owns", text(tool, "the tool")))
 
     @property
@@ -178,7 +178,7 @@ class Chat(_Talk):
     def answer(self, dialect: str, call: Any) -> dict[str, Any] | None:
         """Answers one call of the model, in the form of its interface; None when the call is not ours.
 
-        ``call`` is a dict, or the object of a model library.
+        ``call`` is a dict, or the object of a model library. A call that cannot be read is answered with a refusal.
         """
         asked = {"dialect": text(dialect, "the dialect"), "message": call}
         return self._do("answer", asked)  # type: ignore[no-any-return]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -148,19 +149,38 @@ _CLASSES: dict[str, type[ProwessError]] = {
 }
 
 
+_PLACE = re.compile(r"`[^`]*`(?=: )")
+_FIELD = re.compile(r"(?:unknown|missing) field `")
+_NAME = re.compile(r"`[^`]*`")
+_CAPITAL = re.compile(r"(?<=[a-z0-9])[A-Z]")
+
+
+def _snake(found: re.Match[str]) -> str:
+    return _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", found[0])
+
+
+def _in_python(message: str) -> str:
+    """A message about an option with the names that options have in Python. Values stay as they are."""
+    place = _PLACE.match(message)
+    if place is None:
+        return message
+    rest = message[place.end() :]
+    return _snake(place) + (_NAME.sub(_snake, rest) if _FIELD.search(rest) else rest)
+
+
 def of_failure(
     code: str, message: str, hint: str | None, problems: str | None, cause: BaseException | None
 ) -> BaseException:
     """The exception of a failure of the extension module, which calls this."""
-    if cause is not None and not isinstance(cause, Exception):
-        # KeyboardInterrupt and the like pass through a callback as they are.
+    if cause is not None and (code == "cancelled" or not isinstance(cause, Exception)):
+        # KeyboardInterrupt and the like, and what the handler of a signal raises, pass through a callback as they are.
         return cause
     if code in ("closed", "timeout", "busy") and isinstance(cause, ProwessError) and cause.code == code:
         return cause
     from ._results import problems_of
 
     made = _CLASSES.get(code, ProwessError)(
-        message,
+        _in_python(message) if code == "invalid" else message,
         code=code,
         hint=hint,
         problems=problems_of(json.loads(problems)) if problems is not None else (),
@@ -169,8 +189,16 @@ def of_failure(
     return made
 
 
-def code_of(error: BaseException) -> str:
-    """The code of an exception that a callback raised, for the extension module."""
+def described(error: BaseException) -> tuple[str, str]:
+    """The code and the text of an exception that a callback raised, for the extension module."""
+    try:
+        shown = str(error).encode("utf-8", "replace").decode("utf-8")
+    except Exception:
+        shown = ""
+    return _code_of(error), shown or type(error).__name__
+
+
+def _code_of(error: BaseException) -> str:
     if not isinstance(error, Exception):
         return "cancelled"
     if isinstance(error, ProwessError):

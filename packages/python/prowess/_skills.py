@@ -19,6 +19,7 @@ from ._results import Delta, FileInfo, Hit, SourceProblem, hit_of, record
 from ._skill import READ_LIMIT, Skill, judge
 from ._sources import AnySource, wire
 from ._values import camel, given, mapping, number, of_json, optional_text, path_text, seconds, text, texts, to_json, type_name
+from ._watching import achanges, changes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -135,9 +136,26 @@ class Skills(Closing):
         return self._held[-1]
 
     @classmethod
-    def of_user(cls, folder: str | os.PathLike[str] | None = None, **options: Unpack[UserOptions]) -> Skills:
-        """The skills of the user, as seen from a folder, the current one by default."""
-        return cls(user=True if folder is None else {"from": folder}, **options)
+    def of_user(
+        cls,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        client: str | None = None,
+        builtins: bool | None = None,
+        cache: bool | None = None,
+        **options: Unpack[UserOptions],
+    ) -> Skills:
+        """The skills of the user.
+
+        Args:
+            folder: The folder from which projects are looked for; the current one by default.
+            client: The client whose folders are used; all by default.
+            builtins: Whether the built-in skills are included; they are not by default.
+            cache: Whether to cache what was read; it is by default.
+            options: Those of :class:`Skills`.
+        """
+        user = {"from": folder, "client": client, "builtins": builtins, "cache": cache}
+        return cls(user=given(**user) or True, **options)
 
     @classmethod
     async def aopen(cls, *sources: AnySource, **options: Unpack[OpenOptions]) -> Skills:
@@ -288,7 +306,7 @@ class Skills(Closing):
         change.
         """
         timeout = seconds(timeout, "the timeout")
-        return _changes(self, self._watch(quiet, poll), timeout)
+        return changes(self, self._watch(quiet, poll), timeout)
 
     def _watch(self, quiet: float | None, poll: float | None) -> _native.Watch:
         self._caller.refuse_within("watch")
@@ -299,7 +317,7 @@ class Skills(Closing):
     ) -> AsyncIterator[Delta]:
         """:meth:`watch` for asyncio, each wait in a thread. A task that is cancelled stops watching within a second."""
         timeout = seconds(timeout, "the timeout")
-        return _achanges(self, self._watch(quiet, poll), timeout)
+        return achanges(self, self._watch(quiet, poll), timeout)
 
     def chat(self, id: str = "chat", **settings: Unpack[ChatSettings]) -> Chat:
         """Starts a chat: one conversation with a model. The id distinguishes it from others.
@@ -363,30 +381,3 @@ def _user(user: Mapping[str, Any]) -> dict[str, Any]:
     if asked.get("from") is not None:
         asked["from"] = path_text(asked["from"], "the folder")
     return asked
-
-
-# A watch keeps its skills, which own the sources of the host.
-def _changes(skills: Skills, watch: _native.Watch, timeout: float | None) -> Iterator[Delta]:
-    try:
-        while (changes := watch.next(timeout)) is not None:
-            yield record(Delta, of_json(changes))
-    finally:
-        watch.close()
-
-
-async def _achanges(skills: Skills, watch: _native.Watch, timeout: float | None) -> AsyncIterator[Delta]:
-    left = timeout
-    try:
-        while True:
-            # A thread cannot be cancelled, so each wait is short.
-            step = 0.5 if left is None else min(0.5, left)
-            changes = await asyncio.to_thread(watch.next, step)
-            if changes is not None:
-                left = timeout
-                yield record(Delta, of_json(changes))
-            elif left is not None:
-                left -= step
-                if left <= 0:
-                    return
-    finally:
-        watch.close()

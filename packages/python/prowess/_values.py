@@ -79,9 +79,9 @@ def seconds(value: object, what: str) -> float | None:
     return float(value)
 
 
-def mapping(value: object, what: str = "the options") -> dict[str, Any]:
-    """A mapping with texts as keys; empty for None."""
-    if value is None:
+def mapping(value: object, what: str = "the options", *, required: bool = False) -> dict[str, Any]:
+    """A mapping with texts as keys; empty for None, unless it is required."""
+    if value is None and not required:
         return {}
     if not isinstance(value, Mapping):
         raise ArgumentTypeError(f"{what} must be a dict, not {type_name(value)}")
@@ -159,10 +159,13 @@ def camel(value: object) -> Any:
 
 def _camel(value: object) -> Any:
     if isinstance(value, Mapping):
-        return {
-            _UNDERSCORE.sub(lambda found: found[1].upper(), key) if isinstance(key, str) else key: _camel(one)
-            for key, one in value.items()
-        }
+        made = {}
+        for key, one in value.items():
+            name = _UNDERSCORE.sub(lambda found: found[1].upper(), key) if isinstance(key, str) else key
+            if name in made:
+                raise ValidationError(f"an option is given twice: {snake(str(name))}")
+            made[name] = _camel(one)
+        return made
     if isinstance(value, (list, tuple)):
         return [_camel(one) for one in value]
     return value

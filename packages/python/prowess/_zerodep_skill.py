@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from . import _native
-from ._errors import LoadError, ProwessError, SourceError
+from ._errors import ArgumentTypeError, LoadError, ProwessError, SourceError
 from ._errors import ValidationError as InvalidError
 from ._skill import run
-from ._values import number, path_text, text, texts
+from ._values import items, mapping, number, path_text, text, texts, type_name
 
 _FOLDERS = ("scripts", "references", "assets")
-# How many characters of a name, a description and instructions of a program fit into a SKILL.md, however they are written.
+# The most characters of a name, a description and instructions that a program sets, so that they fit into a SKILL.md also
+# when each character is escaped.
 _NAME = 200
 _DESCRIPTION = 5_000
 _RANKED = 200_000
@@ -40,6 +42,16 @@ def _parse_error(error: ProwessError) -> ParseError:
     made = ParseError(error.message, code=error.code, hint=error.hint, problems=error.problems)
     made.__cause__ = error
     return made
+
+
+def place_of(path: object) -> Path:
+    """The absolute path of a folder or a file; ``~`` is the user's folder. Paths that cannot exist are kept as they are."""
+    place = Path(os.path.expanduser(path_text(path)))
+    try:
+        return place.resolve()
+    except (OSError, RuntimeError):
+        # A name that is too long, or links in a circle.
+        return place
 
 
 def presentable(name: object, description: object) -> dict[str, str]:
@@ -90,10 +102,11 @@ class SkillProperties:
         Raises:
             KeyError: If the name or the description is missing.
         """
+        d = mapping(d, "the fields", required=True)
         tools = d.get("allowed-tools", d.get("allowed_tools"))
         if tools is not None and not isinstance(tools, str):
             tools = run("tools", texts(tools, "the tools"))["text"]
-        metadata = d.get("metadata") or {}
+        metadata = mapping(d.get("metadata"), "the metadata")
         return cls(
             d["name"],
             d["description"],
@@ -110,6 +123,10 @@ class Skill:
     __slots__ = ("_instructions", "_path", "_properties")
 
     def __init__(self, properties: SkillProperties, instructions: str, *, path: Path | None = None) -> None:
+        if not isinstance(properties, SkillProperties):
+            raise ArgumentTypeError(f"the properties must be SkillProperties, not {type_name(properties)}")
+        if not isinstance(instructions, str):
+            raise ArgumentTypeError(f"the instructions must be a str, not {type_name(instructions)}")
         self._properties = properties
         self._instructions = instructions
         self._path = path
@@ -177,7 +194,7 @@ class Skill:
         Raises:
             ParseError: If there is none, or it does not load.
         """
-        place = Path(path_text(path)).expanduser().resolve()
+        place = place_of(path)
         try:
             data = run("loadPath", {"path": str(place), "units": "characters"})
         except (LoadError, SourceError) as error:
@@ -204,8 +221,10 @@ class Skill:
     @classmethod
     def from_dict(cls, d: Mapping[str, Any]) -> Skill:
         """The skill of a dictionary, as :meth:`to_dict` returns it."""
+        properties = SkillProperties.from_dict(d)
         path = d.get("path")
-        return cls(SkillProperties.from_dict(d), d.get("instructions", ""), path=Path(path) if path else None)
+        place = Path(path_text(path)) if path else None
+        return cls(properties, d.get("instructions", ""), path=place)
 
     def to_dict(self) -> dict[str, Any]:
         """Its fields, its ``instructions`` and, when it has a folder, its ``path``."""
@@ -257,6 +276,18 @@ class Skill:
 
     def __repr__(self) -> str:
         return f"Skill(name={self.name!r}, path={self._path})"
+
+
+def skills_of(skills: object) -> list[Skill]:
+    """A list of skills that must be some."""
+    return [skill_of(skill) for skill in items(skills, "the skills")]
+
+
+def skill_of(skill: object) -> Skill:
+    """A skill that must be one."""
+    if not isinstance(skill, Skill):
+        raise ArgumentTypeError(f"a skill must be a Skill, not {type_name(skill)}")
+    return skill
 
 
 def _utf8(source: str) -> bytes:

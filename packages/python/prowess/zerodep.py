@@ -13,18 +13,20 @@
 from __future__ import annotations
 
 import builtins
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from ._errors import SourceError
+from ._errors import ArgumentTypeError, SourceError
 from ._skill import run
 from ._skills import Skills
 from ._sources import Layer, SourceItem
-from ._values import number, path_text, text, texts
-from ._zerodep_skill import ParseError, Skill, SkillError, SkillProperties, ValidationError, presentable, ranked
+from ._values import number, path_text, text, texts, type_name
+from ._zerodep_skill import ParseError, Skill, SkillError, SkillProperties, ValidationError
+from ._zerodep_skill import place_of, presentable, ranked, skill_of, skills_of
 
 __all__ = [
     "BM25Selector",
@@ -83,6 +85,7 @@ class KeywordSelector:
     def select(self, query: str, skills: list[Skill], top_k: int) -> list[SelectionResult]:
         """The best skills, at most ``top_k``; of equal scores in the order of ``skills``."""
         wanted, limit = _words(text(query, "the query")), number(top_k, "top_k")
+        skills = skills_of(skills)
         if not wanted:
             return []
         known: dict[tuple[str, str], frozenset[str]] = {}
@@ -125,6 +128,7 @@ class BM25Selector:
 
     def select(self, query: str, skills: list[Skill], top_k: int) -> list[SelectionResult]:
         """The best skills, at most ``top_k``; of equal scores in the order of ``skills``."""
+        skills = skills_of(skills)
         contents = [(skill.name, skill.description, skill.instructions) for skill in skills]
         indexed = self._indexed
         if indexed is None or indexed[0] != contents:
@@ -147,6 +151,7 @@ class SkillRegistry:
         Raises:
             ValueError: If there is one with its name, unless ``override`` is set.
         """
+        skill_of(skill)
         if skill.name in self._skills and not override:
             raise ValidationError(f"there is a skill with this name: {skill.name}", code="taken")
         self._skills[skill.name] = skill
@@ -166,7 +171,7 @@ class SkillRegistry:
         Raises:
             KeyError: If there is none.
         """
-        if name not in self._skills:
+        if text(name, "the name") not in self._skills:
             raise KeyError(f"there is no skill with this name: {name}")
         return self._skills[name]
 
@@ -178,7 +183,7 @@ class SkillRegistry:
         return len(self._skills)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._skills
+        return isinstance(name, str) and name in self._skills
 
     def __iter__(self) -> Iterator[Skill]:
         return iter(self._skills.values())
@@ -203,6 +208,10 @@ class SkillRegistry:
         selector: Selector | None = None,
     ) -> builtins.list[SelectionResult]:
         """The skills that fit a query, the best first."""
+        if isinstance(min_score, bool) or not isinstance(min_score, (int, float)):
+            raise ArgumentTypeError(f"min_score must be a number, not {type_name(min_score)}")
+        if selector is not None and not callable(getattr(selector, "select", None)):
+            raise ArgumentTypeError(f"a selector must be an object with select, not {type_name(selector)}")
         skills = self.list()
         if available_tools is not None:
             skills = filter_compatible(skills, available_tools)
@@ -222,8 +231,8 @@ class SkillRegistry:
 
 
 def _discovered(path: str | Path, recursive: bool) -> list[Skill]:
-    root = Path(path_text(path)).expanduser().resolve()
-    if not root.is_dir():
+    root = place_of(path)
+    if not os.path.isdir(root):
         return []
     found = run("discover", {"roots": [path_text(root)], "recursive": bool(recursive)})
     return sorted((Skill._of(one, Path(one["location"]).parent) for one in found), key=lambda skill: str(skill.path))
@@ -246,12 +255,12 @@ def discover(*paths: str | Path, recursive: bool = False) -> list[Skill]:
 
 def validate(path: str | Path) -> list[str]:
     """What is wrong with the skill in a folder; empty when it is valid."""
-    place = Path(path_text(path)).expanduser()
-    if not place.is_dir():
+    place = place_of(path)
+    if not os.path.isdir(place):
         return [f"this is not a folder: {place}"]
     judge = {"profile": "spec", "names": "ascii-kebab-letter-first", "unknownFields": "error", "folderMatch": "error"}
     try:
-        problems = run("checkPath", {"path": str(place.resolve()), "judge": judge})
+        problems = run("checkPath", {"path": str(place), "judge": judge})
     except SourceError as error:
         return [error.message]
     return [problem["message"] for problem in problems if problem["severity"] == "error"]
@@ -260,7 +269,7 @@ def validate(path: str | Path) -> list[str]:
 def to_catalog(skills: Iterable[Skill]) -> str:
     """The list of skills for a system prompt, as XML with the place of each SKILL.md."""
     listed = []
-    for skill in skills:
+    for skill in skills_of(skills):
         fields = presentable(skill.name, skill.description)
         place = {} if skill.path is None else {"location": str(_file_of(skill.path))}
         listed.append({"key": fields["name"], "fields": fields, **place})
@@ -278,11 +287,11 @@ def _file_of(folder: Path) -> Path:
 
 def compose(*skills: Skill) -> str:
     """The texts that give several skills to a model, as one."""
-    return str(run("compose", [skill.to_prompt() for skill in skills]))
+    return str(run("compose", [skill.to_prompt() for skill in skills_of(skills)]))
 
 
 def _tools(skill: Skill) -> dict[str, str]:
-    """The tools of a skill; those that do not fit into a SKILL.md are none that a host has."""
+    """The field with the tools of a skill. Tools that do not fit into a SKILL.md become ``-``, which no host has."""
     tools = skill.properties.allowed_tools
     if tools is None:
         return {}
@@ -291,7 +300,7 @@ def _tools(skill: Skill) -> dict[str, str]:
 
 def filter_compatible(skills: Iterable[Skill], available_tools: Iterable[str]) -> list[Skill]:
     """The skills whose tools are all available. Names are compared without their patterns and without case."""
-    candidates = list(skills)
+    candidates = skills_of(skills)
     keyed = [{"name": "-", "description": "-", **_tools(skill), "key": f"{at:08}"} for at, skill in enumerate(candidates)]
     narrowing = {"topK": None, "availableTools": texts(available_tools, "the tools")}
     asked = {"query": "any", "selector": "all", "narrowing": narrowing}

@@ -5,14 +5,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value;
 
-use crate::ending::Inside;
+use crate::calling::call_method;
 use crate::errors::thrown;
 
-/// Calls into Python, and makes a failure of what it raises. A program that exits takes no calls.
+/// Calls into Python, and makes a failure of what it raises. An interpreter that ended takes no calls.
 fn called<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, ForeignError> {
-    let inside = Inside::enter();
-    inside
-        .and_then(|_inside| Python::try_attach(|py| work(py).map_err(|error| thrown(py, error))))
+    Python::try_attach(|py| work(py).map_err(|error| thrown(py, error)))
         .unwrap_or_else(|| Err(ForeignError::new("the program exits").with_code("closed")))
 }
 
@@ -26,7 +24,7 @@ pub(crate) struct Source(pub(crate) Py<PyAny>);
 impl ForeignSource for Source {
     fn list(&self) -> Result<Vec<Listed>, ForeignError> {
         called(|py| {
-            let listed = self.0.bind(py).call_method0("list")?;
+            let listed = call_method(self.0.bind(py), "list", ())?;
             let listed: Vec<(String, Option<String>, Option<Bound<'_, PyBytes>>)> = listed.extract()?;
             let skill = |(id, location, text): (String, _, Option<Bound<'_, PyBytes>>)| Listed {
                 id,
@@ -38,13 +36,13 @@ impl ForeignSource for Source {
     }
 
     fn files(&self, id: &str) -> Result<Option<Vec<Value>>, ForeignError> {
-        let files: Option<String> = called(|py| self.0.bind(py).call_method1("files", (id,))?.extract())?;
+        let files: Option<String> = called(|py| call_method(self.0.bind(py), "files", (id,))?.extract())?;
         files.as_deref().map(parsed).transpose()
     }
 
     fn read(&self, id: &str, path: &str) -> Result<Option<Vec<u8>>, ForeignError> {
         called(|py| {
-            let bytes = self.0.bind(py).call_method1("read", (id, path))?;
+            let bytes = call_method(self.0.bind(py), "read", (id, path))?;
             let bytes: Option<Bound<'_, PyBytes>> = bytes.extract()?;
             Ok(bytes.map(|bytes| bytes.as_bytes().to_vec()))
         })
@@ -56,7 +54,7 @@ pub(crate) struct Selector(pub(crate) Py<PyAny>);
 impl ForeignSelector for Selector {
     fn select(&self, asked: Value, skills: Vec<Value>) -> Result<Vec<Value>, ForeignError> {
         let (asked, skills) = (asked.to_string(), Value::from(skills).to_string());
-        let hits: String = called(|py| self.0.bind(py).call_method1("select", (asked, skills))?.extract())?;
+        let hits: String = called(|py| call_method(self.0.bind(py), "select", (asked, skills))?.extract())?;
         parsed(&hits)
     }
 }
@@ -65,7 +63,7 @@ pub(crate) struct Embedder(pub(crate) Py<PyAny>);
 
 impl ForeignEmbedder for Embedder {
     fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, ForeignError> {
-        called(|py| self.0.bind(py).call_method1("embed", (texts,))?.extract())
+        called(|py| call_method(self.0.bind(py), "embed", (texts,))?.extract())
     }
 }
 
@@ -73,12 +71,12 @@ pub(crate) struct Host(pub(crate) Py<PyAny>);
 
 impl ForeignHost for Host {
     fn approve(&self, skill: Value, digest: String) -> Result<bool, ForeignError> {
-        called(|py| self.0.bind(py).call_method1("approve", (skill.to_string(), digest))?.extract())
+        called(|py| call_method(self.0.bind(py), "approve", (skill.to_string(), digest))?.extract())
     }
 
     fn run(&self, skill: Value, asked: Value) -> Result<(Option<i32>, String), ForeignError> {
         let given = (skill.to_string(), asked.to_string());
-        called(|py| self.0.bind(py).call_method1("run", given)?.extract())
+        called(|py| call_method(self.0.bind(py), "run", given)?.extract())
     }
 
     fn report(&self, error: &ForeignError, effect: Value) -> Result<(), ForeignError> {
@@ -86,7 +84,7 @@ impl ForeignHost for Host {
         called(|py| {
             let cause = cause.map(|error| error.clone_ref(py).into_value(py));
             let given = (error.code, &error.message, cause, effect.to_string());
-            self.0.bind(py).call_method1("report", given).map(drop)
+            call_method(self.0.bind(py), "report", given).map(drop)
         })
     }
 }

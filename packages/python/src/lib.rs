@@ -4,8 +4,9 @@
 //! Python objects with a narrow interface, which `prowess/_callbacks.py` makes of what users write.
 
 mod callbacks;
-mod ending;
+mod calling;
 mod errors;
+mod waiting;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,11 +18,25 @@ use pyo3::types::PyBytes;
 
 use callbacks::{Embedder, Host, Selector, Source};
 use errors::raised;
+use waiting::{cancelled, waited};
+
+/// The operations that read no files and call no callbacks. Each other one may wait.
+const QUICK: [&str; 7] = ["all", "embeddedTexts", "get", "has", "keys", "problems", "size"];
+/// The operations of a chat that may wait.
+const OF_CHAT: [&str; 8] =
+    ["activate", "answer", "answerAll", "call", "preload", "prompt", "resumePending", "userMessage"];
+/// The operations without state that read files.
+const OF_FILES: [&str; 6] =
+    ["activationOfPath", "checkPath", "discover", "filesOfFolder", "filesOfPath", "loadPath"];
 
 /// Runs an operation without state.
 #[pyfunction]
 #[pyo3(signature = (operation, input, data = None))]
 fn run(py: Python<'_>, operation: &str, input: &str, data: Option<&[u8]>) -> PyResult<String> {
+    if OF_FILES.contains(&operation) {
+        let (operation, input) = (operation.to_owned(), input.to_owned());
+        return waited(py, move || prowess_native::run(&operation, &input, &[]));
+    }
     let data = data.unwrap_or_default();
     py.detach(|| prowess_native::run(operation, input, data)).map_err(|failure| raised(py, failure))
 }
@@ -35,8 +50,8 @@ fn read_path<'py>(
     offset: u64,
     limit: usize,
 ) -> PyResult<(Bound<'py, PyBytes>, u64)> {
-    let read = py.detach(|| prowess_native::files::read_path(&skill, path, offset, limit));
-    let (bytes, size) = read.map_err(|failure| raised(py, failure))?;
+    let path = path.to_owned();
+    let (bytes, size) = waited(py, move || prowess_native::files::read_path(&skill, &path, offset, limit))?;
     Ok((PyBytes::new(py, &bytes), size))
 }
 
@@ -81,13 +96,19 @@ impl Skills {
             // Python limits its callbacks itself: see `prowess/_callbacks.py`.
             timeout: None,
         };
-        let opened = py.detach(|| prowess_native::Skills::open(input, foreign, &Cancel::new()));
-        opened.map(|skills| Self(Open::new(skills))).map_err(|failure| raised(py, failure))
+        let input = input.to_owned();
+        let skills = waited(py, move || prowess_native::Skills::open(&input, foreign, &Cancel::new()))?;
+        Ok(Self(Open::new(skills)))
     }
 
     fn run(&self, py: Python<'_>, operation: &str, input: &str) -> PyResult<String> {
         let skills = self.0.get(py, "these skills are")?;
-        py.detach(|| skills.run(operation, input, &Cancel::new())).map_err(|failure| raised(py, failure))
+        if QUICK.contains(&operation) {
+            let done = py.detach(|| skills.run(operation, input, &Cancel::new()));
+            return done.map_err(|failure| raised(py, failure));
+        }
+        let (operation, input) = (operation.to_owned(), input.to_owned());
+        waited(py, move || skills.run(&operation, &input, &Cancel::new()))
     }
 
     fn offered(&self, py: Python<'_>) -> PyResult<Offered> {
@@ -104,8 +125,8 @@ impl Skills {
         limit: usize,
     ) -> PyResult<(Bound<'py, PyBytes>, u64)> {
         let skills = self.0.get(py, "these skills are")?;
-        let read = py.detach(|| skills.read(key, path, offset, limit, &Cancel::new()));
-        let (bytes, size) = read.map_err(|failure| raised(py, failure))?;
+        let (key, path) = (key.to_owned(), path.to_owned());
+        let (bytes, size) = waited(py, move || skills.read(&key, &path, offset, limit, &Cancel::new()))?;
         Ok((PyBytes::new(py, &bytes), size))
     }
 
@@ -123,8 +144,8 @@ impl Skills {
 
     fn watch(&self, py: Python<'_>, options: &str) -> PyResult<Watch> {
         let skills = self.0.get(py, "these skills are")?;
-        let watch = py.detach(|| skills.watch(options));
-        watch.map(|watch| Watch(Open::new(watch))).map_err(|failure| raised(py, failure))
+        let options = options.to_owned();
+        waited(py, move || skills.watch(&options)).map(|watch| Watch(Open::new(watch)))
     }
 
     fn close(&self, py: Python<'_>) {
@@ -174,7 +195,12 @@ struct Chat(Open<prowess_native::Chat>);
 impl Chat {
     fn run(&self, py: Python<'_>, operation: &str, input: &str) -> PyResult<String> {
         let chat = self.0.get(py, "this chat is")?;
-        py.detach(|| chat.run(operation, input, &Cancel::new())).map_err(|failure| raised(py, failure))
+        if !OF_CHAT.contains(&operation) {
+            let done = py.detach(|| chat.run(operation, input, &Cancel::new()));
+            return done.map_err(|failure| raised(py, failure));
+        }
+        let (operation, input) = (operation.to_owned(), input.to_owned());
+        waited(py, move || chat.run(&operation, &input, &Cancel::new()))
     }
 
     #[pyo3(signature = (operation, input, data = None))]
@@ -203,22 +229,7 @@ impl Watch {
     /// The next changes, or none after this many seconds. A signal such as Ctrl-C ends it.
     fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<String>> {
         let watch = self.0.get(py, "this watch is")?;
-        let interrupted: Arc<Mutex<Option<PyErr>>> = Arc::default();
-        let slot = Arc::clone(&interrupted);
-        let cancel = Cancel::checking(move || {
-            // An interpreter that is ending cannot be asked, and ends the wait too.
-            let Some(signal) = Python::try_attach(|py| py.check_signals().err()) else { return true };
-            let heard = signal.is_some();
-            if heard {
-                *slot.lock().unwrap_or_else(PoisonError::into_inner) = signal;
-            }
-            heard
-        });
-        let next = py.detach(|| watch.next(timeout, &cancel));
-        if let Some(signal) = interrupted.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            return Err(signal);
-        }
-        next.map_err(|failure| raised(py, failure))
+        cancelled(py, |cancel| watch.next(timeout, cancel))
     }
 
     fn close(&self) {
@@ -234,6 +245,5 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Skills>()?;
     module.add_class::<Offered>()?;
     module.add_class::<Chat>()?;
-    module.add_class::<Watch>()?;
-    ending::register(module)
+    module.add_class::<Watch>()
 }

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -35,6 +38,27 @@ def write(tmp_path: Path):
     return write
 
 
+def run(code: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    """Runs code in a new interpreter."""
+    environment = {**os.environ, "PYTHONFAULTHANDLER": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=timeout, env=environment
+    )
+
+
 def conformance() -> Path:
     """The folder of the vectors. The tests run outside the tree, so a variable names it."""
     return Path(os.environ["PROWESS_TREE"]) / "conformance"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Shows how many vectors were run, and which were left out."""
+    vectors = sys.modules.get("test_vectors")
+    if vectors is None or not vectors.GROUPS:
+        return
+    groups, left_out = vectors.GROUPS, vectors.LEFT_OUT
+    terminalreporter.write_line(f"{sum(groups.values())} vectors in {len(groups)} groups; {len(left_out)} left out")
+    for name, count in groups.items():
+        terminalreporter.write_line(f"  {name}: {count}")
+    for one in left_out:
+        terminalreporter.write_line(f"  left out: {one}")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
-import signal
-import subprocess
-import sys
-import textwrap
 import threading
 import weakref
 
 import prowess
 import pytest
-from conftest import skill_md
-from prowess import Layer, MemorySource, Skill, Skills
+from conftest import run, skill_md
+from prowess import FileInfo, Hit, Layer, MemorySource, Skill, Skills
 
 BREAD = skill_md("bread", "Bakes bread.")
 
@@ -73,6 +70,10 @@ def test_wrong_types_are_type_errors(skills: Skills) -> None:
         lambda: MemorySource({"a": 7}),
         lambda: MemorySource([]),
         lambda: prowess.check("x", profile=7),
+        lambda: prowess.parse("x", location=7),
+        lambda: prowess.to_dict("x", folder=7),
+        lambda: prowess.check("x", colour="red"),
+        lambda: prowess.check_name("x", colour="red"),
         lambda: prowess.render_catalog([7]),
         lambda: prowess.render_catalog([], budget=7),
         lambda: prowess.search([], "x", top_k="5"),
@@ -98,7 +99,6 @@ def test_wrong_values_are_value_errors(skills: Skills, tmp_path) -> None:
     chat = skills.chat()
     for call in (
         lambda: prowess.check("x", profile="strictest"),
-        lambda: prowess.check("x", colour="red"),
         lambda: prowess.check("x", levels={"no-such-rule": "error"}),
         lambda: prowess.check("x", files=["../x"]),
         lambda: prowess.search([], "x", selector="best"),
@@ -125,6 +125,13 @@ def test_wrong_values_are_value_errors(skills: Skills, tmp_path) -> None:
         lambda: chat.set_policy({"colour": "red"}),
         lambda: chat.call("load_skill", {"name": float("inf")}),
         lambda: Skill.load("a\0b"),
+        lambda: Skills("a\0b"),
+        lambda: Skills("dir=a\0b"),
+        lambda: Skills({"dir": "a\0b"}),
+        lambda: Skills(Layer("a\0b", prefix="x")),
+        lambda: prowess.fix(b"---\nname: a\ndescription: caf\xe9\n---\n"),
+        lambda: Skills(source(), callback_timeout=10**400),
+        lambda: Skills(source(), options={"max_active": 1, "maxActive": 2}),
         lambda: Skill("x", "y", colour=object),
         lambda: Skills(Layer("downloads", trusted=False)),
         lambda: Skills(Layer(Skill("x", "y"), prefix="z")),
@@ -154,7 +161,6 @@ def test_surrogates_and_nul() -> None:
             lambda: skills.chat(half),
             lambda: chat.call("load_skill", {"name": half}),
             lambda: chat.call("load_skill", {half: 1}),
-            lambda: chat.answer("anthropic", {"type": "tool_use", "id": half, "name": "load_skill", "input": {}}),
             lambda: chat.user_message(half),
             lambda: MemorySource({"a": half}),
             lambda: prowess.search([{"name": half, "description": "x"}], "x"),
@@ -169,6 +175,90 @@ def test_surrogates_and_nul() -> None:
         with pytest.raises(prowess.SourceError):
             skills.read("bread", "a\0b")
     assert prowess.parse(b"\xff\xfe\0").name == ""
+
+
+def test_half_of_a_surrogate_pair_in_a_response_spoils_only_its_call() -> None:
+    """A model can write it as an escape in valid JSON, and a host must still answer the other calls."""
+    half = json.loads('"\\ud83d"')
+    with Skills(source()) as skills:
+        chat = skills.chat()
+
+        def use(id, tool="load_skill", **arguments):
+            return {"type": "tool_use", "id": id, "name": tool, "input": arguments}
+
+        content = [
+            {"type": "text", "text": half},
+            use("1", name=half),
+            use("2", name="bread"),
+            use("3", "other_tool", query=half),
+            use("4", **{half: 1}),
+            use("5", half),
+        ]
+        answers = chat.answer_all("anthropic", {"content": content, half: half})
+        assert [(one["tool_use_id"], one["is_error"]) for one in answers] == [("1", True), ("2", False), ("4", True)]
+        assert chat.active == ["bread"]
+        refused = chat.answer("anthropic", content[1])
+        assert refused["is_error"] and "arguments" in refused["content"]
+        assert chat.answer("anthropic", content[3]) is None
+        calls = chat.session.calls("anthropic", content)
+        assert [one["id"] for one in calls] == ["1", "2", "4"]
+        arguments = json.dumps({"name": half})
+        called = {"id": "1", "type": "function", "function": {"name": "load_skill", "arguments": arguments}}
+        assert len(chat.answer_all("openai", {"tool_calls": [called]})) == 1
+
+
+def test_messages_name_the_option_as_python_spells_it() -> None:
+    for call, start in (
+        (lambda: Skills(source(), options={"max_active": "x"}), "`options.max_active`: invalid type: string"),
+        (lambda: Skills(source(), options={"when_fulll": 1}), "`options.when_fulll`: unknown field `when_fulll`, expected one of"),
+        (lambda: Skills(source(), policy={"tool_mode": "someMode"}), "`policy.tool_mode`: unknown variant `someMode`"),
+        (lambda: Skills(source(), duplicates="x"), "`duplicates`: unknown variant"),
+        (lambda: Skills(source(), profile="nope"), "`profile`: unknown variant `nope`"),
+        (lambda: prowess.check("x", profile="nope"), "`profile`: unknown variant `nope`"),
+        (lambda: Skills(source(), prompt={"budget": {"tokens": -1}}).chat().prompt(), "a budget has a whole number"),
+    ):
+        with pytest.raises(prowess.ValidationError) as caught:
+            call()
+        message = str(caught.value)
+        assert start in message, message
+        for word in ("untagged", "enum ", "maxActive", "whenFull"):
+            assert word not in message, message
+    with pytest.raises(prowess.ValidationError, match="`max_active`, `when_full`"):
+        Skills(source(), options={"zz": 1})
+    with Skills(Told(files=lambda id: [FileInfo("x", -1)])) as skills:
+        with pytest.raises(prowess.SourceError, match="its size, which is a whole number"):
+            skills.files("bread")
+    with Skills(source(), selector=lambda *_, **__: [Hit("bread", True)]) as skills:
+        with pytest.raises(prowess.SelectError, match="no score that is a number: bread"):
+            skills.search("x")
+    # What a callback raised is quoted as it is.
+    for error, shown in ((MemoryError(), ": MemoryError"), (TypeError("Src.list() failed"), ": Src.list() failed")):
+        with pytest.raises(prowess.SourceError) as caught:
+            Skills(Told(list=raising(error)))
+        assert str(caught.value).endswith(shown), caught.value
+    # Advice is for users of this package.
+    for place in ({"mcp": "x"}, ""):
+        with pytest.raises(prowess.ProwessError) as caught:
+            Skills(place)
+        assert "crate" not in str(caught.value) and "mcp=" not in str(caught.value), caught.value
+
+
+def test_a_text_that_does_not_load_has_its_problems() -> None:
+    for text in ("no frontmatter", "---\nname: x\n---\n"):
+        with pytest.raises(prowess.LoadError) as caught:
+            prowess.to_dict(text)
+        assert caught.value.problems and caught.value.problems == problems_of_loads(text)
+
+
+def problems_of_loads(text: str) -> tuple[prowess.Problem, ...]:
+    with pytest.raises(prowess.LoadError) as caught:
+        prowess.loads(text)
+    return caught.value.problems
+
+
+def test_a_text_that_is_too_large_is_returned_whole() -> None:
+    text = "---\nname: a\ndescription: b\n---\n" + "x" * 12_000_000
+    assert prowess.fix(text).text == text
 
 
 def test_values_without_a_json_form(skills: Skills) -> None:
@@ -562,14 +652,6 @@ def test_a_watch_keeps_the_sources_of_its_skills(tmp_path) -> None:
     changes.close()
 
 
-def run(code: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
-    """Runs code in a new interpreter."""
-    environment = {**os.environ, "PYTHONFAULTHANDLER": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=timeout, env=environment
-    )
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_fork() -> None:
     made = run(
@@ -631,74 +713,3 @@ def test_fork() -> None:
         """
     )
     assert made.returncode == 0 and made.stdout == "fine\n", made
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals of this kind are of Unix")
-def test_an_interrupt_ends_what_waits() -> None:
-    """Ctrl-C while folders are watched, and while a callback does not return."""
-    for wait in ("next(prowess.Skills(place).watch())", "prowess.Skills(Stuck())", "prowess.Skills(Stuck(), callback_timeout=None)"):
-        code = textwrap.dedent(
-            f"""
-            import tempfile, threading, prowess
-            class Stuck:
-                def list(self): threading.Event().wait()
-                def read(self, id, path): return None
-            with tempfile.TemporaryDirectory() as place:
-                try:
-                    print("ready", flush=True)
-                    {wait}
-                except KeyboardInterrupt:
-                    print("interrupted", flush=True)
-            """
-        )
-        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None and process.stdout.readline() == "ready\n"
-            process.send_signal(signal.SIGINT)
-            assert process.communicate(timeout=60)[0] == "interrupted\n", wait
-            assert process.returncode == 0
-
-
-def test_the_interpreter_ends_while_callbacks_run() -> None:
-    """With a thread that waits, with one that is busy, and with skills that were never closed."""
-    for body in ("never.wait()", "busy()"):
-        made = run(
-            f"""
-            import threading, prowess
-            never = threading.Event()
-            def busy():
-                while True: pass
-            class Stuck:
-                def list(self): {body}
-                def read(self, id, path): return None
-            try:
-                prowess.Skills(Stuck(), callback_timeout=0.05)
-            except prowess.CallbackTimeoutError:
-                print("timeout")
-            kept = prowess.Skills(prowess.MemorySource({{}})).chat()
-            """
-        )
-        assert (made.returncode, made.stdout, made.stderr) == (0, "timeout\n", ""), made
-
-
-def test_the_interpreter_ends_while_threads_are_inside_an_operation() -> None:
-    made = run(
-        """
-        import tempfile, threading, prowess
-        place = tempfile.mkdtemp()
-        entered = threading.Barrier(3)
-        def watch():
-            watching = prowess.Skills(place).watch()
-            entered.wait()
-            next(watching)
-        def refresh():
-            skills = prowess.Skills(place, prowess.MemorySource({}))
-            entered.wait()
-            while True: skills.refresh()
-        for work in (watch, refresh):
-            threading.Thread(target=work, daemon=True).start()
-        entered.wait()
-        print("ends")
-        """
-    )
-    # A thread that refreshes while the program exits may still say that it was refused.
-    assert (made.returncode, made.stdout) == (0, "ends\n") and "Fatal" not in made.stderr, made

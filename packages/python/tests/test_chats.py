@@ -110,3 +110,17 @@ def test_sources_with_one_label_have_skills_of_their_own() -> None:
     with Skills(one, other) as skills:
         assert len({skill.location for skill in skills.all()}) == 2
         assert "One." in skills.read_text("a")
+
+
+def test_a_call_of_gemini_needs_no_part_around_it() -> None:
+    """The lists of calls in Google's libraries have none."""
+    with Skills(MemorySource({"bread": skill_md("bread")})) as skills:
+        chat = skills.chat()
+        call = {"id": "1", "name": "load_skill", "args": {"name": "bread"}}
+        wanted = chat.answer("gemini", {"functionCall": call})
+        assert wanted["functionResponse"]["id"] == "1"
+        assert chat.answer("gemini", call)["functionResponse"]["name"] == "load_skill"
+        for response in ([call], {"functionCalls": [call]}, {"parts": [{"text": "x"}, {"functionCall": call}]}):
+            assert len(chat.answer_all("gemini", response)) == 1
+        assert chat.answer("gemini", {"name": "other", "args": {}}) is None
+        assert chat.answer_all("gemini", {"parts": [{"text": "x"}, {"functionResponse": {"name": "load_skill"}}]}) == []

@@ -405,6 +405,12 @@ def test_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write) -> Non
         assert "tea" in skills
     with Skills.of_user(project, options={"max_active": 1}) as skills:
         assert skills.search("tea")[0].key == "tea"
+    with Skills.of_user(project, client="claude-code") as skills:
+        assert "tea" not in skills
+    with Skills.of_user(builtins=True, cache=False) as skills:
+        assert len(skills) > 1
+    with pytest.raises(prowess.ValidationError, match="no such client: none"):
+        Skills.of_user(client="none")
 
 
 def test_docstrings() -> None:

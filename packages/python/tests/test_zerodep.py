@@ -6,6 +6,7 @@ import inspect
 import threading
 from pathlib import Path
 
+import prowess
 import prowess.zerodep as zerodep
 import pytest
 from conftest import skill_md
@@ -319,3 +320,54 @@ def test_validate(write, tmp_path: Path) -> None:
     assert len(validate(tmp_path / "none")) == 1
     (tmp_path / "empty").mkdir()
     assert len(validate(tmp_path / "empty")) == 1
+
+
+def test_wrong_types_are_argument_type_errors() -> None:
+    skill, registry = loads(skill_md("bread")), SkillRegistry()
+    registry.register(skill)
+    for call in (
+        lambda: compose([skill]),
+        lambda: compose(7),
+        lambda: to_catalog(5),
+        lambda: to_catalog([7]),
+        lambda: registry.to_catalog("bread"),
+        lambda: filter_compatible(None, []),
+        lambda: filter_compatible([skill], None),
+        lambda: KeywordSelector().select("x", [7], 5),
+        lambda: KeywordSelector().select("x", None, 5),
+        lambda: BM25Selector().select("x", 7, 5),
+        lambda: BM25Selector().select("x", ["bread"], 5),
+        lambda: Skill.from_dict(None),
+        lambda: Skill.from_dict({"name": "a", "description": "b", "path": 7}),
+        lambda: Skill.from_dict({"name": "a", "description": "b", "instructions": 7}),
+        lambda: SkillProperties.from_dict(5),
+        lambda: SkillProperties.from_dict({"name": "a", "description": "b", "metadata": ["x"]}),
+        lambda: Skill({"name": "a"}, "x"),
+        lambda: Skill(SkillProperties("a", "b"), None),
+        lambda: registry.register(Path("/tmp")),
+        lambda: registry.register(None),
+        lambda: registry.get([]),
+        lambda: registry.unregister(None),
+        lambda: registry.select(7),
+        lambda: registry.select("x", top_k="5"),
+        lambda: registry.select("x", min_score="1"),
+        lambda: registry.select("x", selector=7),
+        lambda: registry.discover(7),
+        lambda: load(7),
+        lambda: loads(b"x"),
+        lambda: validate(None),
+        lambda: discover(None),
+    ):
+        with pytest.raises(prowess.ArgumentTypeError):
+            call()
+    # What was refused is not there.
+    assert registry.list() == [skill] and [] not in registry and Path("/tmp") not in registry
+    assert "bread" in registry.to_catalog()
+
+
+def test_paths_that_cannot_exist_are_missing() -> None:
+    for path in ("a" * 300, "~no-such-user/x", "x/" * 3000):
+        assert discover(path) == [] and SkillRegistry().discover(path, recursive=True) == []
+        assert "not a folder" in validate(path)[0]
+        with pytest.raises(ParseError):
+            load(path)

@@ -1,6 +1,7 @@
 // Skills as tools of other packages: each function returns what a package takes, and none of them is a dependency.
 
-import { needChat, needOptions } from './values.js';
+import { InvalidArgumentError } from './errors.js';
+import { isWellFormed, needChat, needOptions } from './values.js';
 
 export { aiTools } from './ai-sdk.js';
 
@@ -46,7 +47,9 @@ export async function answerResponses(chat, response, options) {
   const answers = [];
   for (const item of items) {
     const { type, call_id, name, arguments: input } = needOptions(item, 'an item of the response');
-    if (type !== 'function_call' || !chat.owns(name)) continue;
+    const isCall = type === 'function_call' && typeof name === 'string' && isWellFormed(name);
+    if (!isCall || !chat.owns(name)) continue;
+    if (typeof call_id !== 'string') throw new InvalidArgumentError(`the call of ${name} has no call_id`);
     const { text } = await chat.call(name, input, options);
     answers.push({ type: 'function_call_output', call_id, output: text });
   }

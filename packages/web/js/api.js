@@ -1,7 +1,7 @@
 // The functions without state: read, check, fix, render and search skills that the caller has.
 
 import { call } from './binding.js';
-import { InvalidArgumentError, SelectError } from './errors.js';
+import { BusyError, InvalidArgumentError, messageOf, SelectError } from './errors.js';
 import { needFunction, needList, needOptions, needString, toBytes, typeOf } from './values.js';
 
 const PLACE = ['location', 'folder', 'file'];
@@ -181,7 +181,8 @@ export async function embedded(texts, embed, known = new Map()) {
     try {
       vectors = await embed(missing);
     } catch (cause) {
-      throw new SelectError(`the texts could not be embedded: ${cause?.message ?? cause}`, { code: 'select', cause });
+      if (cause instanceof BusyError) throw cause;
+      throw new SelectError(`the texts could not be embedded: ${messageOf(cause)}`, { code: 'select', cause });
     }
     if (!Array.isArray(vectors) || vectors.length !== missing.length) {
       const found = Array.isArray(vectors) ? `${vectors.length} vectors` : typeOf(vectors);

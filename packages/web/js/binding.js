@@ -1,8 +1,11 @@
 // The engine as WebAssembly: loads it once, and turns its failures into errors.
 
 import start, * as wasm from './engine.js';
-import { fromEngine, ProwessError } from './errors.js';
+import { fromEngine, messageOf, ProwessError } from './errors.js';
 import { NO_BYTES, toJson } from './values.js';
+
+/** What no other module exports. */
+const NEEDED = ['run', 'library_new', 'library_session', 'session_run', '__wbindgen_start'];
 
 let ready;
 let started = false;
@@ -14,30 +17,52 @@ export function isReady() {
 
 /**
  * Loads the engine. Without a source it is fetched from beside this file; edge runtimes and bundlers pass the bytes, a
- * response or a compiled module.
+ * response or a compiled module. After an error, it can be called again.
  */
 export function init(source) {
-  ready ??= Promise.resolve(source ?? beside())
-    .then((module) => start({ module_or_path: module }))
-    .then(
-      () => {
-        started = true;
-      },
-      (cause) => {
-        ready = undefined;
-        throw new ProwessError(`the engine could not be loaded: ${cause?.message ?? cause}`, { code: 'not-ready', cause });
-      },
-    );
+  ready ??= loaded(source).catch((cause) => {
+    ready = undefined;
+    throw notLoaded(cause);
+  });
   return ready;
+}
+
+async function loaded(source) {
+  const module = checked(await compiled((await source) ?? (await beside())));
+  if (!started) await start({ module_or_path: module });
+  started = true;
 }
 
 /** Loads the engine from its bytes or its compiled module, at once. */
 export function initSync(source) {
-  if (!started) {
-    wasm.initSync({ module: source });
-    started = true;
-    ready = Promise.resolve();
+  if (started) return;
+  try {
+    wasm.initSync({ module: checked(source instanceof WebAssembly.Module ? source : new WebAssembly.Module(source)) });
+  } catch (cause) {
+    throw notLoaded(cause);
   }
+  started = true;
+  ready = Promise.resolve();
+}
+
+const notLoaded = (cause) => new ProwessError(`the engine could not be loaded: ${messageOf(cause)}`, { code: 'not-ready', cause });
+
+/** The compiled module of an address, a response or bytes. */
+async function compiled(source) {
+  const is = (Class) => typeof Class === 'function' && source instanceof Class;
+  if (is(WebAssembly.Module)) return source;
+  if (typeof source === 'string' || is(URL) || is(globalThis.Request)) return compiled(await fetch(source));
+  if (!is(globalThis.Response)) return WebAssembly.compile(source);
+  if (!source.ok) throw new Error(`${source.url} returned HTTP ${source.status}`);
+  const streams = source.headers.get('content-type') === 'application/wasm' && WebAssembly.compileStreaming !== undefined;
+  return streams ? WebAssembly.compileStreaming(source) : WebAssembly.compile(await source.arrayBuffer());
+}
+
+/** A module that is the engine. The loader keeps whatever module it gets, also one that fails to start. */
+function checked(module) {
+  const exported = new Set(WebAssembly.Module.exports(module).map(({ name }) => name));
+  if (!NEEDED.every((name) => exported.has(name))) throw new Error('this module is not the engine of prowess-web');
+  return module;
 }
 
 async function beside() {

@@ -1,10 +1,10 @@
 // A chat: the skills as one conversation with a model sees them. It performs the effects of its session.
 
 import { guarded } from './binding.js';
-import { ClosedError, InvalidArgumentError, ProwessError, SelectError } from './errors.js';
+import { ClosedError, InvalidArgumentError, messageOf, ProwessError, SelectError } from './errors.js';
 import { abortable, aborted } from './signals.js';
 import { failureOf } from './sources.js';
-import { needList, needOptions, needString } from './values.js';
+import { needList, needOptions, needString, toJson } from './values.js';
 
 /** One conversation with a model. */
 export class Chat {
@@ -52,6 +52,8 @@ export class Chat {
   async #start(signal) {
     while (this.#preloads) {
       const own = this.#starting === undefined;
+      // The preloaded skills would wait for a callback that waits for them.
+      if (!own) this.#host.refuse('wait for a chat that loads');
       this.#starting ??= this.#preloaded(signal);
       try {
         await aborted(this.#starting, signal);
@@ -121,7 +123,7 @@ export class Chat {
     return this.#current().run('toolDefinitions');
   }
 
-  /** Whether the chat offers a tool of this name. */
+  /** Whether a call of this name is for the chat, and not for the host. */
   owns(tool) {
     return this.#session.run('owns', needString(tool, 'the tool'));
   }
@@ -130,7 +132,7 @@ export class Chat {
   async answer(dialect, message, options) {
     const given = abortable(options);
     await this.#start(given.signal);
-    const [call] = this.#current().run('calls', { dialect: needString(dialect, 'the dialect'), message });
+    const [call] = this.#calls(dialect, message);
     return call === undefined ? null : this.#answered(dialect, call, given);
   }
 
@@ -138,10 +140,14 @@ export class Chat {
   async answerAll(dialect, response, options) {
     const given = abortable(options);
     await this.#start(given.signal);
-    const calls = this.#current().run('calls', { dialect: needString(dialect, 'the dialect'), message: response });
     const answers = [];
-    for (const call of calls) answers.push(await this.#answered(dialect, call, given));
+    for (const call of this.#calls(dialect, response)) answers.push(await this.#answered(dialect, call, given));
     return answers;
+  }
+
+  /** The calls of ours in a message, each with the id of its result. */
+  #calls(dialect, message) {
+    return this.#current().run('calls', { dialect: needString(dialect, 'the dialect'), message });
   }
 
   async #answered(dialect, { id, call }, options) {
@@ -154,7 +160,7 @@ export class Chat {
     const { signal, filter } = abortable(options);
     needString(tool, 'the tool');
     await this.#start(signal);
-    return this.#finish(this.#current().run('call', { tool, arguments: args, filter }), signal);
+    return this.#finish(this.#current().run('call', { tool, arguments: refusable(args), filter }), signal);
   }
 
   /** Activates the skills that a message of the user names, with `/name arguments` or `$name`. */
@@ -288,7 +294,7 @@ export class Chat {
         }
         // Of skills that were closed meanwhile, nothing is reported.
         this.#host.library();
-        this.#report(error, effect, ticket);
+        this.#host.report(error, effect);
         outcome = { failed: failureOf(error, 'failed') };
       }
       next = this.#resumed(ticket, outcome, effect);
@@ -303,18 +309,8 @@ export class Chat {
       return session.resume(ticket, outcome);
     } catch (error) {
       if (!(error instanceof InvalidArgumentError)) throw error;
-      this.#report(error, effect, ticket);
-      return session.resume(ticket, { failed: 'failed' });
-    }
-  }
-
-  /** Reports what a callback threw. If that throws too, the call ends. */
-  #report(error, effect, ticket) {
-    try {
       this.#host.report(error, effect);
-    } catch (thrown) {
-      this.#cancel(ticket);
-      throw thrown;
+      return session.resume(ticket, { failed: 'failed' });
     }
   }
 
@@ -324,6 +320,16 @@ export class Chat {
   }
 }
 
+/** An escape in JSON. Only half of a surrogate pair is written with these digits: a pair is written as it is. */
+const ESCAPE = /\\(?:u(d[89a-f])|[^])/g;
+
+/** Arguments as a session takes them. In place of those with half of a surrogate pair, a text that the session refuses. */
+function refusable(args) {
+  const json = toJson(args);
+  const hasHalf = /\\ud[89a-f]/.test(json) && [...json.matchAll(ESCAPE)].some(([, half]) => half !== undefined);
+  return hasHalf ? 'half of a surrogate pair is no character' : args;
+}
+
 /** The hits of a selector of the host, checked. */
 export function checkedHits(hits) {
   if (hits === null || typeof hits !== 'object' || typeof hits[Symbol.iterator] !== 'function') {
@@ -331,8 +337,8 @@ export function checkedHits(hits) {
   }
   const checked = [...hits].map((hit) => {
     const { key, score = 0, why = [] } = typeof hit === 'string' ? { key: hit } : (hit ?? {});
-    if (typeof key !== 'string' || typeof score !== 'number' || Number.isNaN(score)) {
-      throw new SelectError('a hit of the selector has no key or no score', { code: 'select' });
+    if (typeof key !== 'string' || !Number.isFinite(score)) {
+      throw new SelectError('a hit of the selector has no key, or a score that is not a finite number', { code: 'select' });
     }
     return { key, score, why };
   });
@@ -343,5 +349,5 @@ export function checkedHits(hits) {
 /** An error of a callback of the host, in the class of this package. */
 export function asError(thrown, what) {
   if (thrown instanceof ProwessError) return thrown;
-  return new ProwessError(`${what} failed: ${thrown?.message ?? thrown}`, { code: 'failed', cause: thrown });
+  return new ProwessError(`${what} failed: ${messageOf(thrown)}`, { code: 'failed', cause: thrown });
 }

@@ -5,7 +5,7 @@
 import {
   checkDescription, checkName, parse, parsePath, renderCatalog, scopeTools, search, searchByMeaning,
 } from './api.js';
-import { InvalidArgumentError, SourceError } from './errors.js';
+import { InvalidArgumentError, SelectError, SourceError } from './errors.js';
 import { addressOf } from './sources.js';
 import { needFunction, needList, needOptions, needString, presentable, typeOf } from './values.js';
 
@@ -145,6 +145,11 @@ function needSource(source) {
   return source;
 }
 
+/** The skills that a source lists. */
+async function listOf(source) {
+  return needList(await source.list(), 'the list of a source').map((entry) => needOptions(entry, 'a skill of a source'));
+}
+
 /** Several sources as one. The first with an id wins, or the last with `override`; lists and reads agree. */
 export function mergeSkillSources(sources, opts) {
   const { override = false } = needOptions(opts);
@@ -157,7 +162,7 @@ export function mergeSkillSources(sources, opts) {
   const owned = async () => {
     const owners = new Map();
     for (const { source, prefix } of layers) {
-      for (const entry of await source.list()) {
+      for (const entry of await listOf(source)) {
         const id = prefix ? `${prefix}:${entry.id}` : entry.id;
         if (override || !owners.has(id)) owners.set(id, { source, own: entry.id, entry: { ...entry, id } });
       }
@@ -224,16 +229,21 @@ export function embeddingMatcher(embed) {
 export function createSkillRegistry(deps) {
   const { source, matcher = lexicalMatcher } = needOptions(deps, 'the parts of a registry');
   needSource(source);
-  const catalog = async () => (await source.list()).map(({ id, name, description }) => ({ id, name, description }));
+  needFunction(matcher?.match, 'the match of a matcher');
+  const catalog = async () => (await listOf(source)).map(({ id, name, description }) => ({ id, name, description }));
   return {
     catalog,
-    trigger: async (id) => parseSkill(await source.read(id)).manifest,
+    trigger: async (id) => parseSkill(await source.read(needString(id, 'the id'))).manifest,
     async resource(id, rel) {
       const path = normalizeResourcePath(rel);
       if (source.readResource === undefined) throw new InvalidRequestError('this source has no files beside SKILL.md');
-      return source.readResource(id, path);
+      return source.readResource(needString(id, 'the id'), path);
     },
-    match: async (query, opts) => matcher.match(query, await catalog(), opts),
+    async match(query, opts) {
+      const found = await matcher.match(query, await catalog(), opts);
+      if (Array.isArray(found)) return found;
+      throw new SelectError(`the matcher returned ${typeOf(found)}, not a list`, { code: 'select' });
+    },
   };
 }
 
@@ -255,7 +265,7 @@ export function asSource(source, options) {
   needSource(source);
   return {
     label,
-    list: async () => (await source.list()).map(({ id }) => id),
+    list: async () => (await listOf(source)).map(({ id }) => id),
     async read(id, path) {
       if (path === 'SKILL.md') return source.read(id);
       if (source.readResource === undefined) {

@@ -42,6 +42,13 @@ export class WatchError extends ProwessError {}
 /** The skills or the chat were closed before. */
 export class ClosedError extends ProwessError {}
 
+/** A callback uses the skills that it serves in a way that would never end. */
+export class BusyError extends ProwessError {
+  constructor(message, options = {}) {
+    super(message, { code: 'busy', ...options });
+  }
+}
+
 const CLASSES = {
   'invalid': InvalidArgumentError,
   load: LoadError,
@@ -59,12 +66,32 @@ const CLASSES = {
   'duplicate': DuplicateSkillError,
   restore: RestoreError,
   closed: ClosedError,
+  busy: BusyError,
 };
+
+/** The text of anything that a callback threw, also of what has none. */
+export function messageOf(thrown) {
+  try {
+    const message = thrown?.message;
+    return typeof message === 'string' ? message : String(thrown);
+  } catch {
+    return `a thrown ${typeof thrown}`;
+  }
+}
+
+/** Tells a host what failed. What that throws changes nothing. */
+export function report(onError, ...told) {
+  try {
+    Promise.resolve(onError?.(...told)).catch(() => {});
+  } catch {
+    // A report is not part of the work.
+  }
+}
 
 /** The error of what the engine threw. */
 export function fromEngine(thrown) {
   if (thrown instanceof ProwessError) return thrown;
-  const text = typeof thrown === 'string' ? thrown : thrown?.message;
+  const text = typeof thrown === 'string' ? thrown : messageOf(thrown);
   try {
     const { code, message, problems, hint } = JSON.parse(text);
     if (typeof code === 'string' && typeof message === 'string') {

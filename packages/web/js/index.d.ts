@@ -4,7 +4,10 @@ import type { Awaitable } from './types.js';
 
 export * from './types.js';
 
-/** Loads the engine. Await it before anything else; edge runtimes pass the bytes or the compiled module. */
+/**
+ * Loads the engine. Await it before anything else; edge runtimes pass the bytes or the compiled module. After an error,
+ * it can be called again.
+ */
 export function init(source?: Awaitable<string | URL | Request | Response | BufferSource | WebAssembly.Module>): Promise<void>;
 export default init;
 /** Loads the engine from its bytes or its compiled module, at once. */

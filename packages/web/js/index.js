@@ -8,7 +8,7 @@ export {
 } from './api.js';
 export { Chat } from './chat.js';
 export {
-  ClosedError, DuplicateSkillError, InvalidArgumentError, LoadError, ProwessError, RestoreError, SelectError, SourceError,
+  BusyError, ClosedError, DuplicateSkillError, InvalidArgumentError, LoadError, ProwessError, RestoreError, SelectError, SourceError,
 } from './errors.js';
 export { Skills } from './skills.js';
 export { Session } from './session.js';

@@ -1,13 +1,13 @@
 // Reads of a source in JavaScript: its files, the digest over all of them, and parts of one.
 
 import { parsePath } from './api.js';
-import { SourceError } from './errors.js';
+import { InvalidArgumentError, SourceError } from './errors.js';
 import { aborted, collected } from './signals.js';
-import { needOptions, toBytes } from './values.js';
+import { needString, toBytes, typeOf } from './values.js';
 
 /** The most files and bytes that a digest covers, as for a folder. */
 const MAX_FILES = 10_000;
-const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 << 20;
 /** The first line of what a digest is computed from: docs/use/install.md has the others. */
 const LISTING = 'agent-skill-tree 1\n';
 
@@ -23,9 +23,34 @@ export async function readFrom({ source, label }, id, path, signal) {
 const missing = (label, id, path) => new SourceError(`the source ${label} has no file ${path} of ${id}`, { code: 'missing' });
 
 /** The files of a skill; a source that cannot list them has only its SKILL.md. */
-export async function filesFrom({ source }, id, signal) {
+export async function filesFrom({ source, label }, id, signal) {
   if (typeof source.files !== 'function') return ['SKILL.md'];
-  return collected(source.files(id, { signal }), signal);
+  const files = await collected(source.files(id, { signal }), signal);
+  return files.map((file) => {
+    try {
+      return fileOf(file);
+    } catch (cause) {
+      if (!(cause instanceof InvalidArgumentError)) throw cause;
+      throw new SourceError(`the source ${label} lists a file of ${id} that is refused: ${cause.message}`, { code: 'source', cause });
+    }
+  });
+}
+
+/** A file as a source may list it: its path, or `{path, size, executable, leftOut}`. */
+function fileOf(file) {
+  if (file === null || (typeof file !== 'string' && typeof file !== 'object')) {
+    throw new InvalidArgumentError(`a file must be its path or an object, not ${typeOf(file)}`);
+  }
+  const { path, size, executable, leftOut } = typeof file === 'string' ? { path: file } : file;
+  needString(path, 'the path of a file');
+  if (leftOut !== undefined && leftOut !== null) return { path, leftOut: needString(leftOut, `the reason why ${path} is left out`) };
+  const { message } = parsePath(path, { reading: 'strict' });
+  if (message !== undefined) throw new InvalidArgumentError(message);
+  if (size !== undefined && size !== null && !(Number.isSafeInteger(size) && size >= 0)) {
+    throw new InvalidArgumentError(`the size of ${path} is no number of bytes`);
+  }
+  if (typeof file === 'string') return path;
+  return { path, ...(typeof size === 'number' ? { size } : {}), ...(executable === true ? { executable } : {}) };
 }
 
 /** The files that a digest covers, each with its mode, in the order of the bytes of their paths. */
@@ -33,14 +58,12 @@ async function coveredFiles(layer, id, signal) {
   const modes = new Map();
   let size = 0;
   for (const file of await filesFrom(layer, id, signal)) {
-    const given = typeof file === 'string' ? { path: file } : needOptions(file, 'a file of a skill');
-    if (given.leftOut !== undefined && given.leftOut !== null) {
-      throw new SourceError(`${id} has something that no digest covers: ${given.path}: ${given.leftOut}`, { code: 'source' });
+    const { path, executable, leftOut, size: bytes = 0 } = typeof file === 'string' ? { path: file } : file;
+    if (leftOut !== undefined) {
+      throw new SourceError(`${id} has something that no digest covers: ${path}: ${leftOut}`, { code: 'source' });
     }
-    const { path, message } = parsePath(given.path, { reading: 'strict' });
-    if (path === undefined) throw new SourceError(`a path that ${layer.label} lists is refused: ${message}`, { code: 'outside' });
-    modes.set(path, given.executable === true ? '100755' : '100644');
-    size += typeof given.size === 'number' ? given.size : 0;
+    modes.set(path, executable === true ? '100755' : '100644');
+    size += bytes;
     within(id, modes.size, size);
   }
   // What a model loads is covered, whatever the list says.

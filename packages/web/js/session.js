@@ -7,15 +7,19 @@ import { needOptions, needString, NO_BYTES, owned, toBytes, toJson } from './val
 /** A session without input and output: each step says what it needs, and `resume` continues it. */
 export class Session {
   #handle;
+  #check;
 
-  constructor(handle) {
+  /** Use `chat.session`. `check` throws when the skills are closed. */
+  constructor(handle, check) {
     if (handle === undefined) throw new InvalidArgumentError('Session is not constructed; chat.session is one');
     this.#handle = handle;
+    this.#check = check;
   }
 
   /** Runs an operation of the session. For the classes of this package. */
   run(operation, input, bytes = NO_BYTES) {
     if (this.#handle === undefined) throw new ClosedError('this chat is closed', { code: 'closed' });
+    this.#check?.();
     return guarded(() => JSON.parse(this.#handle.run(operation, toJson(input), owned(toBytes(bytes)))));
   }
 

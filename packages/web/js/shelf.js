@@ -19,6 +19,8 @@ export class Shelf {
   #closed = false;
   snapshot;
   problems = [];
+  /** Whether there is a source that the host wrote. */
+  callsHost = true;
 
   constructor(sources, options) {
     this.#layers = withOwnLabels((Array.isArray(sources) ? sources : [sources]).map(layerOf));
@@ -31,6 +33,16 @@ export class Shelf {
     const { profile, levels, duplicates } = this.#options;
     const { Library } = engine();
     const library = guarded(() => new Library(toJson({ judge: { profile, levels }, duplicates })));
+    try {
+      return await this.#fill(library, reading, signal);
+    } finally {
+      // A reading that fails, or that another one overtook, leaves nothing behind.
+      if (this.snapshot !== library) library.free();
+    }
+  }
+
+  /** Reads every source into a library, which then is the one that counts. */
+  async #fill(library, reading, signal) {
     const origins = new Map();
     const problems = [];
     for (const layer of this.#layers) {

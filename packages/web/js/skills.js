@@ -3,7 +3,8 @@
 import { embedded, narrowed, NARROWING } from './api.js';
 import { guarded } from './binding.js';
 import { asError, Chat, checkedHits } from './chat.js';
-import { ClosedError, InvalidArgumentError, SelectError, SourceError } from './errors.js';
+import { BusyError, ClosedError, InvalidArgumentError, messageOf, report, SelectError, SourceError } from './errors.js';
+import { Nesting } from './nesting.js';
 import { Session } from './session.js';
 import { Shelf, SHELF_OPTIONS } from './shelf.js';
 import { abortable, aborted, needSignal } from './signals.js';
@@ -26,6 +27,7 @@ export class Skills {
   /** What ends the work that is under way. */
   #endings = new Set();
   #vectors = new Map();
+  #nesting = new Nesting();
   #host;
 
   /** Use `Skills.open`, which reads the sources. */
@@ -35,9 +37,10 @@ export class Skills {
     this.#options = options;
     this.#host = {
       library: () => this.#open(),
-      perform: (effect, signal) => this.#whileOpen(this.#perform(effect, signal)),
-      search: (query, among, narrowing, signal) => this.#whileOpen(this.#search(query, among, narrowing, signal)),
-      report: (error, effect) => this.#report(error, effect),
+      perform: (effect, signal) => this.#working(named(effect), () => this.#perform(effect, signal)),
+      search: (...asked) => this.#working('search', () => this.#search(...asked)),
+      report: (error, effect) => report(this.#options.onError, error, effect),
+      refuse: (what) => this.#nesting.refuse(what),
     };
   }
 
@@ -72,6 +75,13 @@ export class Skills {
     });
   }
 
+  /** The result of work that may call what the host wrote. Without such, no call is inside another. */
+  #working(name, work) {
+    const { selector, embed, approve, run } = this.#options;
+    const calls = this.#shelf.callsHost || [selector, embed, approve, run].some((given) => given !== undefined);
+    return this.#whileOpen(calls ? this.#nesting.run(name, work) : work());
+  }
+
   #list(operation, input) {
     const library = this.#open();
     return guarded(() => JSON.parse(library.run(operation, toJson(input))));
@@ -81,7 +91,8 @@ export class Skills {
   async refresh(options) {
     const { signal } = abortable(options);
     this.#open();
-    const delta = await this.#whileOpen(this.#shelf.refresh(signal));
+    this.#nesting.refuse('refresh');
+    const delta = await this.#working('refresh', () => this.#shelf.refresh(signal));
     return delta ?? { added: this.keys(), changed: [], removed: [], newlyBroken: [] };
   }
 
@@ -137,7 +148,8 @@ export class Skills {
   /** The files of a skill. */
   async files(key, options) {
     const { signal } = abortable(options);
-    const listing = this.#whileOpen(this.#shelf.files(this.#need(key), signal));
+    const skill = this.#need(key);
+    const listing = this.#working(named({ kind: 'files', key }), () => this.#shelf.files(skill, signal));
     return forHost(listing, `the files of ${key} could not be listed`, signal);
   }
 
@@ -145,7 +157,9 @@ export class Skills {
   async read(key, path = 'SKILL.md', options) {
     const { signal, offset, limit } = abortable(options);
     const part = { offset: needCount(offset, 'the offset'), limit: needCount(limit, 'the limit') };
-    const reading = this.#whileOpen(this.#shelf.read(this.#need(key), needString(path, 'the path'), part, signal));
+    const skill = this.#need(key);
+    needString(path, 'the path');
+    const reading = this.#working(named({ kind: 'read', key, path }), () => this.#shelf.read(skill, path, part, signal));
     return (await forHost(reading, `the file ${path} of ${key} could not be read`, signal)).bytes;
   }
 
@@ -169,11 +183,16 @@ export class Skills {
       throw new InvalidArgumentError(`a search has no such option: ${name}; the options are ${SEARCH.join(', ')}`);
     }
     needString(query, 'the query');
+    const asked = { query, tags: needList(tags, 'the tags') };
     const chat = this.chat('search');
-    if (filter !== undefined && filter !== null) chat.setFilter(filter);
-    const among = chat.session.run('visibleKeys', 'model');
-    chat.close();
-    return this.#whileOpen(this.#search({ query, tags: needList(tags, 'the tags') }, among, narrowing, signal));
+    let among;
+    try {
+      if (filter !== undefined && filter !== null) chat.setFilter(filter);
+      among = chat.session.run('visibleKeys', 'model');
+    } finally {
+      chat.close();
+    }
+    return this.#working('search', () => this.#search(asked, among, narrowing, signal));
   }
 
   async #search({ query, tags }, visible, narrowing, signal) {
@@ -187,13 +206,14 @@ export class Skills {
       let hits;
       try {
         const select = typeof selector === 'function' ? selector : selector.select.bind(selector);
-        hits = await aborted(select(query, skills, { limit, tags, signal }), signal);
+        hits = checkedHits(await aborted(select(query, skills, { limit, tags, signal }), signal));
       } catch (cause) {
         if (signal?.aborted) throw signal.reason;
-        throw new SelectError(`the selector failed: ${cause?.message ?? cause}`, { code: 'select', cause });
+        if (cause instanceof BusyError || cause instanceof SelectError) throw cause;
+        throw new SelectError(`the selector failed: ${messageOf(cause)}`, { code: 'select', cause });
       }
       const { minScore = Number.NEGATIVE_INFINITY } = narrowing;
-      return checkedHits(hits).filter((hit) => known.has(hit.key) && hit.score >= minScore).slice(0, limit);
+      return hits.filter((hit) => known.has(hit.key) && hit.score >= minScore).slice(0, limit);
     }
     const wanted = { query, tags, selector, narrowing: { ...narrowing, topK: limit } };
     if (query.trim() !== '' && (selector === 'embedding' || selector === 'fused')) {
@@ -222,7 +242,7 @@ export class Skills {
     const { prompt, wire } = this.#settings(settings);
     const library = this.#open();
     const handle = guarded(() => library.session(needString(id, 'the id'), wire));
-    return new Chat(this, new Session(handle), this.#host, { prompt, preloads: true });
+    return new Chat(this, new Session(handle, () => this.#open()), this.#host, { prompt, preloads: true });
   }
 
   /** Restores a chat from its state. Skills that no longer exist are no longer active. */
@@ -231,7 +251,7 @@ export class Skills {
     const library = this.#open();
     const text = typeof state === 'string' ? state : toJson(needOptions(state, 'the state'));
     const handle = guarded(() => library.restore(text, wire));
-    return new Chat(this, new Session(handle), this.#host, { prompt });
+    return new Chat(this, new Session(handle, () => this.#open()), this.#host, { prompt });
   }
 
   #settings(given) {
@@ -252,10 +272,6 @@ export class Skills {
     this.#closed = true;
     this.#shelf.close();
     for (const end of this.#endings) end(new ClosedError('these skills are closed', { code: 'closed' }));
-  }
-
-  #report(error, effect) {
-    this.#options.onError?.(error, effect);
   }
 
   /** The skill that an effect is about, if it is still where the session saw it. */
@@ -299,6 +315,9 @@ export class Skills {
     }
   }
 }
+
+/** The name of what is done with a skill: equal ones are equal calls. */
+const named = ({ kind, key = '', path = '' }) => `${kind} ${key} ${path}`.trim();
 
 /** Settings over the usual ones; undefined when there are neither, so that those of the library count. */
 function joined(usual, given) {

@@ -1,7 +1,7 @@
 // Sources of skills: what one is, one in memory, and one behind fetch.
 
 import { parsePath } from './api.js';
-import { InvalidArgumentError, ProwessError, SourceError } from './errors.js';
+import { BusyError, InvalidArgumentError, messageOf, ProwessError, SourceError } from './errors.js';
 import { readFrom } from './reading.js';
 import { collected } from './signals.js';
 import { needFunction, needOptions, needString, toBytes, typeOf } from './values.js';
@@ -13,7 +13,7 @@ const FAILURES = new Map([
   ['missing', 'missing'], ['ENOENT', 'missing'], ['ENOTDIR', 'missing'], ['outside', 'outside'], ['EISDIR', 'not-a-file'],
   ['not-a-file', 'not-a-file'], ['too-large', 'too-large'], ['broken', 'broken'], ['not-as-listed', 'not-as-listed'],
 ]);
-const LAYER = ['prefix', 'mount', 'scope', 'preload', 'trusted', 'keyFrom'];
+export const LAYER = ['prefix', 'mount', 'scope', 'preload', 'trusted', 'keyFrom'];
 
 /** A source with its options: `{source, prefix, mount, scope, preload, trusted, keyFrom}`, or a source alone. */
 export function layerOf(given, at) {
@@ -33,10 +33,10 @@ export function layerOf(given, at) {
 }
 
 /** The options of a source, checked. */
-export function layerOptions(options) {
-  const unknown = Object.keys(options).find((name) => !LAYER.includes(name));
+export function layerOptions(options, names = LAYER) {
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown !== undefined) {
-    throw new InvalidArgumentError(`a source has no such option: ${unknown}; the options are ${LAYER.join(', ')}`);
+    throw new InvalidArgumentError(`a source has no such option: ${unknown}; the options are ${names.join(', ')}`);
   }
   return options;
 }
@@ -54,14 +54,18 @@ export function withOwnLabels(layers) {
 
 /** The code of what a source threw, or another one if it says nothing to us. */
 export function failureOf(thrown, usual) {
-  return FAILURES.get(thrown?.code) ?? usual;
+  try {
+    return FAILURES.get(thrown?.code) ?? usual;
+  } catch {
+    return usual;
+  }
 }
 
 /** The error of a source: its own, or one around what it threw. */
 function sourceError(thrown, what, signal) {
   if (signal?.aborted) return signal.reason;
-  if (thrown instanceof SourceError) return thrown;
-  return new SourceError(`${what}: ${thrown?.message ?? thrown}`, { code: failureOf(thrown, 'source'), cause: thrown });
+  if (thrown instanceof SourceError || thrown instanceof BusyError) return thrown;
+  return new SourceError(`${what}: ${messageOf(thrown)}`, { code: failureOf(thrown, 'source'), cause: thrown });
 }
 
 /** The skills that a source lists, each as `{id, location, text}`. */
@@ -88,11 +92,12 @@ function entryOf(item, label) {
 export async function textsOf(layer, entries, signal, problems) {
   return inTurns(entries, async (entry) => {
     try {
-      if (entry.text !== undefined) return toBytes(entry.text, `the text of ${entry.id}`);
-      return await readFrom(layer, entry.id, 'SKILL.md', signal);
+      const text = entry.text ?? (await readFrom(layer, entry.id, 'SKILL.md', signal));
+      // A copy: the source may change or transfer its own bytes before they are used.
+      return new Uint8Array(toBytes(text, `the text of ${entry.id}`));
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
-      const message = `the SKILL.md of ${entry.id} could not be read: ${cause?.message ?? cause}`;
+      const message = `the SKILL.md of ${entry.id} could not be read: ${messageOf(cause)}`;
       problems.push(new SourceError(message, { code: failureOf(cause, 'source'), cause }));
       return undefined;
     }

@@ -332,7 +332,7 @@ export interface SkillsOptions extends ChatSettings {
     args: string[],
     options: { signal?: AbortSignal; expectDigest?: string },
   ): Awaitable<{ code?: number | null; output?: string }>;
-  /** Gets what callbacks threw while a call was answered. */
+  /** Gets what callbacks threw while a call was answered. What it throws itself is ignored. */
   onError?(error: unknown, effect?: Effect): void;
   signal?: AbortSignal;
 }
@@ -355,6 +355,7 @@ export interface Part {
 export class Skills implements Iterable<ListedSkill> {
   protected constructor();
   static open(sources: Source | Layer | (Source | Layer)[], options?: SkillsOptions): Promise<Skills>;
+  /** Reads every source again. A callback of these skills that calls it gets a `BusyError`. */
   refresh(options?: Abortable): Promise<Delta>;
   readonly problems: SourceError[];
   list(): ListedSkill[];
@@ -364,6 +365,7 @@ export class Skills implements Iterable<ListedSkill> {
   has(key: string): boolean;
   readonly size: number;
   [Symbol.iterator](): Iterator<ListedSkill>;
+  /** The files of a skill. A source that lists one that no skill can have makes it fail with a `SourceError`. */
   files(key: string, options?: Abortable): Promise<GivenFile[]>;
   read(key: string, path?: string, options?: Abortable & Part): Promise<Uint8Array>;
   readText(key: string, path?: string, options?: Abortable & Part): Promise<string>;
@@ -443,10 +445,13 @@ export class Chat {
   promptWith(options?: PromptOptions): Promise<Prompt>;
   tools<D extends Dialect = 'mcp'>(dialect?: D): DialectTool[D][];
   toolDefinitions(): ToolDefinition[];
-  /** Whether the chat offers a tool of this name. */
+  /** Whether a call of this name is for the chat, and not for the host. */
   owns(tool: string): boolean;
+  /** Answers a call in the form of a model interface; null when it is not ours. */
   answer<D extends Dialect>(dialect: D, message: unknown, options?: Abortable): Promise<DialectAnswer[D] | null>;
+  /** Answers every call of ours in a response of a model, in order. */
   answerAll<D extends Dialect>(dialect: D, response: unknown, options?: Abortable): Promise<DialectAnswer[D][]>;
+  /** Answers a call of a model. Arguments that cannot be read are refused, with a text for the model. */
   call(tool: string, args?: unknown, options?: Abortable & { filter?: string }): Promise<ToolResult>;
   userMessage(message: string, options?: Abortable): Promise<ToolResult[]>;
   /** Activates a skill, for the user by default. */
@@ -522,3 +527,5 @@ export class SelectError extends ProwessError {}
 export class DuplicateSkillError extends ProwessError {}
 export class RestoreError extends ProwessError {}
 export class ClosedError extends ProwessError {}
+/** A callback uses the skills that it serves in a way that would never end. */
+export class BusyError extends ProwessError {}

@@ -1,6 +1,6 @@
 // Values on their way into the engine: texts become bytes, and objects become JSON.
 
-import { InvalidArgumentError } from './errors.js';
+import { InvalidArgumentError, messageOf } from './errors.js';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -14,7 +14,7 @@ export function typeOf(value) {
 }
 
 /** Whether a string has no half of a surrogate pair. */
-function isWellFormed(text) {
+export function isWellFormed(text) {
   return typeof text.isWellFormed === 'function' ? text.isWellFormed() : !/\p{Surrogate}/u.test(text);
 }
 
@@ -24,6 +24,12 @@ export function needString(value, what) {
   if (!isWellFormed(value)) {
     throw new InvalidArgumentError(`${what} has half of a surrogate pair, which is no character; call toWellFormed() on it`);
   }
+  return value;
+}
+
+/** A path in a file system that must be one. */
+export function needPath(value, what) {
+  if (needString(value, what).includes('\0')) throw new InvalidArgumentError(`${what} has a NUL character, which no path has`);
   return value;
 }
 
@@ -85,11 +91,24 @@ export function needFunction(value, what) {
 
 /** The bytes of a text or of bytes. */
 export function toBytes(value, what = 'the text') {
-  if (value instanceof Uint8Array) return value;
-  if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) {
+    if (value.byteLength === 0 && isDetached(value.buffer ?? value)) {
+      throw new InvalidArgumentError(`${what} has a buffer that was transferred away`);
+    }
+    if (value instanceof Uint8Array) return value;
+    return value instanceof ArrayBuffer ? new Uint8Array(value) : new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  }
   if (typeof value === 'string') return encoder.encode(needString(value, what));
   throw new InvalidArgumentError(`${what} must be a string or a Uint8Array, not ${typeOf(value)}`);
+}
+
+function isDetached(buffer) {
+  try {
+    new Uint8Array(buffer);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** Bytes that no other thread changes while they are read. */
@@ -108,7 +127,7 @@ export function toJson(value) {
   try {
     text = JSON.stringify(value ?? null);
   } catch (cause) {
-    throw new InvalidArgumentError(`this value has no JSON form: ${cause?.message ?? cause}`, { cause });
+    throw new InvalidArgumentError(`this value has no JSON form: ${messageOf(cause)}`, { cause });
   }
   if (text === undefined) throw new InvalidArgumentError(`this value has no JSON form: ${typeOf(value)}`);
   return text;

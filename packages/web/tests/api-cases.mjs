@@ -36,6 +36,9 @@ export function defineApiTests(prowess, specifier) {
       return true;
     });
     assert.equal(load(skill('a')).body, 'Body of a.');
+    for (const text of ['no frontmatter', '---\nname: a\n---\n']) {
+      assert.throws(() => prowess.toDict(text), (error) => error instanceof LoadError && error.problems[0].severity === 'error');
+    }
   });
 
   test('what a check returned can be rendered and searched again', () => {
@@ -127,8 +130,8 @@ export function defineApiTests(prowess, specifier) {
       [() => parse(null), /not null/],
       [() => parse('x\ud800'), /surrogate/],
       [() => check('', 'spec'), /options must be an object, not a string/],
-      [() => check('', { profil: 'spec' }), /unknown field `profil`/],
-      [() => check('', { profile: 'none' }), /unknown variant `none`/],
+      [() => check('', { profil: 'spec' }), /`profil`: unknown field `profil`, expected one of `profile`,/],
+      [() => check('', { profile: 'none' }), /`profile`: unknown variant `none`, expected one of `spec`/],
       [() => check('', { levels: { 'name-to-long': 'off' } }), /did you mean name-too-long/],
       [() => check('', { files: ['../x'] }), /\.\.\/x/],
       [() => renderCatalog('skills'), /must be a list/],
@@ -173,12 +176,22 @@ export function defineApiTests(prowess, specifier) {
     await assert.rejects(chat.promptWith({ query: 'x', narrowing: 5 }), InvalidArgumentError);
     assert.throws(() => chat.skills.chat('x', { prompt: 5 }), InvalidArgumentError);
     assert.deepEqual(prowess.parsePath('a/b', null), { path: 'a/b' });
+    const settings = [
+      [{ options: { maxActive: 'x' } }, /`options.maxActive`: .*"x", expected a whole number$/],
+      [{ options: { zz: 1 } }, /`options.zz`: unknown field `zz`, expected one of .*`maxActive`/],
+      [{ options: { namespace: 'a b' } }, /a namespace has only/],
+      [{ policy: { toolMode: 'x' } }, /`policy.toolMode`: unknown variant `x`, expected one of/],
+    ];
+    for (const [given, message] of settings) assert.throws(() => chat.skills.chat('x', given), message);
+    await assert.rejects(chat.prompt({ budget: { tokens: -1 } }), /a budget has a whole number of tokens or of characters/);
   });
 
   test('a text with NUL and any bytes are read', () => {
     assert.equal(parse('---\nname: a\0b\ndescription: d\n---\n').loads, true);
     assert.equal(parse(Uint8Array.of(0xff, 0xfe, 0)).loads, false);
     assert.equal(parse(new Uint8Array(0)).loads, false);
+    const latin = Uint8Array.from('---\nname: a\ndescription: caf\xe9\n---\n', (letter) => letter.charCodeAt(0));
+    assert.throws(() => fix(latin), (error) => error instanceof InvalidArgumentError && /UTF-8/.test(error.message));
   });
 
   test('callbacks that throw or return nonsense become errors or refusals, and are reported', async () => {
@@ -317,14 +330,6 @@ export function defineApiTests(prowess, specifier) {
     await skills.refresh();
     await skills.search('query');
     assert.equal(asked.filter((text) => text === first).length, 2);
-  });
-
-  test('an onError that throws ends its call, which waits no longer', async () => {
-    const source = { list: () => ['a'], read: (_, path) => { if (path !== 'SKILL.md') throw new Error('x'); return skill('a'); } };
-    const skills = await Skills.open(source, { onError: () => { throw new Error('in onError'); } });
-    const chat = skills.chat();
-    await assert.rejects(chat.call('read_skill_resource', { name: 'a', path: 'b' }), /in onError/);
-    assert.deepEqual(chat.session.pending(), []);
   });
 
   test('bytes that several threads share are copied before they are read', async () => {

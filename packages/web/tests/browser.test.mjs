@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { launch, serve } from './chromium.mjs';
+import { BUSY } from './nested.mjs';
 import { IN_WEBASSEMBLY } from './vectors.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -58,6 +59,18 @@ test('the vectors hold in Chromium as they do in Node', async (context) => {
   context.diagnostic(`${cases} vectors; ${leftOut.length} left out`);
   assert.deepEqual(faults, []);
   assert.deepEqual({ cases, leftOut: leftOut.length }, IN_WEBASSEMBLY);
+});
+
+test('callbacks that never end are busy in Chromium, and calls that only wait are not', async () => {
+  const page = await browser.page();
+  await page.open(`${server.origin}/`);
+  const [said, fulfilled] = await page.value(`(async () => {
+    const prowess = await import('/packages/web/dist/index.js');
+    const { manyCalls, nestedUses } = await import('/packages/web/tests/nested.mjs');
+    await prowess.init();
+    return [await nestedUses(prowess), await manyCalls(prowess)];
+  })()`);
+  assert.deepEqual([said, fulfilled], [BUSY, 800]);
 });
 
 test('the playground shows problems, fixes and costs as the user types', async () => {

@@ -114,6 +114,60 @@ export function defineChatTests(prowess) {
     assert.notEqual(await running.answer('anthropic', call('run_skill_script')), null);
   });
 
+  test('half of a surrogate pair ends only the call that has it', async () => {
+    const half = '\ud83d';
+    const chat = (await Skills.open(memorySource({ a: skill('a') }))).chat();
+    const use = (id, name, input) => ({ type: 'tool_use', id, name, input });
+    const content = [
+      { type: 'text', text: `a quote of \\ud83d: ${half}` }, use('t1', 'load_skill', { name: 'a' }), use('t2', 'load_skill', { name: half }),
+      use('t3', 'other_tool', { text: half }), use('t4', `load_skill${half}`, {}), use('t5', 'load_skill', { name: 'a', [half]: 1 }),
+      use('t6', 'read_skill_resource', { name: 'a', path: '\ufdd0' }),
+    ];
+    const answers = await chat.answerAll('anthropic', { content });
+    assert.deepEqual(answers.map(({ tool_use_id: id, is_error: failed }) => [id, failed]), [['t1', false], ['t2', true], ['t5', true], ['t6', true]]);
+    assert.match(answers[1].content, /arguments/);
+    const call = (id, given) => ({ id, type: 'function', function: { name: 'load_skill', arguments: given } });
+    const calls = [call('1', `{"name":"${half}"}`), call('2', '{"name":"\\ud83d"}'), call('3', '{"name":"a"}')];
+    const tools = await chat.answerAll('openai', { choices: [{ message: { content: half, tool_calls: calls } }] });
+    assert.deepEqual(tools.map(({ tool_call_id: id, content: said }) => [id, /Body of a/.test(said)]), [['1', false], ['2', false], ['3', true]]);
+    assert.equal((await chat.call('load_skill', { name: half })).ok, false);
+    assert.equal((await chat.call('load_skill', `{"name":"${half}"}`)).ok, false);
+    assert.equal(await chat.answer('anthropic', { type: 'text', text: half }), null);
+  });
+
+  test('a call of Gemini is answered in every form that its SDK has', async () => {
+    const chat = (await Skills.open(memorySource({ a: skill('a') }))).chat();
+    const call = { id: '1', name: 'load_skill', args: { name: 'a' } };
+    const part = await chat.answer('gemini', call);
+    assert.deepEqual([part.functionResponse.name, part.functionResponse.id], ['load_skill', '1']);
+    assert.match(part.functionResponse.response.output, /Body of a\./);
+    const parts = [{ text: 'I look.' }, { functionCall: call }];
+    for (const response of [call, [call], { functionCalls: [call] }, { functionCall: call }, parts, { candidates: [{ content: { parts } }], functionCalls: [call] }]) {
+      assert.deepEqual(await chat.answerAll('gemini', response), [part], JSON.stringify(response));
+    }
+    assert.equal(await chat.answer('gemini', { name: 'other', args: {} }), null);
+    assert.deepEqual(await chat.answerAll('gemini', { functionCalls: [] }), []);
+  });
+
+  test('a call without the id that its result needs is an error', async () => {
+    const chat = (await Skills.open(memorySource({ a: skill('a') }))).chat();
+    await assert.rejects(chat.answer('anthropic', { type: 'tool_use', name: 'load_skill', input: { name: 'a' } }), InvalidArgumentError);
+    await assert.rejects(chat.answer('openai', { type: 'function', function: { name: 'load_skill', arguments: '{}' } }), InvalidArgumentError);
+    assert.equal(await chat.answer('anthropic', { type: 'tool_use', name: 'other', input: {} }), null);
+    assert.notEqual(await chat.answer('gemini', { functionCall: { name: 'load_skill', args: { name: 'a' } } }), null);
+  });
+
+  test('the session of skills that were closed is closed', async () => {
+    const skills = await Skills.open(memorySource({ a: skill('a') }));
+    const chat = skills.chat();
+    const { session } = chat;
+    skills.close();
+    for (const use of [() => session.call('load_skill', { name: 'a' }), () => session.state(), () => session.pending(), () => chat.state, () => chat.log]) {
+      assert.throws(use, ClosedError, String(use));
+    }
+    chat.close();
+  });
+
   test('a skill is activated for the user unless the host says otherwise', async () => {
     const hidden = skill('a', 'About a.', 'user-invocable: false\n');
     const chat = (await Skills.open(memorySource({ a: hidden, b: skill('b') }))).chat();
@@ -204,7 +258,7 @@ export function defineChatTests(prowess) {
     }
   });
 
-  test('many calls at once need no more than one of them does', async () => {
+  test('many calls at once cause no warning about listeners', async () => {
     const selector = async (_, skills) => skills.map(({ key }) => key);
     const skills = await Skills.open(memorySource({ a: skill('a') }), { selector });
     const warnings = [];

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 /** Defines the tests over the vocabulary of a package. */
-export function defineDeuzTests(deuz, { InvalidArgumentError, Skills }) {
+export function defineDeuzTests(deuz, { InvalidArgumentError, SelectError, Skills }) {
   const RAW = [
     '---', 'name: pdf', 'description: Fills in PDF forms.', 'license: MIT', 'allowed-tools: Read Bash(git:*)', 'metadata:',
     '  team: docs', 'model: fast', '---', '# PDF', '', 'Read the form.', '',
@@ -182,6 +182,14 @@ export function defineDeuzTests(deuz, { InvalidArgumentError, Skills }) {
     ];
     for (const work of wrong) assert.throws(work, InvalidArgumentError, String(work));
     await assert.rejects(deuz.embeddingMatcher(() => []).match('x', 'abc'), InvalidArgumentError);
+    assert.throws(() => deuz.createSkillRegistry({ source: held(), matcher: {} }), InvalidArgumentError);
+    const registry = deuz.createSkillRegistry({ source: held(), matcher: { match: () => null } });
+    await assert.rejects(registry.match('q'), SelectError);
+    for (const list of [null, 5, 'abc', [5]]) {
+      await assert.rejects(deuz.createSkillRegistry({ source: { list: async () => list, read: async () => '' } }).catalog(), InvalidArgumentError);
+    }
+    await assert.rejects(registry.trigger(Symbol('x')), InvalidArgumentError);
+    await assert.rejects(registry.resource(Symbol('x'), 'a.md'), InvalidArgumentError);
   });
 
   test('lexicalMatcher and embeddingMatcher rank with topK and threshold', async () => {

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use prowess::finding::Preset;
 use prowess::render::Shape;
 use prowess::session::{Dialect, NAMINGS, Naming};
-use prowess_mcp::{CLIENTS, ClientConfig};
+use prowess_mcp::{CLIENT_CONFIGS, ClientConfig};
 
 /// The dialects of models' interfaces.
 pub(super) fn dialects() -> impl TypedValueParser<Value = Dialect> {
@@ -31,7 +31,7 @@ pub(super) fn shapes() -> impl TypedValueParser<Value = Shape> {
 
 /// The clients whose configuration can be written.
 pub(super) fn clients() -> impl TypedValueParser<Value = &'static ClientConfig> {
-    found_in(CLIENTS.iter().map(|client| (client.name, client)))
+    found_in(CLIENT_CONFIGS.iter().map(|client| (client.name, client)))
 }
 
 /// One of some values, which the type itself reads.

@@ -10,7 +10,8 @@ use prowess_mcp::{ConfigOwner, SERVER_NAME, ServerTransport};
 use serde_json::json;
 
 use super::hints::{command_for, value_of};
-use super::serve::{check_exist, in_config, not_utf8};
+use super::serve::check_exist;
+use super::source_in_config::{in_config, not_utf8};
 use super::{Purpose, library_options, no_library};
 use crate::Outcome;
 use crate::args::{Connect, ConnectTo, Disconnect, Places};
@@ -19,9 +20,6 @@ use crate::report::json::VERSION;
 use crate::report::patch;
 use crate::ui::{Ui, clean, count};
 
-/// The maximum number of characters of a line of a diff, and how many are shown around a change of a longer one.
-const MAX_LINE: usize = 400;
-const MARGIN: usize = 40;
 /// The maximum number of skills that are named.
 const MAX_NAMED: usize = 8;
 
@@ -163,7 +161,7 @@ impl Target {
             let file = other.file(self.owner, &self.project, &self.environment);
             other.name != self.to.name && file.as_ref() == Some(&self.file) && other.path() == self.to.path()
         };
-        prowess_mcp::CLIENTS.iter().filter(is_same)
+        prowess_mcp::CLIENT_CONFIGS.iter().filter(is_same)
     }
 
     /// The file as messages name it.
@@ -179,7 +177,7 @@ impl Target {
 
     fn plain_diff(&self, plan: &PlannedConnection) -> String {
         let [before, after] = [&plan.before, &plan.after].map(|text| text.as_deref().unwrap_or_default());
-        shortened(&patch::unified(&self.file, before, after))
+        patch::short_unified(&self.file, before, after)
     }
 
     fn json(&self, plan: &PlannedConnection, write: bool) -> serde_json::Value {
@@ -225,36 +223,6 @@ impl Target {
             ui.note(&format!("nothing is written yet; write it with: {again}"));
         }
     }
-}
-
-/// A diff without the long parts of lines that did not change: a file without line breaks is one line, with the secrets
-/// of every other server in it.
-fn shortened(diff: &str) -> String {
-    let lines: Vec<&str> = diff.lines().collect();
-    // The line on the other side; a line break that is missing has a line of its own between the two.
-    let other = |at: usize, sign: &str| match sign {
-        "-" => lines.iter().skip(at + 1).take(2).find_map(|line| line.strip_prefix('+')),
-        "+" => lines.iter().take(at).rev().take(2).find_map(|line| line.strip_prefix('-')),
-        _ => None,
-    };
-    let mut text = String::new();
-    for (at, line) in lines.iter().enumerate() {
-        if line.chars().nth(MAX_LINE).is_none() {
-            text.push_str(line);
-        } else {
-            let (sign, rest) = line.split_at_checked(1).unwrap_or_default();
-            let changed = other(at, sign).unwrap_or_default();
-            let same = |one: &mut dyn Iterator<Item = char>, other: &mut dyn Iterator<Item = char>| {
-                one.zip(other).take_while(|(one, other)| one == other).count()
-            };
-            let start = same(&mut rest.chars(), &mut changed.chars()).saturating_sub(MARGIN);
-            let end = same(&mut rest.chars().rev(), &mut changed.chars().rev()).saturating_sub(MARGIN);
-            let length = rest.chars().count().saturating_sub(start + end).min(MAX_LINE);
-            let _ = write!(text, "{sign}… {} …", rest.chars().skip(start).take(length).collect::<String>());
-        }
-        text.push('\n');
-    }
-    text
 }
 
 /// The client whose own skills are left out, if its reading is known. A source that was named is served as a whole.

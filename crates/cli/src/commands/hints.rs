@@ -107,7 +107,7 @@ pub(crate) fn of_config(error: &ConfigError) -> String {
             "put a regular file in its place".to_owned()
         }
         ConfigError::Read(read) => hint(read, error.path().parent()),
-        other => with_commands(&other.hint()),
+        other => other.hint().into_owned(),
     }
 }
 
@@ -122,11 +122,7 @@ fn hint(error: &SourceError, from: Option<&Path>) -> String {
         SourceErrorKind::Config(error) => of_config(error),
         SourceErrorKind::Entry { error, .. } => hint(error, from),
         SourceErrorKind::Lookup(error) => of_lookup(error, ""),
-        // What the lock has is installed from the lock.
-        SourceErrorKind::Install(missing)
-            if missing.kind() == InstallErrorKind::NotFound
-                && ![advice::SYNC_PROJECT, advice::SYNC_USER].contains(&missing.hint()) =>
-        {
+        SourceErrorKind::Install(unknown) if unknown.kind() == InstallErrorKind::NotFound => {
             format!("install it with: {}; or write ./ before it, if it is a folder", command_for("add", &error.at.text(), ""))
         }
         SourceErrorKind::OutsideProject | SourceErrorKind::SiteOfProject => trust(),
@@ -148,7 +144,7 @@ fn hint(error: &SourceError, from: Option<&Path>) -> String {
         SourceErrorKind::Busy | SourceErrorKind::Unwritable(_) => {
             error.hint().replace("try again", "run the command again")
         }
-        _ => with_commands(&error.hint()),
+        _ => error.hint().into_owned(),
     }
 }
 
@@ -165,9 +161,9 @@ const COMMANDS: [(&str, &str); 9] = [
     (advice::CORRECT_YAML, "see the error with: prowess check"),
 ];
 
-/// The hint of the library, with the command or the option of this program that it is about.
+/// The hint of the library, with the command or the option of this program that it is about. A hint that has it stays.
 pub(crate) fn with_commands(hint: &str) -> String {
-    let known = COMMANDS.iter().find(|(advice, _)| hint.contains(advice));
+    let known = COMMANDS.iter().find(|(advice, command)| hint.contains(advice) && !hint.contains(command));
     known.map_or_else(|| hint.to_owned(), |(advice, command)| hint.replace(advice, command))
 }
 
@@ -361,7 +357,9 @@ mod tests {
         let names_one = |hint: &str| hint.contains("--") || hint.contains("prowess ");
         for (advice, command) in COMMANDS {
             assert!(!names_one(advice) && names_one(command), "{advice}");
-            assert_eq!(with_commands(&format!("first; {advice}; then")), format!("first; {command}; then"));
+            let hint = format!("first; {command}; then");
+            assert_eq!(with_commands(&format!("first; {advice}; then")), hint);
+            assert_eq!(with_commands(&hint), hint);
         }
         assert_eq!(prowess::client::Fact::YamlOther.fix(), advice::CORRECT_YAML);
         assert_eq!(with_commands("rename it"), "rename it");

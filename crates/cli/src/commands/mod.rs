@@ -43,6 +43,7 @@ pub(crate) mod serve;
 mod short_path;
 pub(crate) mod show;
 mod side_by_side;
+mod source_in_config;
 pub(crate) mod tools;
 pub(crate) mod trust;
 pub(crate) mod try_;

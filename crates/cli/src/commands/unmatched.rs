@@ -44,15 +44,8 @@ pub(super) fn nothing(places: &Places, registry: &Registry) -> &'static str {
     }
 }
 
-/// Whether a glob matches a name of a skill. With a client, the name of its folder counts too, as for the registry.
+/// Whether a glob matches a name of a skill.
 fn has(registry: &Registry, glob: &Glob) -> bool {
-    let is_meant = |skill: &Candidate| {
-        let entry = &skill.entry;
-        let folder = entry.origin.folder.as_deref();
-        let is_renamed = folder == Some(&*entry.key);
-        glob.matches(&entry.key)
-            || (!is_renamed && glob.matches(&entry.name))
-            || (registry.client().is_some() && folder.is_some_and(|folder| glob.matches(folder)))
-    };
+    let is_meant = |skill: &Candidate| registry.names_of(&skill.entry).any(|name| glob.matches(name));
     registry.catalog().all().any(|(skill, _)| is_meant(skill))
 }

@@ -11,9 +11,9 @@ use crate::ui::{COME, GONE, HINT, clean, clean_lines};
 
 /// The maximum number of lines shown of each side of a small patch.
 const MAX_LINES: usize = 8;
-/// The maximum number of cells that a line takes where no screen limits it.
+/// The maximum number of cells, or of characters in a diff, that a line takes where no screen limits it.
 const MAX_LINE: usize = 400;
-/// How many characters are shown before the change of a line that is cut.
+/// How many characters are shown around the change of a line that is cut.
 const MARGIN: usize = 20;
 
 /// The lines that a fix would change, before and after it, with its title above. Lines that are too long for the columns
@@ -55,13 +55,18 @@ fn cut(line: &str, other: Option<&str>, room: usize) -> String {
     if width(&line).max(width(&other)) <= room {
         return line;
     }
-    let same = line.chars().zip(other.chars()).take_while(|(line, other)| line == other).count();
+    let same = common(line.chars(), other.chars());
     let before: String = line.chars().take(same).collect();
     if width(&before) <= room / 2 {
         return fit(&line, room);
     }
     let shown: String = line.chars().skip(same.saturating_sub(MARGIN.min(room / 4))).collect();
     format!("…{}", fit(&shown, room.saturating_sub(1)))
+}
+
+/// How many characters are the same, one after the other.
+fn common(one: impl Iterator<Item = char>, other: impl Iterator<Item = char>) -> usize {
+    one.zip(other).take_while(|(one, other)| one == other).count()
 }
 
 /// The part of a text from `start` to `end`, with the edits in it applied.
@@ -82,6 +87,47 @@ pub(crate) fn unified(path: &Path, old: &str, new: &str) -> String {
     let path = header(path);
     let diff = TextDiff::from_lines(old, new);
     diff.unified_diff().context_radius(3).header(&path, &path).to_string()
+}
+
+/// A unified diff without the long parts of lines that did not change: a file without line breaks is one line, with the
+/// secrets of every other program in it.
+pub(crate) fn short_unified(path: &Path, old: &str, new: &str) -> String {
+    let diff = unified(path, old, new);
+    let lines: Vec<&str> = diff.lines().collect();
+    let (header, hunks) = lines.split_at_checked(2).unwrap_or_default();
+    let mut text: String = header.iter().flat_map(|line| [line, "\n"]).collect();
+    let is_change = |line: &str| !line.starts_with([' ', '@']);
+    for block in hunks.chunk_by(|one, next| is_change(one) == is_change(next)) {
+        for line in block {
+            let other = match line.as_bytes().first() {
+                Some(b'-') => '+',
+                Some(b'+') => '-',
+                _ => '\0',
+            };
+            let others = block.iter().filter_map(|line| line.strip_prefix(other));
+            text.push_str(&if is_long(line) { shortened(line, others) } else { (*line).to_owned() });
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn is_long(line: &str) -> bool {
+    line.chars().nth(MAX_LINE).is_some()
+}
+
+/// A line of a diff around its change: the difference from the most similar of the lines on the other side.
+fn shortened<'o>(line: &str, others: impl Iterator<Item = &'o str>) -> String {
+    let (sign, rest) = line.split_at_checked(1).unwrap_or_default();
+    let length = rest.chars().count();
+    let ends = others.map(|other| {
+        let start = common(rest.chars(), other.chars());
+        (start, common(rest.chars().rev(), other.chars().rev()).min(length - start))
+    });
+    let (start, end) = ends.max_by_key(|(start, end)| start + end).unwrap_or_default();
+    let (start, end) = (start.saturating_sub(MARGIN), end.saturating_sub(MARGIN));
+    let shown: String = rest.chars().skip(start).take((length - start - end).min(MAX_LINE)).collect();
+    format!("{sign}… {shown} …")
 }
 
 /// A diff for a screen: each line in visible form, and what comes and goes in colours.
@@ -149,6 +195,29 @@ mod tests {
             assert!(lines[1].starts_with("1 + …") && lines[1].contains(" good z"), "{plain}");
             assert!(lines.iter().all(|line| width(line) <= columns.unwrap_or(MAX_LINE + 4)), "{plain}");
         }
+    }
+
+    #[test]
+    fn long_lines_that_change_together_are_each_cut_around_their_own_change() {
+        let line = |name: &str, change: &str| {
+            let (before, after) = ("x ".repeat(250), " z".repeat(250));
+            format!("{name} secret {before}{change}{after} secret {name}")
+        };
+        let old = format!("{}\n{}\n", line("a", "old"), line("b", "old"));
+        let [a, b] = ["a", "b"].map(|name| line(name, "new"));
+        for new in [
+            format!("{a}\n{b}\n"),
+            format!("short\n{a}\n{b}"),
+            format!("{a}\n{}\n{b}\n", "y".repeat(MAX_LINE)),
+        ] {
+            let diff = short_unified(Path::new("x"), &old, &new);
+            assert!(diff.starts_with("--- x\n+++ x\n@@ "), "{diff}");
+            for change in [" old z", " new z"] {
+                assert_eq!(diff.matches(change).count(), 2, "{diff}");
+            }
+            assert!(!diff.contains("secret"), "{diff}");
+        }
+        assert_eq!(short_unified(Path::new("x"), &old, &old), "");
     }
 
     #[test]

@@ -155,6 +155,12 @@ fn a_key_that_is_unknown_or_without_effect_is_refused_with_what_to_write() {
     error: no such key: disable
       hint: did you mean skills.disable? list the keys with: prowess config
     ");
+    assert_snapshot!(run(&place, &["config", "set", "--project", "check.levels.name-to-long", "off"]), @"
+    exit 2
+    --- stderr
+    error: this value cannot be set: check.levels.name-to-long: no such rule: name-to-long; did you mean name-too-long?
+      hint: list the rules with: prowess rule
+    ");
     assert_snapshot!(run(&place, &["config", "set", "scan.depth", "deep"]), @"
     exit 2
     --- stderr

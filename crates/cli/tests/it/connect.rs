@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use insta::assert_snapshot;
-use prowess_mcp::CLIENTS;
+use prowess_mcp::CLIENT_CONFIGS;
 use serde_json::json;
 
 use crate::schemas::assert_fits;
@@ -97,7 +97,7 @@ fn connect_then_disconnect_gives_back_the_files_of_every_client() {
         found.sort();
         found
     };
-    for client in &CLIENTS {
+    for client in &CLIENT_CONFIGS {
         for scope in [&[][..], &["--project"]] {
             for url in [&[][..], &["--url", "http://127.0.0.1:7878/mcp", "--token"]] {
                 let args = |verb| [&[verb, client.name, "--write"][..], scope].concat();
@@ -366,7 +366,7 @@ fn what_keeps_a_client_from_the_server_is_said() {
 #[test]
 fn a_client_whose_reading_is_not_known_gets_every_skill_and_no_claim() {
     let place = shelf();
-    let without_row = CLIENTS.iter().find(|client| client.reader().is_none()).unwrap();
+    let without_row = CLIENT_CONFIGS.iter().find(|client| client.reader().is_none()).unwrap();
     let said = run(&place, &["connect", without_row.name]);
     assert!(!said.contains("by itself") && !said.contains("--not-read-by"), "{said}");
     // One rule for both ways to a configuration.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use prowess_mcp::CLIENTS;
+use prowess_mcp::CLIENT_CONFIGS;
 
 use crate::shelf::{json_of, output};
 use crate::{Place, code};
@@ -196,7 +196,7 @@ fn variants(text: &str) -> [String; 5] {
 
 #[test]
 fn connect_then_disconnect_gives_back_a_real_configuration_of_every_client_byte_for_byte() {
-    assert_eq!(TEXTS.map(|(name, _)| name), std::array::from_fn(|at| CLIENTS[at].name));
+    assert_eq!(TEXTS.map(|(name, _)| name), std::array::from_fn(|at| CLIENT_CONFIGS[at].name));
     let place = Place::with(&[]);
     for (client, text) in TEXTS {
         for scope in [&[][..], &["--project"]] {

@@ -43,6 +43,36 @@ pub(crate) fn run<S: AsRef<OsStr>>(place: &Place, args: &[S]) -> String {
     place.transcript(&output(place, args))
 }
 
+/// The same command as a user whom permissions bind: root becomes the user nobody, who gets all files of the place. None
+/// where that is not possible.
+pub(crate) fn bound_by_permissions(place: &Place, own: &Command) -> Option<Command> {
+    let done = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+    let is_root = Command::new("id").arg("-u").output().ok()?.stdout == b"0\n";
+    let mut other = Command::new(if is_root { OsStr::new("/usr/bin/setpriv") } else { own.get_program() });
+    if is_root {
+        other.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
+        other.arg(own.get_program());
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(place.path(), mode).ok()?;
+        let given = done(Command::new("chown").args(["-hR", "65534:65534"]).arg(place.path()));
+        if !given || !done(Command::new(other.get_program()).args(other.get_args()).arg("--version")) {
+            crate::skipped("setpriv cannot run here");
+            return None;
+        }
+    }
+    let variables = own.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    other.args(own.get_args()).env_clear().envs(variables).stdin(std::process::Stdio::null());
+    other.current_dir(own.get_current_dir()?);
+    Some(other)
+}
+
+/// Runs the command as [`bound_by_permissions`] says.
+pub(crate) fn run_bound(place: &Place, args: &[&str]) -> Option<String> {
+    let mut own = command(place);
+    own.args(args);
+    bound_by_permissions(place, &own).map(|mut command| place.transcript(&command.output().unwrap()))
+}
+
 pub(crate) fn json_of(place: &Place, args: &[&str]) -> Value {
     serde_json::from_slice(&output(place, args).stdout).unwrap()
 }

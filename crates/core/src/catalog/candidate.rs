@@ -178,7 +178,7 @@ impl Candidate {
             readers: found.readers,
             sighting: found.sighting,
             stamp: found.stamp,
-            source: joined(label, &found.source),
+            source: joined(label, found.source.as_deref()),
             layer,
             within: found.within,
         }

@@ -19,8 +19,11 @@ use crate::skill::location::{Location, Origin};
 pub const WITHIN: &str = " › ";
 
 /// The label of a source within another.
-pub(super) fn joined(label: Arc<str>, within: &str) -> Arc<str> {
-    if within.is_empty() { label } else { format!("{label}{WITHIN}{within}").into() }
+pub(super) fn joined(label: Arc<str>, within: Option<&str>) -> Arc<str> {
+    match within {
+        Some(within) => format!("{label}{WITHIN}{within}").into(),
+        None => label,
+    }
 }
 
 /// A mark that distinguishes two states of a skill without reading it.
@@ -88,8 +91,9 @@ pub struct Found {
     pub readers: Vec<&'static str>,
     /// The facts about it that clients treat differently, if its source was asked for them.
     pub sighting: Option<Sighting>,
-    /// The label of the source within its source, for display.
-    pub(super) source: Arc<str>,
+    /// The label of the source within its source, for display. Most have none: a shared empty text would be counted by
+    /// every thread that finds skills.
+    pub(super) source: Option<Arc<str>>,
     /// The layers within its source, the outermost last.
     pub(super) within: Vec<usize>,
 }
@@ -115,7 +119,7 @@ impl Found {
             overrides: false,
             readers: Vec::new(),
             sighting: None,
-            source: Arc::default(),
+            source: None,
             within: Vec::new(),
         }
     }
@@ -189,7 +193,7 @@ impl Found {
     /// Records the layer that listed it in a source made of others, and the label of that layer.
     #[doc(hidden)]
     pub fn put_within(&mut self, layer: usize, label: &Arc<str>) {
-        self.source = joined(Arc::clone(label), &self.source);
+        self.source = Some(joined(Arc::clone(label), self.source.as_deref()));
         self.within.push(layer);
     }
 

@@ -70,7 +70,7 @@ impl Sign {
 #[non_exhaustive]
 pub enum GlobError {
     /// It is too long.
-    #[error("a glob has at most 1024 bytes")]
+    #[error("a glob has at most {MAX_GLOB_BYTES} bytes")]
     TooLong,
     /// It is absolute, or has backslashes.
     #[error("a glob is relative and has / between its segments")]

@@ -240,8 +240,7 @@ impl Session {
 
     /// The name of a tool if it is offered to the model: a hint must not name another.
     fn offered_name(&self, tool: Tool) -> Option<Cow<'static, str>> {
-        let there = self.options.tools.contains(&tool) && (tool != Tool::Run || self.policy.run);
-        there.then(|| self.options.naming.tool_name(tool))
+        self.allows(tool).then(|| self.options.naming.tool_name(tool))
     }
 
     fn record(&mut self, kind: EventKind) {

@@ -8,7 +8,7 @@ use prowess::library::clients::{self, Client};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-pub use rows::CLIENTS;
+pub use rows::CLIENT_CONFIGS;
 
 /// The name of the server in configurations.
 pub const SERVER_NAME: &str = "prowess";
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn the_configuration_of_every_client_is_valid() {
-        for client in &CLIENTS {
+        for client in &CLIENT_CONFIGS {
             for transport in &transports() {
                 let (text, entry) = (client.text(transport), client.entry(transport));
                 assert_eq!(
@@ -280,12 +280,12 @@ mod tests {
             }
             assert!(!client.user.is_empty() || !client.project.is_empty());
         }
-        assert!(CLIENTS.is_sorted_by_key(|client| client.name));
+        assert!(CLIENT_CONFIGS.is_sorted_by_key(|client| client.name));
     }
 
     #[test]
     fn connecting_and_disconnecting_any_client_gives_back_its_file() {
-        for client in &CLIENTS {
+        for client in &CLIENT_CONFIGS {
             let (format, path) = (client.format, client.path());
             let key = client.servers.join(".");
             let texts: Vec<String> = match format {
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_clients_own_command_can_be_copied() {
-        let client = |name: &str| CLIENTS.iter().find(|client| client.name == name).unwrap();
+        let client = |name: &str| CLIENT_CONFIGS.iter().find(|client| client.name == name).unwrap();
         let [start, with_token, _] = transports();
         let claude = client("claude-code");
         assert_eq!(

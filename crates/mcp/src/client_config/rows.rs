@@ -29,7 +29,7 @@ const VSCODE_USER: &str = if cfg!(target_os = "macos") {
 };
 
 /// The clients, by name.
-pub const CLIENTS: [ClientConfig; 13] = [
+pub const CLIENT_CONFIGS: [ClientConfig; 13] = [
     ClientConfig {
         name: "amp",
         user: &[

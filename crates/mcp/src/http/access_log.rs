@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::{Method, Request};
+use http::{Method, Request, StatusCode};
 use hyper::body::Body as _;
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 
 use crate::http::response::{HttpResponse, Refusal};
 use crate::metrics::Metrics;
@@ -31,6 +32,7 @@ pub(crate) struct AccessEntry {
     error: Option<i64>,
     pub(crate) record: CallRecord,
     metrics: Arc<Metrics>,
+    stop: CancellationToken,
     finished: bool,
 }
 
@@ -50,7 +52,13 @@ pub(crate) fn refused_head(error: &hyper::Error, peer: SocketAddr, metrics: &Met
 }
 
 impl AccessEntry {
-    pub(crate) fn new<B>(request: &Request<B>, peer: SocketAddr, metrics: &Arc<Metrics>) -> Self {
+    /// `stop` is cancelled when the server stops.
+    pub(crate) fn new<B>(
+        request: &Request<B>,
+        peer: SocketAddr,
+        metrics: &Arc<Metrics>,
+        stop: &CancellationToken,
+    ) -> Self {
         Self {
             started: Instant::now(),
             peer,
@@ -61,6 +69,7 @@ impl AccessEntry {
             error: None,
             record: CallRecord::default(),
             metrics: Arc::clone(metrics),
+            stop: stop.clone(),
             finished: false,
         }
     }
@@ -130,11 +139,49 @@ impl AccessEntry {
     }
 }
 
-/// A request that is dropped before its response: the client has disconnected. It waited for too long, perhaps.
+/// A request that is dropped before its response: its handler failed, the server stopped, or the client disconnected.
 impl Drop for AccessEntry {
     fn drop(&mut self) {
-        if !self.finished {
-            self.log(GONE, Some("gone"), None);
+        if self.finished {
+            return;
+        }
+        let (status, reason) = if std::thread::panicking() {
+            (StatusCode::INTERNAL_SERVER_ERROR.as_u16(), "failed")
+        } else if self.stop.is_cancelled() {
+            (StatusCode::SERVICE_UNAVAILABLE.as_u16(), "stopped")
+        } else {
+            (GONE, "gone")
+        };
+        self.log(status, Some(reason), None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::library::publication::Publication;
+    use crate::metrics::Gauges;
+
+    #[test]
+    fn a_request_without_a_response_is_counted_by_why_it_has_none() {
+        let (metrics, stop) = (Arc::default(), CancellationToken::new());
+        let entry = || {
+            let request = Request::builder().uri("/mcp").body(()).unwrap();
+            AccessEntry::new(&request, SocketAddr::from(([127, 0, 0, 1], 1)), &metrics, &stop)
+        };
+        drop(entry());
+        let failing = std::panic::AssertUnwindSafe(|| {
+            let _entry = entry();
+            panic!("a handler fails");
+        });
+        assert!(std::panic::catch_unwind(failing).is_err());
+        stop.cancel();
+        drop(entry());
+        let gauges = Gauges { connections: 0, sessions: 0, streams: 0, tokens: 0, tokens_read: None };
+        let page = metrics.page(&gauges, &Publication::new(true));
+        for status in [499, 500, 503] {
+            let line = format!(r#"prowess_requests_total{{method="GET",status="{status}"}} 1"#);
+            assert!(page.contains(&line), "{line}: {page}");
         }
     }
 }

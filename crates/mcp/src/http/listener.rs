@@ -46,8 +46,8 @@ struct ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    fn new(served: Arc<Semaphore>) -> Self {
-        Self { served, refused: Arc::new(Semaphore::new(MAX_REFUSALS)) }
+    fn new(most: usize) -> Self {
+        Self { served: Arc::new(Semaphore::new(most)), refused: Arc::new(Semaphore::new(MAX_REFUSALS)) }
     }
 
     /// A permit to serve if there is one, else one to refuse; waits when both are exhausted.
@@ -82,7 +82,7 @@ pub(crate) async fn serve(
     let streams = CancellationToken::new();
     let server = Arc::new(HttpServer::new(shared, Arc::clone(&sessions), options.clone(), streams.clone()));
     host.start(&server, &stop);
-    let limits = ConnectionLimits::new(Arc::clone(&server.connections));
+    let limits = ConnectionLimits::new(options.max_connections);
     let graceful = GracefulShutdown::new();
     let mut serving = http1::Builder::new();
     serving
@@ -120,7 +120,7 @@ pub(crate) async fn serve(
         let server = Arc::clone(&server);
         match limits.upgrade(admission) {
             Admission::Serve(permit) => {
-                let own = Arc::clone(&server);
+                let (own, held) = (Arc::clone(&server), (permit, Arc::clone(&server.served)));
                 let service = service_fn(move |request| {
                     let (server, requests) = (Arc::clone(&server), Arc::clone(&requests));
                     async move {
@@ -137,7 +137,7 @@ pub(crate) async fn serve(
                     if let Err(error) = connection.await {
                         access_log::refused_head(&error, peer, &own.shared.metrics);
                     }
-                    drop(permit);
+                    drop(held);
                 });
             }
             Admission::Refuse(permit) => {

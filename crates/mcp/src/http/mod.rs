@@ -48,8 +48,8 @@ pub(crate) struct HttpServer {
     pub(crate) callers: Arc<Callers>,
     origin_check: OriginCheck,
     sessions: Arc<Sessions>,
-    /// One permit per served connection.
-    pub(crate) connections: Arc<Semaphore>,
+    /// Held by each connection that is served.
+    pub(crate) served: Arc<()>,
     requests: Semaphore,
     streams: Arc<Semaphore>,
     max_streams: usize,
@@ -72,7 +72,7 @@ impl HttpServer {
             shared,
             origin_check: OriginCheck::new(&options.hosts, &options.origins, options.tokens.is_some()),
             sessions,
-            connections: Arc::new(Semaphore::new(options.max_connections)),
+            served: Arc::default(),
             requests: Semaphore::new(options.max_requests),
             streams: Arc::new(Semaphore::new(max_streams)),
             max_streams,
@@ -82,7 +82,7 @@ impl HttpServer {
 
     /// Responds to a request, and logs it.
     pub(crate) async fn respond(&self, request: Request<Incoming>, peer: SocketAddr) -> HttpResponse {
-        let mut entry = AccessEntry::new(&request, peer, &self.shared.metrics);
+        let mut entry = self.entry(&request, peer);
         let response = match self.operators(&request, &mut entry) {
             Some(response) => response,
             None if request.uri().path() == "/mcp" => self.protocol(request, &mut entry).await,
@@ -94,12 +94,16 @@ impl HttpServer {
 
     /// Responds to a client beyond the connection limit. What operators ask costs little, so it still works.
     pub(crate) fn refuse(&self, request: &Request<Incoming>, peer: SocketAddr) -> HttpResponse {
-        let mut entry = AccessEntry::new(request, peer, &self.shared.metrics);
+        let mut entry = self.entry(request, peer);
         let most = self.options.max_connections;
         let full = || unavailable("connections", format_args!("all connections are in use: {most}"));
         let response = closing(self.operators(request, &mut entry).unwrap_or_else(full));
         entry.finish(&response);
         response
+    }
+
+    fn entry(&self, request: &Request<Incoming>, peer: SocketAddr) -> AccessEntry {
+        AccessEntry::new(request, peer, &self.shared.metrics, &self.shared.stop)
     }
 
     /// The response to a question of operators.
@@ -118,11 +122,11 @@ impl HttpServer {
     }
 
     fn page(&self) -> String {
-        let used = |permits: &Semaphore, most: usize| most.saturating_sub(permits.available_permits());
         let gauges = Gauges {
-            connections: used(&self.connections, self.options.max_connections),
+            // One of them is that of this server.
+            connections: Arc::strong_count(&self.served).saturating_sub(1),
             sessions: self.sessions.len(),
-            streams: used(&self.streams, self.max_streams),
+            streams: self.max_streams.saturating_sub(self.streams.available_permits()),
             tokens: self.callers.tokens(),
             tokens_read: self.callers.could_read(),
         };

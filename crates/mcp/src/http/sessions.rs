@@ -107,10 +107,14 @@ impl Sessions {
     /// The permits for one more session. Expired sessions are closed first when there are none.
     async fn permits(&self) -> Result<Permits, SessionsError> {
         let permits = || {
-            let one = Arc::clone(&self.permits).try_acquire_owned();
-            let one = one.map_err(|_| SessionsError::Full(self.max))?;
+            // The share first: an owner without one takes none of all, not even for a moment.
             let share = Arc::clone(&self.share).try_acquire_owned();
-            Ok((one, share.map_err(|_| SessionsError::ShareFull(self.max_share))?))
+            let share = share.map_err(|_| match self.max_share {
+                share if share < self.max => SessionsError::ShareFull(share),
+                all => SessionsError::Full(all),
+            })?;
+            let one = Arc::clone(&self.permits).try_acquire_owned();
+            Ok((one.map_err(|_| SessionsError::Full(self.max))?, share))
         };
         if let Ok(permits) = permits() {
             return Ok(permits);

@@ -224,9 +224,9 @@ impl LibraryView {
         locked(&self.publication.state).current.as_ref().and_then(|current| self.of(current))
     }
 
-    /// The number of the newest snapshot; 0 before the first.
-    pub(crate) fn newest(&self) -> u64 {
-        *self.publication.changed.borrow()
+    /// The state of the newest snapshot, as [`Snapshot::state`]; its number is 0 before the first.
+    pub(crate) fn state(&self) -> (u64, u64) {
+        (*self.publication.changed.borrow(), self.publication.file_changes.load(Ordering::Acquire))
     }
 
     /// Receives the numbers of new snapshots.

@@ -253,11 +253,12 @@ impl Snapshot {
             (None, Err(_)) => true,
             _ => false,
         };
-        if !same {
-            self.file_changes.fetch_add(1, Ordering::Relaxed);
-        }
         *locked(&served.inspections.last) =
             Some(Inspection { at: Instant::now(), published: published.clone() });
+        // Counted only now: a client that is notified must find the change.
+        if !same {
+            self.file_changes.fetch_add(1, Ordering::Release);
+        }
         published.ok()
     }
 
@@ -277,7 +278,7 @@ impl Snapshot {
 
     /// Identifies the state that clients are notified of: the snapshot and its file changes.
     pub(crate) fn state(&self) -> (u64, u64) {
-        (self.number, self.file_changes.load(Ordering::Relaxed))
+        (self.number, self.file_changes.load(Ordering::Acquire))
     }
 
     /// The number of entries per page. Clients read no more than fifty pages.

@@ -33,6 +33,8 @@ pub(crate) struct Connection {
 /// The state against which a new subscription compares.
 pub(crate) struct Baseline {
     pub(crate) snapshot: Arc<Snapshot>,
+    /// The number of file changes.
+    pub(crate) files: u64,
     /// The state of each URI.
     pub(crate) states: Vec<Option<String>>,
 }
@@ -90,8 +92,9 @@ impl Connection {
 
     /// Stores the baseline for a subscription to these URIs that is about to start.
     pub(crate) fn store_baseline(&self, snapshot: Arc<Snapshot>, uris: &[String]) {
+        let (_, files) = snapshot.state();
         let states = uris.iter().map(|uri| snapshot.state_of(uri)).collect();
-        locked(&self.pending).insert(uris.to_vec(), Baseline { snapshot, states });
+        locked(&self.pending).insert(uris.to_vec(), Baseline { snapshot, files, states });
     }
 
     /// Takes the stored baseline for these URIs.

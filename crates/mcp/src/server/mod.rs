@@ -105,8 +105,8 @@ impl Shared {
 pub(crate) struct Server {
     shared: Arc<Shared>,
     connection: Arc<Connection>,
-    /// The number of the snapshot when this was created. Its client has seen no older one.
-    since: u64,
+    /// The state of the library when this was created. Its client has seen no older one.
+    since: (u64, u64),
     /// Ends the notification task of this connection when rmcp drops the handler.
     notifier: CancellationToken,
     _end: DropGuard,
@@ -115,7 +115,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let notifier = shared.stop.child_token();
-        let since = shared.live.newest();
+        let since = shared.live.state();
         Self { shared, connection: Arc::default(), since, _end: notifier.clone().drop_guard(), notifier }
     }
 

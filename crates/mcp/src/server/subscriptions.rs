@@ -21,7 +21,7 @@ use crate::server::connection::{Connection, MAX_SUBSCRIPTIONS};
 /// How often subscribed files are polled; the watcher reports changes of SKILL.md sooner.
 const POLL: Duration = Duration::from_secs(1);
 
-/// The number of the first snapshot of a library.
+/// The number of the first snapshot of a library. No client has seen an older one.
 const FIRST_SNAPSHOT: u64 = 1;
 
 /// The lists that changed.
@@ -41,6 +41,12 @@ struct NotifiedState {
 impl NotifiedState {
     fn of(snapshot: &Snapshot) -> Self {
         Self { state: snapshot.state(), lists: snapshot.list_versions() }
+    }
+
+    /// The same state with an earlier number of file changes.
+    fn with_files(mut self, files: u64) -> Self {
+        (self.state.1, self.lists.files) = (files, files);
+        self
     }
 
     /// The current state of the lists. They are compared only if the state of the library is another one.
@@ -83,21 +89,21 @@ async fn next(changed: &mut watch::Receiver<u64>, polling: bool) -> Option<()> {
 
 /// Notifies a connection with a handshake, until it ends.
 ///
-/// `since` is the number of the snapshot when the connection began. Requests are answered while the handshake ends, so the
-/// client may have seen any snapshot since then; if there is a newer one, it is told that every list changed.
+/// `since` is the state of the library when the connection began. Requests are answered while the handshake ends, so the
+/// client may have seen any state since then; if there is a newer one, it is told that every list changed.
 pub(crate) async fn notify(
     shared: Arc<Shared>,
     connection: Arc<Connection>,
-    since: u64,
+    (snapshot, files): (u64, u64),
     peer: Peer<RoleServer>,
     end: CancellationToken,
 ) {
     let notifying = async {
         // Subscribed before the state is read, so that no change is missed between the two.
         let mut changed = shared.live.changes();
+        let since = (snapshot.max(FIRST_SNAPSHOT), files);
         let (mut notified, missed) =
-            inspect(&shared, move |now| (NotifiedState::of(now), now.state().0 > since.max(FIRST_SNAPSHOT)))
-                .await?;
+            inspect(&shared, move |now| (NotifiedState::of(now), now.state() != since)).await?;
         if missed {
             let all = ChangedLists { tools: true, prompts: true, resources: true };
             notify_peer(&peer, &all, shared.tools, Vec::new()).await.ok()?;
@@ -192,7 +198,9 @@ pub(crate) async fn listen(
             move |snapshot: &Snapshot| own.iter().map(|uri| snapshot.state_of(uri)).collect::<Vec<_>>();
         let (baseline, first) = (connection.take_baseline(&uris), states.clone());
         let (mut notified, mut seen) = inspect(shared, move |now| match baseline {
-            Some(baseline) => (NotifiedState::of(&baseline.snapshot), baseline.states),
+            Some(baseline) => {
+                (NotifiedState::of(&baseline.snapshot).with_files(baseline.files), baseline.states)
+            }
             None => (NotifiedState::of(now), first(now)),
         })
         .await?;

@@ -1,47 +1,22 @@
 //! Requests whose handler has not ended: their ids in a session, and clients that do not wait for them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
 
-use prowess::source::{Chunk, Layer, Listing, Slice};
-use prowess::{MemorySource, Registry, RelPath, Scope, Source, SourceError, SourceSkill};
+use prowess::source::Layer;
+use prowess::{Registry, Source};
 use prowess_mcp::HttpOptions;
 use serde_json::{Value, json};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::support::LONG;
 use crate::support::http::{HttpResponse, HttpTestServer};
-
-/// A source that reports each read, and waits until it may end.
-struct Gate {
-    skills: MemorySource,
-    armed: AtomicBool,
-    begun: UnboundedSender<()>,
-    open: Mutex<Receiver<()>>,
-}
-
-impl Source for Gate {
-    fn id(&self) -> &'static str {
-        "gate"
-    }
-
-    fn list(&self) -> Result<Listing, SourceError> {
-        self.skills.list()
-    }
-
-    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        if self.armed.swap(false, Ordering::SeqCst) {
-            self.begun.send(()).unwrap();
-            let _ = self.open.lock().unwrap().recv_timeout(LONG);
-        }
-        self.skills.read(skill, path, slice)
-    }
-}
+use crate::support::sources::LateRead;
 
 struct Gated {
     web: HttpTestServer,
-    gate: Arc<Gate>,
+    gate: Arc<LateRead>,
     begun: UnboundedReceiver<()>,
     open: Sender<()>,
     session: String,
@@ -49,12 +24,7 @@ struct Gated {
 
 impl Gated {
     async fn new() -> Self {
-        let skills = MemorySource::new("gate");
-        skills.insert("slow", "---\nname: slow\ndescription: d\n---\nThe whole text.\n", Scope::User);
-        let (begin, begun) = unbounded_channel();
-        let (open, wait) = channel();
-        let (armed, open_at) = (AtomicBool::new(false), Mutex::new(wait));
-        let gate = Arc::new(Gate { skills, armed, begun: begin, open: open_at });
+        let (gate, begun, open) = LateRead::new();
         let mut registry = Registry::new();
         let source: Arc<dyn Source> = Arc::clone(&gate) as Arc<dyn Source>;
         registry.add(Layer::shared(source));
@@ -87,14 +57,7 @@ impl Gated {
     }
 
     async fn metric(&self, line: &str) {
-        let deadline = tokio::time::Instant::now() + LONG;
-        loop {
-            let page = self.web.get("/metrics", "").await.2;
-            if page.lines().any(|own| own == line) {
-                return;
-            }
-            assert!(tokio::time::Instant::now() < deadline, "{line}: {page}");
-        }
+        self.web.until("/metrics", &format!("{line}\n")).await;
     }
 }
 

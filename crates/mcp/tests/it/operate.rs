@@ -1,98 +1,25 @@
 //! What operators ask of a server over HTTP: metrics and readiness.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
-
-use prowess::source::{Chunk, Listing, Slice, SourceTraits};
-use prowess::{MemorySource, Registry, RelPath, Scope, Source, SourceError, SourceSkill};
+use prowess::Registry;
 use prowess_mcp::HttpOptions;
 use serde_json::json;
 
 use crate::support::LONG;
 use crate::support::http::HttpTestServer;
-
-/// A remote source that answers when it is told to.
-struct Gate {
-    skills: MemorySource,
-    open: Mutex<Receiver<()>>,
-}
-
-impl Gate {
-    fn registry() -> (Registry, Sender<()>) {
-        let skills = MemorySource::new("remote");
-        skills.insert("far", "---\nname: far\ndescription: d\n---\n", Scope::Remote);
-        let (open, gate) = channel();
-        let mut registry = Registry::new();
-        let source: Arc<dyn Source> = Arc::new(Self { skills, open: Mutex::new(gate) });
-        registry.add(prowess::source::Layer::shared(source));
-        (registry, open)
-    }
-}
-
-impl Source for Gate {
-    fn id(&self) -> &'static str {
-        "remote"
-    }
-
-    fn traits(&self) -> SourceTraits {
-        SourceTraits::remote()
-    }
-
-    fn list(&self) -> Result<Listing, SourceError> {
-        let _ = self.open.lock().unwrap().recv_timeout(LONG);
-        self.skills.list()
-    }
-
-    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
-        self.skills.read(skill, path, slice)
-    }
-}
-
-/// A remote source that cannot be reached.
-struct Dead;
-
-impl Source for Dead {
-    fn id(&self) -> &'static str {
-        "dead"
-    }
-
-    fn traits(&self) -> SourceTraits {
-        SourceTraits::remote()
-    }
-
-    fn list(&self) -> Result<Listing, SourceError> {
-        Err(SourceError::io("dead", std::io::ErrorKind::TimedOut.into()))
-    }
-
-    fn read(&self, _: SourceSkill<'_>, _: &RelPath, _: Slice) -> Result<Chunk, SourceError> {
-        Err(SourceError::io("dead", std::io::ErrorKind::TimedOut.into()))
-    }
-}
-
-/// Repeats a GET until its body contains a text.
-async fn until(web: &HttpTestServer, path: &str, wanted: &str) -> u16 {
-    let deadline = tokio::time::Instant::now() + LONG;
-    loop {
-        let response = web.get(path, "").await;
-        if response.2.contains(wanted) {
-            return response.0;
-        }
-        assert!(tokio::time::Instant::now() < deadline, "{wanted}: {}", response.2);
-    }
-}
+use crate::support::sources::{Dead, late_list};
 
 #[tokio::test]
 async fn a_server_is_ready_once_every_source_was_asked() {
-    let (registry, open) = Gate::registry();
+    let (registry, open) = late_list();
     let web = HttpTestServer::over(registry, tempfile::tempdir().unwrap(), HttpOptions::default()).await;
     assert_eq!(web.get("/healthz", "").await.0, 200);
     let waiting = web.get("/readyz", "").await;
     assert_eq!(waiting.0, 503);
     assert!(waiting.2.contains("not ready") && !waiting.2.contains("far"), "{}", waiting.2);
     // Local skills do not wait for remote sources; readiness does.
-    assert_eq!(until(&web, "/readyz", "a source has not answered yet").await, 503);
+    assert_eq!(web.until("/readyz", "a source has not answered yet").await, 503);
     open.send(()).unwrap();
-    assert_eq!(until(&web, "/readyz", r#"{"status":"ready"}"#).await, 200);
+    assert_eq!(web.until("/readyz", r#"{"status":"ready"}"#).await, 200);
     drop(open);
     web.end().await;
 }
@@ -146,7 +73,7 @@ async fn requests_that_are_refused_before_they_are_read_are_counted() {
     assert_eq!(web.post(&[("accept", "text/html")], &body).await.0, 406);
     for reason in ["head-size", "head", "session", "accept"] {
         let wanted = format!(r#"prowess_refusals_total{{reason="{reason}"}} 1"#);
-        assert_eq!(until(&web, "/metrics", &wanted).await, 200);
+        assert_eq!(web.until("/metrics", &wanted).await, 200);
     }
     web.end().await;
 }
@@ -160,7 +87,7 @@ async fn scrapers_that_hang_hold_nothing_up() {
         hanging.push(web.open(b"GET /metrics HTTP/1.1\r\nhost: local").await);
     }
     // Those beyond the limit are dropped after a second, and what operators ask is answered beyond it.
-    assert_eq!(until(&web, "/metrics", "prowess_connections 2").await, 200);
+    assert_eq!(web.until("/metrics", "prowess_connections 2").await, 200);
     assert_eq!(web.get("/readyz", "").await.0, 200);
     let deadline = tokio::time::Instant::now() + LONG;
     // A refusal that takes too long on a busy machine ends without an answer.
@@ -180,8 +107,8 @@ async fn a_library_of_which_nothing_could_be_read_is_no_success() {
     let mut registry = Registry::new();
     registry.add(Dead).set_on_error(prowess::fs::walk::OnError::Report);
     let web = HttpTestServer::over(registry, tempfile::tempdir().unwrap(), HttpOptions::default()).await;
-    assert_eq!(until(&web, "/readyz", "no source could be read").await, 503);
-    until(&web, "/metrics", "prowess_last_refresh_success 0\n").await;
+    assert_eq!(web.until("/readyz", "no source could be read").await, 503);
+    web.until("/metrics", "prowess_last_refresh_success 0\n").await;
     web.end().await;
 }
 
@@ -193,8 +120,8 @@ async fn half_a_head_does_not_delay_the_end() {
     let first = web.open(b"GET /metr").await;
     let mut second = web.open(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\nGET /metr").await;
     second.until("ok").await;
-    // Both, the one that asks, and the permit of the next.
-    assert_eq!(until(&web, "/metrics", "prowess_connections 4").await, 200);
+    // Both, and the one that asks.
+    assert_eq!(web.until("/metrics", "prowess_connections 3\n").await, 200);
     web.end().await;
     drop((first, second));
 }

@@ -97,7 +97,8 @@ impl SourceError {
     pub(crate) fn is_not_installed(&self) -> bool {
         #[cfg(feature = "install")]
         if let SourceErrorKind::Install(error) = &self.kind {
-            return error.kind() == crate::install::InstallErrorKind::NotFound;
+            use crate::install::InstallErrorKind::{Missing, NotFound};
+            return matches!(error.kind(), Missing | NotFound);
         }
         false
     }

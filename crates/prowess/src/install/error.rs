@@ -15,6 +15,8 @@ pub enum InstallErrorKind {
     Request,
     /// Nothing has this name, or nothing is at this place.
     NotFound,
+    /// The lock has a skill, and its folder does not exist.
+    Missing,
     /// Several skills match.
     Ambiguous,
     /// Two skills have one name; only their paths distinguish them.

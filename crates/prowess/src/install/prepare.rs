@@ -127,7 +127,6 @@ impl Apart {
 
     /// An error for a skill that is in the folder where it would be installed, or above it: it would be its own source.
     fn check(&self, skill: &FetchedSkill) -> Result<(), InstallError> {
-        check_declared_name(skill)?;
         let Some((source, to)) = &self.0 else { return Ok(()) };
         let from = source.join(skill.found.path.as_ref().map_or("", |path| path.as_str()));
         let (reason, hint) = if from.starts_with(to) {
@@ -217,7 +216,7 @@ impl Installer {
             let message = format!("one name cannot be given to {} skills", fetched.len());
             return Err(InstallError::new(InstallErrorKind::Request, message, "choose one of them"));
         }
-        self.check_apart(&place, spec, &fetched)?;
+        self.check_fetched(&place, spec, &fetched)?;
         let skills = fetched.into_iter().zip(chosen.iter().copied());
         Ok(self.prepared(spec, &available.0, skills, alias))
     }
@@ -239,7 +238,9 @@ impl Installer {
         let apart = Apart::of(self, &place, spec)?;
         let (mut fit, mut skipped, mut first) = (Vec::new(), Vec::new(), None);
         for (skill, at) in fetched.into_iter().zip(chosen) {
-            match skill.and_then(|skill| apart.check(&skill).map(|()| skill)) {
+            let checked =
+                |skill| check_declared_name(&skill).and_then(|()| apart.check(&skill)).map(|()| skill);
+            match skill.and_then(checked) {
                 Ok(skill) => fit.push((skill, *at)),
                 // A disk that fails says nothing about this skill.
                 Err(error) if error.is_failure_of_system() => return Err(error),
@@ -310,14 +311,14 @@ impl Installer {
         prepared
     }
 
-    /// An error for skills that would be their own source.
-    pub(super) fn check_apart(
+    /// An error for fetched skills that cannot be installed: by their names, or because each would be its own source.
+    pub(super) fn check_fetched(
         &self,
         place: &InstallTarget,
         spec: &InstallSpec,
         skills: &[FetchedSkill],
     ) -> Result<(), InstallError> {
         let apart = Apart::of(self, place, spec)?;
-        skills.iter().try_for_each(|skill| apart.check(skill))
+        skills.iter().try_for_each(|skill| check_declared_name(skill).and_then(|()| apart.check(skill)))
     }
 }

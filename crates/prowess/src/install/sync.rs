@@ -205,7 +205,7 @@ impl Installer {
             plan.new.get(at).into_iter().for_each(|(.., name)| progress(Progress::Fetching(name)));
         })?;
         for ((asked, seen, name), taken) in plan.new.into_iter().zip(taken) {
-            self.check_apart(&place, &asked, &taken)?;
+            self.check_fetched(&place, &asked, &taken)?;
             for skill in taken {
                 let mut new = recorded(&asked, skill, (Some(&name), None));
                 new.wanted = None;

@@ -1,6 +1,7 @@
 //! Runs other programs. Only this module starts any, always by their arguments and never through a shell.
 
 pub(crate) mod child_process;
+mod memory;
 mod orphans;
 #[cfg(feature = "install")]
 pub(crate) mod tied;
@@ -25,7 +26,8 @@ pub(crate) struct ProcessLimits {
     pub timeout: Duration,
     /// The maximum size of its output, in bytes.
     pub max_output: usize,
-    /// The most bytes of memory of each of its processes, where the system can limit that: on Linux.
+    /// The most bytes of memory of each of its processes, where the system can limit that: on Linux. A lower
+    /// limit of the user stays. What the program starts before the limit is set, just after its own start, has none.
     pub max_memory: Option<u64>,
 }
 
@@ -131,7 +133,7 @@ pub(crate) fn run_with(
 ) -> Result<Finished, ProcessError> {
     let mut child = child_process::registered(|| spawn(argv, folder, variables, held))?;
     if let Some(most) = limits.max_memory {
-        limit_memory(&child, most);
+        memory::limit(&child, most);
     }
     let deadline = Instant::now() + limits.timeout;
     if let Some(mut stdin) = child.stdin.take() {
@@ -171,19 +173,6 @@ pub(crate) fn run_with(
     let status = child_process::waited(&mut child).map_err(ProcessError::Wait)?;
     Ok(Finished { status, stdout, stderr })
 }
-
-/// Limits the memory that a program can write to. Files that it only reads are not counted.
-#[cfg(target_os = "linux")]
-fn limit_memory(child: &Child, most: u64) {
-    use rustix::process::{Pid, Resource, Rlimit, prlimit};
-    // Without an id it would be the limit of this process.
-    let Some(id) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
-    // One that has a lower limit keeps it.
-    let _ = prlimit(Some(id), Resource::Data, Rlimit { current: Some(most), maximum: Some(most) });
-}
-
-#[cfg(not(target_os = "linux"))]
-fn limit_memory(_: &Child, _: u64) {}
 
 /// Waits until a program exits, at most this long. Returns whether it did.
 fn ends_by(child: &mut Child, deadline: Instant) -> bool {

@@ -210,16 +210,8 @@ impl Registry {
         if !found.overrides && judging.unregistered.contains(&found.entry.key) {
             return Some(TurnedOffBy::Host);
         }
-        let (entry, at) = (&found.entry, &found.entry.origin.location);
-        let folder = entry.origin.folder.as_deref();
-        // Installed under another name, a skill has that name alone. A client shows it under its own, and both are meant.
-        let renamed = folder == Some(&*entry.key);
-        let names = [
-            Some(&*entry.key),
-            Some(&*entry.name).filter(|_| !renamed),
-            folder.filter(|_| self.client.is_some() || self.apart),
-        ];
-        let matches = |glob: &Glob| names.iter().flatten().any(|name| glob.matches(name));
+        let at = &found.entry.origin.location;
+        let matches = |glob: &Glob| self.names_of(&found.entry).any(|name| glob.matches(name));
         let off = self.disabled.iter().find(|off| off.is_about(at, layer) && matches(&off.glob));
         let unlisted = self
             .allowed

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use prowess_core::Location;
 use prowess_core::catalog::TurnedOffBy;
 use prowess_core::path::Glob;
-use prowess_core::with_methods;
+use prowess_core::{Entry, Location, with_methods};
 
+use super::Registry;
 use crate::source::Layer;
 
 /// Skills that are turned off, and what turns them off.
@@ -61,5 +61,20 @@ impl Allowed {
 
     pub(super) fn is_about(&self, skill: &Location, layer: &Layer) -> bool {
         self.within.as_ref().is_none_or(|folder| layer.is_of(skill, folder))
+    }
+}
+
+impl Registry {
+    /// The names of a skill that the lists of [`Disabled`] and [`Allowed`] may give.
+    pub fn names_of<'e>(&self, entry: &'e Entry) -> impl Iterator<Item = &'e str> + use<'e> {
+        let folder = entry.origin.folder.as_deref();
+        // Installed under another name, a skill has that name alone. A client shows it under its own, and both are meant.
+        let renamed = folder == Some(&*entry.key);
+        let names = [
+            Some(&*entry.key),
+            Some(&*entry.name).filter(|_| !renamed),
+            folder.filter(|_| self.client.is_some() || self.apart),
+        ];
+        names.into_iter().flatten()
     }
 }

@@ -70,7 +70,7 @@ fn resolve_passes_over_a_lock_entry_without_a_folder() {
     // A fresh clone has the lock and not the files.
     fs::remove_dir_all(&project).unwrap();
     let error = installer.resolve(&pdf).unwrap_err();
-    assert_eq!(error.kind(), InstallErrorKind::NotFound);
+    assert_eq!(error.kind(), InstallErrorKind::Missing);
     assert!(error.to_string().contains("in skills.lock and not installed"), "{error}");
     assert_eq!(error.hint(), "install what the lock of the project has");
     let user = installer.install(&pdf, InstallScope::User, None).unwrap();

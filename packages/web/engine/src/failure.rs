@@ -64,8 +64,65 @@ pub fn read<T: DeserializeOwned>(input: &str) -> Result<T, Failure> {
         if message.contains("surrogate") || message.contains("hex escape") {
             return Failure::argument("a text has half of a surrogate pair, which is no character");
         }
-        Failure::argument(without_types(&message))
+        let message = without_types(&message);
+        let place = if error.is_data() { place(input, error.line(), error.column()) } else { None };
+        Failure::argument(place.map_or_else(|| message.clone(), |place| format!("`{place}`: {message}")))
     })
+}
+
+/// Members of an input that callers do not write: their contents are options by themselves.
+const UNNAMED: [&str; 4] = ["asked", "judge", "narrowing", "place"];
+
+/// The option in which reading stopped, such as `options.maxActive`. Inputs have one line; a column is a number of bytes.
+fn place(input: &str, line: usize, column: usize) -> Option<String> {
+    let read = input.get(..column).filter(|_| line == 1)?;
+    // Of each object and list that is open, the name of the member, or the index.
+    let mut open: Vec<Result<&str, usize>> = Vec::new();
+    let (mut at, mut is_name) = (0, false);
+    while let Some(mark) = read.get(at..)?.chars().next() {
+        at += mark.len_utf8();
+        match mark {
+            '{' => open.push(Ok("")),
+            '[' => open.push(Err(0)),
+            '}' | ']' => drop(open.pop()),
+            ',' => {
+                if let Some(Err(index)) = open.last_mut() {
+                    *index += 1;
+                }
+            }
+            '"' => {
+                let text = text_at(read.get(at..)?);
+                if let Some(Ok(name)) = open.last_mut().filter(|_| is_name) {
+                    *name = text;
+                }
+                at += text.len() + 1;
+            }
+            _ => {}
+        }
+        is_name = matches!(mark, '{' | ',') || (is_name && mark.is_whitespace());
+    }
+    let named =
+        open.into_iter().filter(|one| one.map_or(true, |name| !name.is_empty() && !UNNAMED.contains(&name)));
+    let mut path = String::new();
+    for one in named {
+        path = match one {
+            Err(index) => format!("{path}[{index}]"),
+            Ok(name) if path.is_empty() => name.to_owned(),
+            Ok(name) => format!("{path}.{name}"),
+        };
+    }
+    Some(path).filter(|path| !path.is_empty() && path.len() <= 100)
+}
+
+/// The text before the closing quote, as written.
+fn text_at(json: &str) -> &str {
+    let mut escaped = false;
+    let end = json.bytes().position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    json.get(..end.unwrap_or(json.len())).unwrap_or(json)
 }
 
 /// A message of `serde_json` without the names of Rust types and the place in a text that the caller never saw.
@@ -88,4 +145,34 @@ fn without_types(message: &str) -> String {
         }
     }
     plain.join(" ").replace("expected a a ", "expected a ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::{GivenOptions, Judge};
+
+    #[test]
+    fn the_option_that_cannot_be_read_is_named() {
+        let message = |input: &str| read::<GivenOptions>(input).map(|_| ()).unwrap_err().message;
+        assert_eq!(
+            message(r#"{"tools": ["load"], "naming": "a\"{", "maxActive": "x"}"#),
+            "`maxActive`: invalid type: string \"x\", expected a whole number"
+        );
+        assert!(
+            message(r#"{"maxActive":1,"zz":2}"#).starts_with("`zz`: unknown field `zz`, expected one of")
+        );
+        assert!(message(r#"{"activation":{"plain":"x"}}"#).starts_with("`activation.plain`: invalid type"));
+        assert!(message(r#"{"tools":["load","dance"]}"#).starts_with("`tools[1]`: unknown variant `dance`"));
+        assert!(message("7").starts_with("invalid type: integer"));
+        let judged = read::<Judge>(r#"{"profile":"nope"}"#).map(|_| ()).unwrap_err().message;
+        assert!(judged.starts_with("`profile`: unknown variant `nope`, expected one of"), "{judged}");
+    }
+
+    #[test]
+    fn members_that_callers_do_not_write_are_not_named() {
+        assert_eq!(place(r#"{"judge":{"profile":"nope"}}"#, 1, 26).as_deref(), Some("profile"));
+        assert_eq!(place(r#"{"judge":7}"#, 1, 10), None);
+        assert_eq!(place("", 1, 0), None);
+    }
 }

@@ -101,7 +101,10 @@ impl Judge {
 
 /// A file of a skill: its path, or its path with what is known of it.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a file is its path, or an object with its path and perhaps its size, which is a whole number"
+)]
 pub enum GivenFile {
     /// Its path.
     Path(String),
@@ -354,12 +357,9 @@ impl GivenOptions {
             Some(name) => name.parse().map_err(|error| Failure::argument(format!("{error}")))?,
             None => Naming::default(),
         };
-        options.naming =
-            naming.with_namespace(self.namespace.as_deref().unwrap_or_default()).map_err(|_| {
-                Failure::argument(
-                    "a model cannot call tools with this namespace; use up to 40 letters, digits, _ and -",
-                )
-            })?;
+        options.naming = naming
+            .with_namespace(self.namespace.as_deref().unwrap_or_default())
+            .map_err(|error| Failure::argument(error.to_string()))?;
         if let Some(tools) = self.tools {
             options.tools = tools.into_iter().collect();
         }

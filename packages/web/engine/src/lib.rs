@@ -16,6 +16,7 @@ mod render;
 mod search;
 mod session;
 
+pub use calls::Response;
 pub use failure::{Cause, Failure, read};
 pub use library::{Library, delta_json, over_catalog, search_catalog};
 pub use operations::{document_json, load_failure, problems_json, run};

@@ -196,7 +196,7 @@ pub fn delta_json(delta: &Delta) -> Value {
     })
 }
 
-/// Some of the skills, and the tools that they may need.
+/// Some of the skills, and the tools that the host has.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Equipped {

@@ -116,12 +116,18 @@ fn checked(asked: Judged, bytes: &[u8]) -> Result<Value, Failure> {
 fn fixed(asked: Judged, bytes: &[u8]) -> Result<Value, Failure> {
     let (mode, units) = (if asked.all { FixMode::All } else { FixMode::Safe }, asked.units);
     let (at, files, profile) = asked.parts(Preset::Spec)?;
+    // In the text of a document, each byte that is not UTF-8 is another character.
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let place = error.valid_up_to();
+        Failure::argument(format!("only UTF-8 can be fixed; this is another encoding from byte {place} on"))
+    })?;
     let document = parse(bytes);
     let fixed = fix(&document, files.as_ref(), &at, &profile, mode);
     let left = profile.check(&fixed.document, files.as_ref(), &at);
     let places = Places::of(&document, units);
     Ok(json!({
-        "text": fixed.document.text(),
+        // The text of a document that is too large is only its start.
+        "text": if fixed.document.text() == document.text() { text } else { fixed.document.text() },
         // Later rounds find problems in a text that was fixed before, so only the words count here.
         "applied": fixed.applied.iter().map(|problem| places.problem(problem)).collect::<Value>(),
         "problems": problems_json(&fixed.document, &left, units),
@@ -170,7 +176,7 @@ fn text_problems(asked: OneField, check: fn(&str) -> Vec<prowess_core::Finding>)
 
 /// The value of `allowed-tools`.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "tools are a text or a list of texts")]
 enum Tools {
     Text(String),
     Items(Vec<String>),

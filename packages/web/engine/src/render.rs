@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use prowess_core::render::{Activation, Inlined, Shape, compose, describe, estimate_tokens, render_within};
-use prowess_core::{Entry, Location, Origin, Scope, SkillData, parse};
+use prowess_core::{Entry, Location, Origin, Profile, Scope, SkillData, parse};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
-use crate::input::{ActivationLook, GivenFile, Limit, Place, Style, budget, manifest, rel_path};
-use crate::operations::document_json;
+use crate::input::{ActivationLook, GivenFile, Limit, Place, Style, Units, budget, manifest, rel_path};
+use crate::operations::{document_json, load_failure};
 
 /// A skill that a program gives: one that Prowess returned, or its fields in the specification's form.
 #[derive(Deserialize)]
@@ -126,12 +126,16 @@ pub(crate) struct DictOf {
     place: Place,
     /// Whether the instructions and the path belong to it.
     whole: bool,
+    units: Units,
 }
 
 pub(crate) fn to_dict(asked: DictOf, bytes: &[u8]) -> Result<Value, Failure> {
-    let skill = SkillData::from_document(&parse(bytes), &asked.place.origin());
-    let skill =
-        skill.ok_or_else(|| Failure::new("load", "this text is no skill that can be loaded; check it"))?;
+    let (document, at) = (parse(bytes), asked.place.origin());
+    let Some(skill) = SkillData::from_document(&document, &at) else {
+        let loaded = document.load(&at, None, &Profile::lenient());
+        let unknown = || Failure::new("load", "this text is no skill that can be loaded; check it");
+        return Err(loaded.err().map_or_else(unknown, |error| load_failure(&document, &error, asked.units)));
+    };
     Ok(Value::Object(if asked.whole { skill.to_dict() } else { skill.entry.to_dict() }))
 }
 

@@ -139,7 +139,7 @@ impl Session {
                     })
                 })
                 .collect(),
-            "calls" => calls(session, read(input)?)?,
+            "calls" => calls(session, input)?,
             "result" => result(read(input)?)?,
             "owns" => session.owns(&read::<String>(input)?).into(),
             "prompt" => prompt(session, read(input)?)?,
@@ -212,11 +212,7 @@ struct Resume {
 fn resume(session: &mut CoreSession, asked: Resume, bytes: &[u8]) -> Result<Value, Failure> {
     let ticket = ticket(asked.ticket)?;
     let outcome = match asked.outcome {
-        GivenOutcome::Files(files) => match manifest(files) {
-            Ok(files) => Outcome::Files { files },
-            // A source with a path that no skill may have cannot be listed, and the call goes on without a list.
-            Err(_) => Outcome::Failed { why: EffectFailure::Outside },
-        },
+        GivenOutcome::Files(files) => Outcome::Files { files: manifest(files)? },
         GivenOutcome::Read { size, digest } => Outcome::Read { bytes: bytes.to_vec(), size, digest },
         GivenOutcome::Hits(hits) => Outcome::Hits { hits: hits.into_iter().map(Hit::from).collect() },
         GivenOutcome::Ran { code, output } => Outcome::Ran { code, output },
@@ -300,7 +296,10 @@ struct Asked {
 
 /// A budget, or its absence by name.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a budget has a whole number of tokens or of characters, or is the word unlimited"
+)]
 enum GivenBudget {
     Limit(Limit),
     Unlimited(Unlimited),

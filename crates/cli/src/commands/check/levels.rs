@@ -5,7 +5,6 @@ use prowess::library::config::refuse_level;
 use prowess::{Level, Problem, Profile, Severity};
 
 use crate::args::Check;
-use crate::commands::hints::with_commands;
 use crate::error::{CommandError, Failure};
 
 /// The word that means every warning, where a code is expected.
@@ -68,7 +67,7 @@ impl Levels {
 fn known(option: &str, codes: &[String], level: Level) -> Result<(), CommandError> {
     for code in codes {
         refuse_level(code, level)
-            .map_err(|(error, hint)| Failure::new(format!("{option}: {error}"), with_commands(&hint)))?;
+            .map_err(|(error, hint)| Failure::new(format!("{option}: {error}"), hint))?;
     }
     Ok(())
 }

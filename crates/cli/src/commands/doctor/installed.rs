@@ -145,16 +145,11 @@ fn differs(skill: &InstalledSkill, found: Option<&Candidate>) -> Trouble {
         };
         parts.push(format!("for {} {} {what}", difference.client, difference.path.display()));
     }
-    let has_edits = matches!(skill.state, InstalledState::Edited(_) | InstalledState::Replaced(_))
-        || skill
-            .clients
-            .iter()
-            .any(|client| !matches!(client.state, ClientState::Missing | ClientState::LineEnds(_)));
     let trouble = Trouble::new(Kind::InstalledDiffers, parts.join("; "))
         .of_skill(&skill.name)
         .at(&skill.path)
         .seen_by(Some(command_for(&format!("verify{user}"), &skill.name, "")));
-    if has_edits {
+    if skill.has_losable_edits() {
         // Only files that agents do not use as they are can be accepted.
         let untrusted = found.filter(|found| found.obstacle == Some(Obstacle::Untrusted));
         let accept = untrusted.map(|found| {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::super::short_path::ShortPaths;
 use super::Examined;
 use super::clients::Patient;
-use super::trouble::{Fix, Kind, Level, Trouble};
+use super::trouble::{Fix, Kind, Level, MARKS, Trouble};
 use crate::ui::{Cell, Column, FAINT, HINT, STRONG, Table, clean, count, number, wrap};
 
 /// How many troubles of one kind are shown.
@@ -186,8 +186,8 @@ fn lines(examined: &Examined, shown: usize, text: &mut String) {
 /// A text that may contain names of files, without what marks a command in a line.
 fn without_marks(text: &str) -> String {
     let mut text = clean(text).into_owned();
-    for mark in ["see:", "hint:", "fix:"] {
-        text = text.replace(&format!("; {mark}"), &format!("\\u{{3b}} {mark}"));
+    for mark in MARKS {
+        text = text.replace(mark, &mark.replace(';', "\\u{3b}"));
     }
     text
 }

@@ -216,7 +216,7 @@ impl Trouble {
 
     /// The same with a command that shows more.
     pub(super) fn seen_by(mut self, command: Option<String>) -> Self {
-        self.look = command;
+        self.look = without_marks(command);
         self
     }
 
@@ -228,7 +228,7 @@ impl Trouble {
 
     /// The same with one more command of its fix.
     pub(super) fn fixed_by(mut self, command: Option<String>) -> Self {
-        self.fix.commands.extend(command);
+        self.fix.commands.extend(without_marks(command));
         self
     }
 
@@ -236,7 +236,7 @@ impl Trouble {
     pub(super) fn repaired(mut self, repair: Repair, command: Option<String>) -> Self {
         self.fix.safe = true;
         self.fix.repair = Some(repair);
-        self.fix.commands = vec![command.unwrap_or_else(|| FIX.to_owned())];
+        self.fix.commands = vec![without_marks(command).unwrap_or_else(|| FIX.to_owned())];
         self
     }
 
@@ -244,6 +244,15 @@ impl Trouble {
     pub(super) fn order(&self) -> (Kind, Option<&str>, Option<&str>, &str) {
         (self.kind, self.skill.as_deref(), self.at.as_deref(), &self.what)
     }
+}
+
+/// What precedes a command or a hint in a line.
+pub(super) const MARKS: [&str; 3] = ["; see:", "; hint:", "; fix:"];
+
+/// A command, unless a name in it has what precedes another: a reader of the line would take the rest of the name for
+/// one.
+fn without_marks(command: Option<String>) -> Option<String> {
+    command.filter(|command| !MARKS.iter().any(|mark| command.contains(mark)))
 }
 
 /// A path as one word of a shell. `None` if a terminal cannot show it as it is, so that no command can name it.
@@ -271,5 +280,16 @@ mod tests {
         assert_eq!(word(Path::new("/a/b c")).as_deref(), Some("'/a/b c'"));
         assert_eq!(word(Path::new("/a/\u{1b}[2J")), None);
         assert_eq!(word(Path::new("/a/\u{202e}b")), None);
+    }
+
+    #[test]
+    fn a_command_with_what_precedes_another_is_not_shown() {
+        for mark in MARKS {
+            let command = || Some(format!("rm 'x{mark} sh'"));
+            let trouble = Trouble::new(Kind::LinkBroken, "x").seen_by(command()).fixed_by(command());
+            assert!(trouble.look.is_none() && trouble.fix.commands.is_empty(), "{mark}");
+            let repaired = trouble.repaired(Repair::Remove(PathBuf::from("x")), command());
+            assert_eq!(repaired.fix.commands, [FIX], "{mark}");
+        }
     }
 }

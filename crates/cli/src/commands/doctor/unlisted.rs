@@ -210,7 +210,7 @@ fn ignored<'o>(
 
 /// Whether a client here starts a server that has every skill which it does not read by itself.
 fn is_connected(look: &Look) -> bool {
-    let configs = prowess_mcp::CLIENTS
+    let configs = prowess_mcp::CLIENT_CONFIGS
         .iter()
         .filter(|config| look.clients.iter().any(|client| client.id == config.name));
     configs.into_iter().any(|config| {
@@ -257,7 +257,7 @@ fn unseen(sighted: &Sighted<'_>, broken: &BTreeSet<&Location>, troubles: &mut Ve
         let trouble = Trouble::new(Kind::SkillUnseen, what).of_skill(&skill.entry.key).at(path);
         troubles.push(match moves::linking(skill, look) {
             Some((client, command)) => {
-                let has_server = prowess_mcp::CLIENTS.iter().any(|config| config.name == client.id);
+                let has_server = prowess_mcp::CLIENT_CONFIGS.iter().any(|config| config.name == client.id);
                 let serve = format!(", or serve it over MCP with: prowess connect {} --write", client.id);
                 let or = if has_server { serve.as_str() } else { "" };
                 trouble.fixed(format!("give it to {}{or}", client.name)).fixed_by(Some(command))

@@ -13,7 +13,7 @@ use prowess::select::{
 use prowess::text::similar;
 use prowess::{Entry, ScanOptions, SkillFile, SourceError, SourceErrorKind, scan};
 
-use super::report::{Asked, Refused, Report};
+use super::report::{Asked, NotUsed, Report};
 use super::selectors::{Skill, bm25, selector};
 use crate::Outcome;
 use crate::args::Eval;
@@ -87,9 +87,9 @@ struct Read {
     skills: Vec<Skill>,
     queries: Queries,
     /// Files that were refused, each with the reason.
-    refused: Vec<Refused>,
+    refused: Vec<NotUsed>,
     /// Skills that are not tested, each with the reason.
-    left_out: Vec<Refused>,
+    left_out: Vec<NotUsed>,
     /// Whether something that should have been read could not be.
     incomplete: bool,
 }
@@ -122,14 +122,14 @@ fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
         if let Some(project) = project.as_ref().filter(|project| confined::leads_out(&place.path, project)) {
             let problem = SourceErrorKind::OutsideProject.at(&place.path);
             read.failed(&confined::failure(&problem, project), ui);
-            read.left_out.push(Refused { path: shown(&place.path), reason: problem.to_string() });
+            read.left_out.push(NotUsed { path: shown(&place.path), reason: problem.to_string() });
             continue;
         }
         let document = match read::read_skill(&place.path) {
             Ok(head) => head.document(),
             Err(error) => {
                 read.failed(&Failure::from(&error), ui);
-                read.left_out.push(Refused { path: shown(&place.path), reason: error.to_string() });
+                read.left_out.push(NotUsed { path: shown(&place.path), reason: error.to_string() });
                 continue;
             }
         };
@@ -199,7 +199,7 @@ impl Read {
         } else {
             self.failed(&failure, ui);
         }
-        self.left_out.push(Refused { path, reason: reason.to_owned() });
+        self.left_out.push(NotUsed { path, reason: reason.to_owned() });
     }
 
     /// The queries that a skill carries, each once.
@@ -219,17 +219,17 @@ impl Read {
                 // Other tools use this file name for another format, which is not an error.
                 Ok(Some(Err(error @ TriggerError::Tasks))) if name.ends_with("evals.json") => {
                     ui.note(&format!("not read: {shown}: {error}; trigger queries belong in {TRIGGER_FILE}"));
-                    self.refused.push(Refused { path: shown, reason: error.to_string() });
+                    self.refused.push(NotUsed { path: shown, reason: error.to_string() });
                 }
                 Ok(Some(Err(error))) => {
                     let reason = error.to_string();
                     let message = format!("this file has no trigger queries: {shown}");
                     self.failed(&Failure::new(message, TriggerError::HINT).with_cause(&reason), ui);
-                    self.refused.push(Refused { path: shown, reason });
+                    self.refused.push(NotUsed { path: shown, reason });
                 }
                 Err(error) => {
                     self.failed(&Failure::from(&error), ui);
-                    self.refused.push(Refused { path: shown, reason: error.to_string() });
+                    self.refused.push(NotUsed { path: shown, reason: error.to_string() });
                 }
             }
         }

@@ -27,7 +27,7 @@ pub(super) struct Asked {
 }
 
 /// A file that was not used: one without trigger queries, or a skill.
-pub(super) struct Refused {
+pub(super) struct NotUsed {
     pub(super) path: String,
     pub(super) reason: String,
 }
@@ -39,9 +39,9 @@ pub(super) struct Report<'r> {
     pub(super) skills: usize,
     pub(super) asked: Vec<Asked>,
     /// Files that were refused, each with the reason.
-    pub(super) refused: Vec<Refused>,
+    pub(super) refused: Vec<NotUsed>,
     /// Skills that are not tested, each with the reason.
-    pub(super) left_out: Vec<Refused>,
+    pub(super) left_out: Vec<NotUsed>,
     /// Whether something that should have been read could not be.
     pub(super) incomplete: bool,
     /// Pairs of skills that compete, and how much.
@@ -91,7 +91,7 @@ impl Report<'_> {
             }
             query
         });
-        let reasons = |list: &[Refused]| -> Vec<Value> {
+        let reasons = |list: &[NotUsed]| -> Vec<Value> {
             list.iter().map(|one| json!({ "path": one.path, "reason": one.reason })).collect()
         };
         let mut value = json!({

@@ -79,7 +79,8 @@ pub(super) fn would_ask(is_needed: bool, yes: bool, ui: &mut Ui) {
 /// Asks for consent before anything is read from sources that a project must not choose alone.
 pub(super) fn ask_for_sources(
     sources: &[SyncSource],
-    (yes, offline): (bool, bool),
+    yes: bool,
+    offline: bool,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     // Without a network no host is asked, so there is nothing to agree to.

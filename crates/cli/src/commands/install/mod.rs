@@ -22,7 +22,7 @@ pub(super) use self::consent::is_yes;
 pub(super) use self::preview::shown as preview_lines;
 use crate::Outcome;
 use crate::args::{Common, Remove};
-use crate::commands::hints::{command_for, shell_word, with_commands};
+use crate::commands::hints::{command_for, shell_word};
 use crate::commands::shown;
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
@@ -192,7 +192,7 @@ fn place_of(installer: &Installer, scope: InstallScope) -> (InstallScope, &Path)
 
 /// The failure of an error with all its causes and this hint.
 fn with_hint(error: &InstallError, hint: &str) -> CommandError {
-    let mut failure = Failure::new(error.to_string(), with_commands(hint));
+    let mut failure = Failure::new(error.to_string(), hint);
     let mut cause = std::error::Error::source(error);
     while let Some(deeper) = cause {
         failure = failure.with_cause(prowess::internal::plain_cause(&deeper.to_string()));

@@ -86,7 +86,7 @@ fn once(
     let plan = installer.plan_sync(scope, &options, &mut |what| report::progress(what, ui))?;
     report::sources(plan.sources(), ui);
     let offline = args.offline || args.frozen;
-    consent::ask_for_sources(plan.sources(), (args.installing.yes, offline), ui)?;
+    consent::ask_for_sources(plan.sources(), args.installing.yes, offline, ui)?;
     let started = Instant::now();
     // What the store has, or the project itself, is not fetched.
     let fetching = plan.sources().len();

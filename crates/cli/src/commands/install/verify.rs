@@ -82,8 +82,8 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         if wrong == 0 {
             let _ = writeln!(text, "{of} as installed");
         } else if changed > 0 {
-            // What is missing is no edit that could be lost.
-            let overwrite = if skills.iter().all(is_only_missing) { "" } else { " --overwrite" };
+            let overwrite =
+                if skills.iter().any(InstalledSkill::has_losable_edits) { " --overwrite" } else { "" };
             let restore = format!("prowess sync{overwrite}{here}");
             let changed = changed + absent.len();
             let _ = writeln!(text, "{changed} of {of} not as installed; restore with: {restore}");
@@ -108,15 +108,6 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         ui.print(&text)?;
     }
     Ok(if wrong == 0 { Outcome::Fine } else { Outcome::Problems })
-}
-
-/// Whether nothing of a skill differs but what is missing, and line ends.
-fn is_only_missing(skill: &InstalledSkill) -> bool {
-    !matches!(skill.state, InstalledState::Edited(_) | InstalledState::Replaced(_))
-        && skill
-            .clients
-            .iter()
-            .all(|client| matches!(client.state, ClientState::Missing | ClientState::LineEnds(_)))
 }
 
 /// The error for a place without `skills.toml` and `skills.lock`.

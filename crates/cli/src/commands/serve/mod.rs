@@ -15,7 +15,6 @@ use prowess::{Registry, SourceErrorKind};
 use prowess_mcp::{LogFormat, ServeError, ServeOptions, log_to};
 
 use self::print_config::print_config;
-pub(super) use self::print_config::{in_config, not_utf8};
 use super::{Purpose, clients_named, hints, ignored_settings, library_options, no_library, session_defaults};
 use crate::Outcome;
 use crate::args::{Log, Places, Serve};

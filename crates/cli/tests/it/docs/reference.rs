@@ -142,7 +142,7 @@ fn the_page_of_configurations_for_clients_is_current() {
          connect`](../use/connect.md) writes it. A client reads the token from the variable `PROWESS_TOKEN`; where it does \
          not expand variables, `TOKEN` is a placeholder.\n",
     );
-    for client in &prowess_mcp::CLIENTS {
+    for client in &prowess_mcp::CLIENT_CONFIGS {
         let kind = match client.format {
             prowess::internal::ConfigFormat::Toml => "toml",
             prowess::internal::ConfigFormat::Yaml => "yaml",

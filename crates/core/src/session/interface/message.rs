@@ -26,9 +26,10 @@ impl Dialect {
             Self::Mcp => None,
             Self::Anthropic => at("/content"),
             Self::OpenAi => at("/choices/0/message/tool_calls").or_else(|| at("/tool_calls")),
-            Self::Gemini => {
-                at("/candidates/0/content/parts").or_else(|| at("/content/parts")).or_else(|| at("/parts"))
-            }
+            Self::Gemini => at("/candidates/0/content/parts")
+                .or_else(|| at("/content/parts"))
+                .or_else(|| at("/parts"))
+                .or_else(|| at("/functionCalls")),
         };
         let parts = parts.or_else(|| message.as_array()).map_or(std::slice::from_ref(message), Vec::as_slice);
         parts.iter().filter(|part| self.call(part).is_some()).collect()
@@ -64,6 +65,8 @@ mod tests {
                     json!({"content": {"parts": gemini}}),
                     json!({"parts": gemini}),
                     gemini,
+                    json!({"functionCalls": [{"id": "1", "name": "a", "args": {}}]}),
+                    json!([{"name": "a", "args": {}}]),
                 ],
             ),
             (Dialect::Mcp, vec![json!([{"name": "a"}]), json!({"name": "a"})]),

@@ -109,7 +109,7 @@ static TABLE: [NamingRow; 4] = [
 ///
 /// let naming: Naming = "promptkit".parse()?;
 /// assert_eq!(naming.tool_name(Tool::Load), "skill__activate");
-/// assert!(naming.owns("skill__unheard_of") && !naming.owns("read_file"));
+/// assert_eq!(naming.tool("read_file"), None);
 /// let mine = Naming::default().with_namespace("acme_").unwrap();
 /// assert_eq!(mine.tool("acme_load_skill"), Some(Tool::Load));
 /// # Ok::<(), prowess_core::session::UnknownNaming>(())
@@ -195,12 +195,6 @@ impl Naming {
         Tool::ALL.get(at).copied()
     }
 
-    /// Whether a name is one of the tools, offered or not, or a name in the namespace.
-    /// [`Session::owns`](crate::session::Session::owns) says whether a call is for a session.
-    pub fn owns(&self, name: &str) -> bool {
-        self.tool(name).is_some() || self.in_namespace(name)
-    }
-
     /// Whether a name begins with the common prefix of all names, if there is one.
     pub(in crate::session) fn in_namespace(&self, name: &str) -> bool {
         let namespace = self.namespace();
@@ -228,10 +222,10 @@ mod tests {
             assert_eq!(names.len(), Tool::ALL.len(), "{}", row.name);
             for &tool in Tool::ALL {
                 let name = naming.tool_name(tool);
-                assert!(name.starts_with(&naming.namespace()) && naming.owns(&name));
+                assert!(name.starts_with(&naming.namespace()));
                 assert_eq!(naming.tool(&name), Some(tool));
             }
-            assert!(!naming.owns("bash"));
+            assert!(naming.tool("bash").is_none() && !naming.in_namespace("bash"));
         }
         assert!("nobody".parse::<Naming>().is_err());
         assert_eq!(Naming::default().with_namespace("a b"), Err(NamespaceError::Characters));

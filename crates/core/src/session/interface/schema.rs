@@ -81,7 +81,7 @@ impl Session {
     }
 
     /// Whether options and policy allow a tool. Without skills it is allowed too, though [`tools`](Self::tools) is empty.
-    fn allows(&self, tool: Tool) -> bool {
+    pub(in crate::session) fn allows(&self, tool: Tool) -> bool {
         self.options().tools.contains(&tool) && (tool != Tool::Run || self.policy().run)
     }
 

@@ -115,6 +115,16 @@ async fn shutdown_ends_sessions_with_open_streams() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_owner_with_its_whole_share_takes_no_session_of_all_even_for_a_moment() {
+    let sessions = Sessions::new(2, TIME);
+    let (own, other) = (sessions.owned_by(1, 1), sessions.owned_by(2, 2));
+    let (_own, _other) = (own.permits().await.unwrap(), other.permits().await.unwrap());
+    // Of all there is none left either, and it is not asked for.
+    assert!(matches!(own.full().await, Some(SessionsError::ShareFull(1))));
+    assert!(matches!(other.full().await, Some(SessionsError::Full(2))));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_owner_with_its_whole_share_leaves_sessions_for_the_others() {
     let sessions = Sessions::new(3, TIME);
     let (own, other) = (sessions.owned_by(1, 2), sessions.owned_by(2, 2));

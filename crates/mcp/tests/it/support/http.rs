@@ -1,6 +1,7 @@
 //! Shared helpers: a server over HTTP, and requests to it on raw sockets.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use prowess::Registry;
 use prowess_mcp::{HttpOptions, ServeOptions, serve_listener};
@@ -202,6 +203,19 @@ impl HttpTestServer {
     pub(crate) async fn get(&self, path: &str, headers: &str) -> HttpResponse {
         let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
         self.raw(head.as_bytes()).await
+    }
+
+    /// Repeats a GET until its body contains a text. Returns its status.
+    pub(crate) async fn until(&self, path: &str, wanted: &str) -> u16 {
+        let deadline = tokio::time::Instant::now() + LONG;
+        loop {
+            let response = self.get(path, "").await;
+            if response.2.contains(wanted) {
+                return response.0;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "{wanted}: {}", response.2);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     /// Begins a session with a handshake.

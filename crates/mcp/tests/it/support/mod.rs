@@ -1,6 +1,7 @@
 //! Shared helpers: libraries on disk, servers on pipes, and a client for them.
 
 pub(crate) mod http;
+pub(crate) mod sources;
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The limits of a walk: where it ends, and whether its options made it skip what may be a skill.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::steps::Walk;
 use super::visitor::{Reader, Visitor};
@@ -15,21 +15,21 @@ const MAX_LOOKED_AT: usize = 1_000;
 
 impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
     /// Counts a folder that is only reachable through links. False beyond the limit, which is reported once.
-    pub(super) fn count_outside(&mut self, path: &Path) -> Result<bool, SourceError> {
+    pub(super) fn count_outside(&mut self, path: impl FnOnce() -> PathBuf) -> Result<bool, SourceError> {
         self.outside += 1;
         let limit = self.options.max_outside;
         if self.outside == limit + 1 {
-            self.note(SourceErrorKind::TooMany { what: Counted::FoldersBehindLinks, limit }.at(path))?;
+            self.note(SourceErrorKind::TooMany { what: Counted::FoldersBehindLinks, limit }.at(path()))?;
         }
         Ok(self.outside <= limit)
     }
 
     /// Counts a folder. An error beyond the limit ends the walk.
-    pub(super) fn count(&mut self, path: &Path) -> Result<(), SourceError> {
+    pub(super) fn count(&mut self, path: impl FnOnce() -> PathBuf) -> Result<(), SourceError> {
         self.counted += 1;
         let limit = self.options.max_folders;
         if self.counted > limit {
-            return Err(SourceErrorKind::TooMany { what: Counted::Folders, limit }.at(path));
+            return Err(SourceErrorKind::TooMany { what: Counted::Folders, limit }.at(path()));
         }
         Ok(())
     }

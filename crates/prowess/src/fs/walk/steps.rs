@@ -106,7 +106,6 @@ struct FolderToVisit {
 struct Child {
     name: OsString,
     kind: Kind,
-    path: PathBuf,
 }
 
 /// What a thread found out about a folder: whether it is a skill, and whether it is known to contain no folders.
@@ -216,7 +215,7 @@ impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
         };
         let identity = folder.identity().map_err(|error| SourceError::io(&place.path, error))?;
         let seen = self.seen_folders.contains(&identity);
-        if (seen && !self.options.repeat_linked) || !self.count_outside(&place.path)? {
+        if (seen && !self.options.repeat_linked) || !self.count_outside(|| place.path.clone())? {
             return Ok(());
         }
         if !self.holds(&folder, &place.path) {
@@ -242,7 +241,7 @@ impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
         let (limit, seen) = if place.inside {
             (self.options.max_inside, self.inside)
         } else {
-            self.count(&place.path)?;
+            self.count(|| place.path.clone())?;
             (self.options.max_entries, self.entries)
         };
         self.visitor.entered(&place.path);
@@ -262,15 +261,14 @@ impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
                 passed.set(passed.get() || (wanted && may_have_skills(&name)));
                 return None;
             }
-            let path = joined(&place.path, &name);
-            let left_out = ignores.as_ref().is_some_and(|ignores| ignores.leaves_out(&path));
-            (!left_out).then_some(Child { name, kind, path })
+            let is_ignored = |ignores: &Rc<Ignores>| ignores.leaves_out(&joined(&place.path, &name));
+            (!ignores.as_ref().is_some_and(is_ignored)).then_some(Child { name, kind })
         });
         let mut too_deep = None;
         if place.depth >= options.max_depth {
             let mut children = children.inspect(|_| passed.set(true));
             let deeper = |child: &Child| child.kind == Kind::Folder || !options.report_deeper;
-            too_deep = children.find(deeper).filter(|_| options.report_deeper).map(|child| child.path);
+            too_deep = children.find(deeper).filter(|_| options.report_deeper);
         } else {
             let children: Vec<Child> = children.collect();
             self.look_at_all(folder, place, ignores.as_ref(), &children)?;
@@ -291,7 +289,10 @@ impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
             return Err(SourceErrorKind::TooMany { what: Counted::Entries, limit }.at(&place.path));
         }
         match too_deep {
-            Some(path) => self.note(SourceErrorKind::TooDeep { limit: self.options.max_depth }.at(path)),
+            Some(Child { name, .. }) => {
+                let kind = SourceErrorKind::TooDeep { limit: self.options.max_depth };
+                self.note(kind.at(joined(&place.path, &name)))
+            }
             None => Ok(()),
         }
     }
@@ -311,13 +312,14 @@ impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
             return children.iter().try_for_each(|child| self.look_at(folder, place, ignores, child, None));
         }
         let (look, counting, threads) = (self.look(), self.counting(folder), threads());
-        let (depth, inside) = (place.depth, place.inside);
+        let (above, depth, inside) = (&place.path, place.depth, place.inside);
         // With a handle of its own, a thread does not compete with the others for one reference count of the system.
         let prepare = || (folder.to_list().ok(), Vec::new());
         let read = |child: &Child, (own, buffer): &mut (Option<Folder>, Vec<u8>)| {
             let (folder, name) = (own.as_ref().unwrap_or(folder), Path::new(&child.name));
             (child.kind == Kind::Folder).then(|| {
-                let probe = look.probe_and_read(folder, &child.path, name, buffer);
+                let path = joined(above, &child.name);
+                let probe = look.probe_and_read(folder, &path, name, buffer);
                 let skill = probe.encloses(options);
                 let leaf = (skill || inside)
                     && goes_on(options, depth, skill)
@@ -336,18 +338,20 @@ impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
         folder: &Folder,
         place: &FolderToVisit,
         ignores: Option<&Rc<Ignores>>,
-        Child { name, kind, path }: &Child,
+        Child { name, kind }: &Child,
         ahead: Option<Ahead<R::Skill>>,
     ) -> Result<(), SourceError> {
+        // Of most skills that were read ahead, the path is not needed any more.
+        let path = || joined(&place.path, name);
         let below = |linked, inside| FolderToVisit {
-            path: path.clone(),
+            path: path(),
             depth: place.depth + 1,
             linked,
             inside,
             ignores: ignores.cloned(),
         };
         if *kind == Kind::Link {
-            self.visitor.linked(path);
+            self.visitor.linked(&path());
             self.links.push_back(below(true, place.inside));
             return Ok(());
         }
@@ -356,7 +360,7 @@ impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
         }
         let (skill, leaf) = match ahead {
             Some(Ahead { probe, leaf }) => (self.take(probe, place.linked, |_, skill, _| skill)?, Some(leaf)),
-            None => (self.probe(folder, path, Path::new(name), place.linked)?, None),
+            None => (self.probe(folder, &path(), Path::new(name), place.linked)?, None),
         };
         if skill && !place.inside {
             self.count(path)?;
@@ -368,7 +372,7 @@ impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
             let is_leaf = || is_leaf(folder, name, self.counting(folder));
             if goes_on && !leaf.unwrap_or_else(is_leaf) {
                 self.insides.push_back(below(place.linked, true));
-            } else if self.whole && !goes_on && !is_leaf() && may_contain_skills(path) {
+            } else if self.whole && !goes_on && !is_leaf() && may_contain_skills(&path()) {
                 self.pass_over();
             }
         }

@@ -1,14 +1,11 @@
 //! Edits that a command would lose and names that it does not know, as errors.
 
-use std::path::Path;
-
-use prowess_core::Manifest;
 use prowess_core::internal::did_you_mean;
 use prowess_core::text::similar;
 
 use super::Orders;
 use crate::error::{advice, shown};
-use crate::install::compare::{FileChange, changes, made_by_users, other_line_ends};
+use crate::install::compare::{Difference, FileChange, edits_of};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::{InstallTarget, LockedSkill, SkillsLock};
 use crate::install::target::manifest_of;
@@ -19,20 +16,6 @@ const MAX_NAMED: usize = 5;
 /// The beginning of the error for one edited skill.
 const EDITED: &str = "this skill was edited after it was installed: ";
 
-/// The files of an installed skill that differ from what was installed; none when that is not known.
-pub(crate) fn edits_of(
-    path: &Path,
-    locked: &LockedSkill,
-    listing: &dyn Fn(&str) -> Option<Manifest>,
-) -> Option<Vec<(String, FileChange)>> {
-    let line_ends = other_line_ends(path, &locked.digest, listing);
-    if let Some(files) = line_ends {
-        return Some(files.into_iter().map(|file| (file, FileChange::LineEnds)).collect());
-    }
-    let changes = changes(&listing(&locked.digest)?, &manifest_of(path).ok()?);
-    Some(made_by_users(changes, path))
-}
-
 /// The error for edits that would be lost.
 pub(super) fn edited(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
     let path = place.skill(&old.name);
@@ -42,12 +25,17 @@ pub(super) fn edited(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>)
             shown(&path),
             shown(&to)
         )
-    } else if let Err(error) = manifest_of(&path) {
-        let reason = error.full_message();
-        format!("this skill cannot be compared with what was installed: {}: {reason}", old.name)
     } else {
-        let files = named(edits_of(&path, old, how.listing).unwrap_or_default());
-        format!("{EDITED}{}{files}", shown(&path))
+        match manifest_of(&path) {
+            Err(error) => {
+                let reason = error.full_message();
+                format!("this skill cannot be compared with what was installed: {}: {reason}", old.name)
+            }
+            Ok(there) => {
+                let edits = Difference::of(&path, &there, &old.digest, how.listing).files();
+                format!("{EDITED}{}{}", shown(&path), named(edits.unwrap_or_default()))
+            }
+        }
     };
     InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them")
 }
@@ -55,7 +43,7 @@ pub(super) fn edited(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>)
 /// The error for a skill that the lock does not have and that may have been edited, so that its files would be lost.
 pub(super) fn edited_unlocked(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
     let path = place.skill(&old.name);
-    let edits = edits_of(&path, old, how.listing);
+    let edits = edits_of(&path, &old.digest, how.listing);
     let what = match edits {
         Some(_) => "this skill was edited after it was installed, and skills.lock does not have it",
         None => "skills.lock does not have this skill, so it is not known whether it was edited",

@@ -4,12 +4,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use prowess_core::Manifest;
-
 use super::edits::named;
 use crate::error::shown;
 use crate::install::change::Change;
-use crate::install::compare::{FileChange, changes, made_by_users};
+use crate::install::compare::{FileChange, Listing, changes, made_by_users};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::LockedSkill;
 use crate::install::target::{State, manifest_of};
@@ -36,7 +34,7 @@ impl Loss {
         path: PathBuf,
         there: &State,
         installed: Option<&LockedSkill>,
-        listing: &dyn Fn(&str) -> Option<Manifest>,
+        listing: Listing<'_>,
     ) -> Self {
         let mark = match there {
             State::Tree(digest) => digest.clone(),

@@ -9,19 +9,17 @@ mod names;
 
 use std::path::Path;
 
-use prowess_core::Manifest;
-
 pub(crate) use self::copy::copy;
 pub(super) use self::edits::named;
+pub(crate) use self::edits::unknown;
 use self::edits::{all_edited, edited, edited_unlocked};
-pub(crate) use self::edits::{edits_of, unknown};
 pub use self::loss::Loss;
 use self::loss::check_shown;
 pub(super) use self::made::Made;
 use self::names::{Names, ordered_twice};
 pub(crate) use self::names::{check_installable, same_name};
 use super::change::{Action, Change, Changes, Edits};
-use super::compare::{as_kept, is_tree, is_unchanged};
+use super::compare::{Listing, as_kept, is_tree, is_unchanged};
 use super::error::{InstallError, InstallErrorKind};
 use super::links::{AcceptedSkills, end_trust, links};
 use super::records::{
@@ -70,7 +68,7 @@ pub(crate) struct Orders<'o> {
     pub(crate) records: bool,
     pub(crate) environment: &'o Environment,
     /// The files of a tree that was installed before, by its digest.
-    pub(crate) listing: &'o dyn Fn(&str) -> Option<Manifest>,
+    pub(crate) listing: Listing<'o>,
     /// The files of a tree with their bytes, by its digest.
     pub(crate) stored: &'o dyn Fn(&str) -> Option<SkillTree>,
     pub(crate) fetch_log: &'o FetchLog,

@@ -9,22 +9,28 @@ use std::path::Path;
 use prowess_core::{FileEntry, Manifest};
 
 use super::{Listing, is_tree};
-use crate::install::target::{State, manifest_of, read_tree};
+use crate::install::target::{State, manifest_of, tree_of};
 use crate::registry::digests;
 
 /// Whether what is at a path are the files with a digest, perhaps with other line ends.
 pub(crate) fn is_unchanged(there: &State, path: &Path, wanted: &str, listing: Listing<'_>) -> bool {
     let State::Tree(digest) = there else { return false };
-    is_tree(digest, wanted, path, listing) || other_line_ends(path, wanted, listing).is_some()
+    let line_ends = |files: Manifest| other_line_ends(path, &files, wanted, listing);
+    is_tree(digest, wanted, path, listing) || manifest_of(path).ok().and_then(line_ends).is_some()
 }
 
-/// The files of a skill that have CRLF, if they are those with a digest once each CRLF is LF. Files with NUL are no text,
+/// The files at a path that have CRLF, if they are those with a digest once each CRLF is LF. Files with NUL are no text,
 /// and a file that is as it was installed keeps its CRLF. None when anything else differs, or nothing.
-pub(crate) fn other_line_ends(path: &Path, wanted: &str, listing: Listing<'_>) -> Option<Vec<String>> {
-    if !manifest_of(path).ok()?.left_out.is_empty() {
+pub(super) fn other_line_ends(
+    path: &Path,
+    there: &Manifest,
+    wanted: &str,
+    listing: Listing<'_>,
+) -> Option<Vec<String>> {
+    if !there.left_out.is_empty() {
         return None;
     }
-    let tree = read_tree(path).ok()?;
+    let tree = tree_of(path, there).ok()?;
     let installed = listing(wanted).map(|installed| installed.files).unwrap_or_default();
     let installed: BTreeMap<&str, _> =
         installed.iter().map(|file| (file.path.as_str(), file.digest.as_ref())).collect();

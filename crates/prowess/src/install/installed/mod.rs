@@ -8,14 +8,14 @@ mod unrecorded;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use prowess_core::{Document, Manifest, Origin, Scope, parse};
+use prowess_core::{Document, Origin, Scope, parse};
 
 pub(crate) use self::names::InstalledNames;
 pub use self::names::upstream_name;
 pub use self::origins::{InstalledOrigin, Origins};
 pub(crate) use self::resolve::{folder_named, named};
-use super::apply::{Order, copy, edits_of};
-use super::compare::{FileChange, is_tree, other_line_ends};
+use super::apply::{Order, copy};
+use super::compare::{Difference, FileChange, Listing, is_tree};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Write, open_skills};
 use super::links::{AcceptedSkills, ClientDifference, ClientState, differences};
@@ -65,6 +65,15 @@ impl InstalledSkill {
         matches!(self.state, InstalledState::Clean | InstalledState::LineEnds(_))
             && self.clients.iter().all(|client| matches!(client.state, ClientState::LineEnds(_)))
     }
+
+    /// Whether restoring it would lose something: what is missing, and other line ends, are no edits.
+    pub fn has_losable_edits(&self) -> bool {
+        let is_kept = |client: &ClientDifference| {
+            matches!(client.state, ClientState::Missing | ClientState::LineEnds(_))
+        };
+        matches!(self.state, InstalledState::Edited(_) | InstalledState::Replaced(_))
+            || !self.clients.iter().all(is_kept)
+    }
 }
 
 /// Whether a skill is unchanged since it was installed.
@@ -86,22 +95,17 @@ pub enum InstalledState {
 }
 
 /// The state of a skill whose folder does not have the digest of the lock.
-fn differing(
-    path: &Path,
-    locked: &LockedSkill,
-    listing: &dyn Fn(&str) -> Option<Manifest>,
-) -> InstalledState {
-    match manifest_of(path) {
+fn differing(path: &Path, locked: &LockedSkill, listing: Listing<'_>) -> InstalledState {
+    let there = match manifest_of(path) {
         Err(error) => return InstalledState::Replaced(error.full_message()),
-        Ok(files) => {
-            if let Some(left) = files.left_out.iter().find(|left| left.unreadable) {
-                return InstalledState::Replaced(format!("{}: {}", left.path, left.reason));
-            }
-        }
+        Ok(there) => there,
+    };
+    if let Some(left) = there.left_out.iter().find(|left| left.unreadable) {
+        return InstalledState::Replaced(format!("{}: {}", left.path, left.reason));
     }
-    match other_line_ends(path, &locked.digest, listing) {
-        Some(files) => InstalledState::LineEnds(files),
-        None => InstalledState::Edited(edits_of(path, locked, listing).unwrap_or_default()),
+    match Difference::of(path, &there, &locked.digest, listing) {
+        Difference::LineEnds(files) => InstalledState::LineEnds(files),
+        Difference::Edited(files) => InstalledState::Edited(files.unwrap_or_default()),
     }
 }
 

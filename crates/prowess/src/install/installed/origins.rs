@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use prowess_core::{Candidate, Location, Manifest};
 
-use crate::install::apply::edits_of;
-use crate::install::compare::{FileChange, is_tree};
+use crate::install::compare::{FileChange, edits_of, is_tree};
 use crate::install::error::InstallError;
 use crate::install::installer::Installer;
 use crate::install::links::AcceptedSkills;
@@ -105,7 +104,7 @@ impl Origins {
     /// The files of an installed skill that differ from what was installed; none when that is not known. This reads all
     /// of them.
     pub fn edits(&self, origin: &InstalledOrigin) -> Option<Vec<(String, FileChange)>> {
-        edits_of(&origin.found_in, &origin.locked, &self.listing())
+        edits_of(&origin.found_in, &origin.locked.digest, &self.listing())
     }
 
     /// Whether the files of an installed skill differ from the lock; none when they cannot be read. This reads all of

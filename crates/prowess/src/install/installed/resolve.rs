@@ -48,8 +48,8 @@ impl Installer {
     /// folder does not hide the skill of the user.
     fn present(&self, skill: &SkillRef) -> Result<(InstallTarget, PathBuf), InstallError> {
         let found = self.locked(skill)?;
-        let folders = found.iter().map(|(place, locked)| (place, place.skill(&locked.name)));
-        if let Some((place, folder)) = { folders }.find(|(_, folder)| folder.is_dir()) {
+        let mut folders = found.iter().map(|(place, locked)| (place, place.skill(&locked.name)));
+        if let Some((place, folder)) = folders.find(|(_, folder)| folder.is_dir()) {
             return Ok((place.clone(), folder));
         }
         let Some((place, locked)) = found.first() else { return Err(not_installed(skill)) };
@@ -57,7 +57,7 @@ impl Installer {
             "this skill is in skills.lock and not installed: {skill}: {}",
             shown(&place.skill(&locked.name))
         );
-        Err(InstallError::new(InstallErrorKind::NotFound, message, how_to_install(place)))
+        Err(InstallError::new(InstallErrorKind::Missing, message, how_to_install(place)))
     }
 
     /// The place and the lock entry of a skill, whether its folder exists or not. The project takes precedence over the

@@ -2,15 +2,12 @@
 
 use std::path::PathBuf;
 
-use prowess_core::Manifest;
-
 use super::folders::client_folders;
 use crate::env::Environment;
-use crate::install::apply::edits_of;
-use crate::install::compare::{FileChange, other_line_ends};
+use crate::install::compare::{Difference, FileChange, Listing};
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, Records};
-use crate::install::target::State;
+use crate::install::target::{State, manifest_of};
 
 /// A client that does not have an installed skill as it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +40,7 @@ pub(in crate::install) fn differences(
     place: &InstallTarget,
     records: &Records,
     environment: &Environment,
-    listing: &dyn Fn(&str) -> Option<Manifest>,
+    listing: Listing<'_>,
 ) -> Result<Vec<(String, ClientDifference)>, InstallError> {
     let copies = records.wanted.link().copies();
     let mut found = Vec::new();
@@ -57,9 +54,11 @@ pub(in crate::install) fn differences(
             let state = match there {
                 None => ClientState::Missing,
                 Some(State::Tree(_) | State::Other) if copies && !path.is_symlink() => {
-                    match other_line_ends(&path, &locked.digest, listing) {
-                        Some(files) => ClientState::LineEnds(files),
-                        None => ClientState::Edited(edits_of(&path, locked, listing).unwrap_or_default()),
+                    let of = |there| Difference::of(&path, &there, &locked.digest, listing);
+                    match manifest_of(&path).map(of) {
+                        Ok(Difference::LineEnds(files)) => ClientState::LineEnds(files),
+                        Ok(Difference::Edited(files)) => ClientState::Edited(files.unwrap_or_default()),
+                        Err(_) => ClientState::Edited(Vec::new()),
                     }
                 }
                 Some(_) => ClientState::Other,

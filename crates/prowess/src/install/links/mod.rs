@@ -17,9 +17,9 @@ use self::refresh::refresh_elsewhere;
 use self::take_back::{Placed, take_back, take_back_elsewhere};
 use self::trusted::Trusted;
 pub(super) use self::trusted::{AcceptedSkills, end_trust};
-use super::apply::{Loss, Made, Order, Orders, changed, edits_of, named, was_installed};
+use super::apply::{Loss, Made, Order, Orders, changed, named, was_installed};
 use super::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
-use super::compare::{is_tree, is_unchanged};
+use super::compare::{edits_of, is_tree, is_unchanged};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::open_skills;
 use super::records::{InstallTarget, LockedSkill, Records, SkillsLock};
@@ -70,7 +70,7 @@ pub(super) fn links(
                 None => true,
                 Some(State::Link(to)) => *to == folder.target(place, &locked.name),
                 Some(there) => {
-                    let known = [Some(&locked.digest), old].into_iter().flatten();
+                    let mut known = [Some(&locked.digest), old].into_iter().flatten();
                     // With other line ends, a copy of the same files is to stay as well.
                     let is_known = |digest: &String| match there {
                         State::Tree(there) if how.edits == Edits::Keep && *digest == locked.digest => {
@@ -82,7 +82,7 @@ pub(super) fn links(
                     // By a lock that has changed since, as for the skill itself.
                     let was_copied = matches!(there, State::Tree(digest)
                         if before.1 && accepted.is_some() && was_installed(accepted, digest, how));
-                    was_copied || { known }.any(is_known)
+                    was_copied || known.any(is_known)
                 }
             };
             match how.edits {
@@ -140,7 +140,7 @@ fn change_of<'d>(place: &InstallTarget, locked: &LockedSkill, done: &'d mut Vec<
 }
 
 fn edited_copy(path: &Path, locked: &LockedSkill, how: &Orders<'_>) -> InstallError {
-    let files = edits_of(path, locked, how.listing).unwrap_or_default();
+    let files = edits_of(path, &locked.digest, how.listing).unwrap_or_default();
     let files = named(files);
     let message = format!("this copy of an installed skill was edited: {}{files}", shown(path));
     InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them")

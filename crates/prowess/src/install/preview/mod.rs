@@ -8,6 +8,8 @@ mod names;
 mod runs;
 
 use prowess_core::document::Document;
+use prowess_core::internal::rule_of;
+use prowess_core::text::Unseen;
 use prowess_core::{FileEntry, Origin, check, parse};
 use serde::Serialize;
 
@@ -21,7 +23,7 @@ use crate::fs::walk::FILE_NAMES;
 const OTHER_TOOLS: [&str; 4] = ["tools", "allowed_tools", "allowedTools", "allowed tools"];
 
 /// The rule about control characters: a terminal may hide text because of them.
-const CONTROL: &str = "control-character";
+const CONTROL: &str = rule_of(Unseen::Control).code;
 
 /// The most comments of a skill that are shown; the others are counted.
 const MAX_COMMENTS: usize = 20;

@@ -1,16 +1,16 @@
 //! The records of installed skills: `skills.toml` and `skills.lock` of a project or a user, and what the user fetched.
 
 mod fetch_log;
+mod install_target;
 mod line_ends;
-mod place;
 mod skills_lock;
 mod skills_toml;
 mod wanted;
 
 pub(crate) use fetch_log::FetchLog;
+pub use install_target::{InstallScope, SKILLS_FOLDER};
+pub(crate) use install_target::{InstallTarget, Records};
 pub(crate) use line_ends::with_line_ends_of;
-pub use place::{InstallScope, SKILLS_FOLDER};
-pub(crate) use place::{InstallTarget, Records};
 pub use skills_lock::{LOCK_FILE, LockedSkill, SkillsLock};
 pub(crate) use skills_lock::{check_folder_name, folder_key};
 pub use skills_toml::{LinkMode, SKILLS_FILE, SkillsToml, WantedSkill};

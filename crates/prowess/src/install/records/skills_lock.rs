@@ -11,7 +11,7 @@ use std::path::Path;
 use prowess_core::RelPath;
 use toml_edit::{Document, Item, Table, Value};
 
-use super::place::{InstallScope, SKILLS_FOLDER};
+use super::install_target::{InstallScope, SKILLS_FOLDER};
 use crate::env;
 use crate::error::shown;
 use crate::install::error::{InstallError, InstallErrorKind};

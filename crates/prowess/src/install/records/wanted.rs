@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use prowess_core::{Origin, RelPath};
 
-use super::place::InstallTarget;
+use super::install_target::InstallTarget;
 use super::skills_lock::LockedSkill;
 use super::skills_toml::WantedSkill;
 use crate::env;
@@ -204,8 +204,8 @@ pub(crate) fn org_of(locked: &LockedSkill) -> Option<String> {
     parts.next().filter(|owner| !owner.is_empty()).map(str::to_owned)
 }
 
-/// Whether a reference refers to a skill: it was installed by it, or has that name and organisation. Capital letters make
-/// no other organisation.
+/// Whether a reference refers to a skill: it was installed by it, or has that name and organisation. The case of an
+/// organisation is ignored.
 pub(crate) fn is_meant(locked: &LockedSkill, skill: &SkillRef) -> bool {
     let is_it = |org: &str, name: &str| org.eq_ignore_ascii_case(&skill.org) && name == skill.name;
     let by = locked.reference.as_deref().and_then(|by| by.strip_prefix('@')?.split_once('/'));

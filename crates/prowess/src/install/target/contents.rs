@@ -23,7 +23,8 @@ pub(super) fn write_tree(
     stage: &Dir,
     name: &str,
     tree: &SkillTree,
-    (keeps_modes, sync_each): (bool, bool),
+    keeps_modes: bool,
+    sync_each: bool,
 ) -> io::Result<()> {
     let leave = |dir: &Dir| if sync_each { dir.sync() } else { Ok(()) };
     let root = stage.make(name)?;
@@ -115,9 +116,13 @@ pub(crate) fn manifest_of(path: &Path) -> Result<Manifest, SourceError> {
 
 /// The files of an installed skill with their bytes.
 pub(crate) fn read_tree(path: &Path) -> Result<SkillTree, SourceError> {
-    let manifest = manifest_of(path)?;
+    tree_of(path, &manifest_of(path)?)
+}
+
+/// These files of an installed skill with their bytes.
+pub(crate) fn tree_of(path: &Path, files: &Manifest) -> Result<SkillTree, SourceError> {
     let folder = SkillFolder::first_seen(path)?;
-    let files = manifest.files.iter().map(|entry| {
+    let files = files.files.iter().map(|entry| {
         let at = path.join(entry.path.as_str());
         let bytes = read::read_whole(folder.file(&entry.path)?, &at, MAX_FILE_BYTES)?;
         Ok(TreeFile { path: entry.path.clone(), executable: entry.executable, bytes: bytes.into() })

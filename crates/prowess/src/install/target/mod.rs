@@ -11,7 +11,7 @@ mod stages;
 mod steps;
 mod transaction;
 
-pub(crate) use contents::{manifest_of, read_tree, state_of};
+pub(crate) use contents::{manifest_of, read_tree, state_of, tree_of};
 pub(crate) use dir::Dir;
 pub(crate) use inside::is_inside;
 pub(crate) use journal::{Accepted, State};

@@ -66,7 +66,7 @@ impl<'b> Transaction<'b> {
         let sync_each = self.sync_each;
         let staged = self.step(folder, name, before, Some(State::Tree(tree.digest().to_owned())))?;
         let (_, stage) = self.folder(folder)?;
-        write_tree(stage, &staged, tree, (holds_modes(folder), sync_each))
+        write_tree(stage, &staged, tree, holds_modes(folder), sync_each)
             .map_err(|error| InstallError::io("write the files of a skill in", stage.path(), error))?;
         Ok(stage.path().join(staged))
     }

@@ -161,14 +161,14 @@ impl Visitor<Skill> for Gather<'_> {
         let source = self.reader.source;
         let at = || found.entry.origin.location.clone();
         budget::spend(source.budget.as_deref(), Cost::Skill(head), at)?;
-        if let Some(Obstacle::Broken { problems, .. }) = &found.obstacle {
-            match source.options.on_error {
-                OnError::Fail => {
-                    return Err(SourceErrorKind::Damaged { reason: reasons(problems) }.at_location(at()));
-                }
-                OnError::Ignore => return Ok(()),
-                OnError::Report => {}
+        // Usually the skill, which another thread has read, is not looked at here.
+        if source.options.on_error != OnError::Report
+            && let Some(Obstacle::Broken { problems, .. }) = &found.obstacle
+        {
+            if source.options.on_error == OnError::Ignore {
+                return Ok(());
             }
+            return Err(SourceErrorKind::Damaged { reason: reasons(problems) }.at_location(at()));
         }
         if let Some(path) = odd {
             locked(&source.odd).insert(at(), path);

@@ -81,9 +81,9 @@ impl HttpSource {
         self
     }
 
-    /// Sets whether files that the index does not list are requested too, of skills whose files it lists without digests: some indexes
-    /// name skills and no files. They are below the skill's address on the same site, within the limit for a file, and
-    /// in no list or approval.
+    /// Sets whether files that the index does not list are requested too, of skills whose files it lists without
+    /// digests: some indexes name skills and no files. They are below the skill's address on the same site, within the
+    /// limit for a file, and in no list or approval.
     #[must_use]
     pub fn with_unlisted(mut self, unlisted: bool) -> Self {
         self.unlisted = unlisted;

@@ -1,4 +1,6 @@
 //! [`InstallTarget`]: one project or one user, with the folder of its skills and the files that record them.
+//!
+//! In variables it is the `place`. The module `target` is something else: it changes the folders of such a place.
 
 use std::fs::{self, File};
 use std::io;
