@@ -169,7 +169,7 @@ impl Registry {
             disabled: Vec::new(),
             unregistered: RwLock::default(),
             allowed: Vec::new(),
-            trust: RwLock::new(Trust::everything()),
+            trust: RwLock::new(Trust::in_every_scope()),
             installed: None,
             limits: DigestLimits::default(),
             on_error: OnError::Fail,
@@ -245,7 +245,8 @@ impl Registry {
         self
     }
 
-    /// Sets what is trusted from the next refresh on. By default, everything is.
+    /// Sets what is trusted from the next refresh on. By default, everything is except the skills of a layer with
+    /// [`Layer::with_approval_required`].
     pub fn set_trust(&self, trust: Trust) {
         *write_locked(&self.trust) = trust;
     }
@@ -365,9 +366,10 @@ impl Registry {
             && read_locked(&self.trust).approval_of(&candidate.entry.origin.location).is_some()
     }
 
-    /// Whether a skill is used only after an approval.
+    /// Whether a skill is used only after an approval, if projects are not trusted.
     pub fn needs_trust(&self, candidate: &Candidate) -> bool {
-        self.layer(candidate).is_ok() && needs_trust(candidate.wants_approval, candidate.entry.origin.scope)
+        self.layer(candidate).is_ok()
+            && (candidate.wants_approval || candidate.entry.origin.scope == Scope::Project)
     }
 }
 
@@ -375,11 +377,6 @@ impl Registry {
 fn next_id() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed) + 1
-}
-
-/// Whether a skill is used only after an approval.
-fn needs_trust(wants_approval: bool, scope: Scope) -> bool {
-    wants_approval || scope == Scope::Project
 }
 
 /// Why a skill is broken, as an error.

@@ -14,7 +14,7 @@ use prowess_core::path::Glob;
 use prowess_core::{Candidate, Catalog, Delta, Found, Location, Obstacle, Origin, Scope, Stamp};
 
 use super::read::read_approved;
-use super::{Registry, RegistryError, Seen, damage, needs_trust};
+use super::{Registry, RegistryError, Seen, damage};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
 use crate::internal::{locked, read_locked, write_locked};
@@ -54,7 +54,7 @@ impl Judging<'_> {
     /// the user accepted. The records show it, and so does an approval in its folder or above, which outlives them:
     /// ending an approval must not widen trust.
     fn is_installed(&self, origin: &Origin) -> bool {
-        if origin.scope != Scope::User || self.trust.is_in_everything() {
+        if origin.scope != Scope::User || self.trust.is_in_every_scope() {
             return false;
         }
         let Some(file) = origin.location.path() else { return false };
@@ -229,7 +229,8 @@ impl Registry {
         judging: &Judging<'_>,
     ) -> (Option<Obstacle>, Option<Approved>) {
         let origin = &found.entry.origin;
-        if !needs_trust(found.wants_approval, origin.scope) && !judging.is_installed(origin) {
+        let by_scope = !judging.trust.is_in_every_scope() && origin.scope == Scope::Project;
+        if !found.wants_approval && !by_scope && !judging.is_installed(origin) {
             return (None, None);
         }
         let mut counted = None;

@@ -164,7 +164,13 @@ impl Layer {
         self.appearance.preload
     }
 
-    /// Sets whether each skill needs an approval before it is used, whatever its scope.
+    /// Sets whether each skill needs an approval before it is used, whatever its scope. [`Trust::in_approved`] has the
+    /// stored approvals. Other skills are hidden, or with [`Untrusted::Ask`] the host is asked about them. Only
+    /// [`Trust::everything`] overrides it.
+    ///
+    /// [`Trust::in_approved`]: crate::registry::trust::Trust::in_approved
+    /// [`Trust::everything`]: crate::registry::trust::Trust::everything
+    /// [`Untrusted::Ask`]: prowess_core::session::Untrusted::Ask
     #[must_use]
     pub fn with_approval_required(mut self, required: bool) -> Self {
         self.appearance.approval = required;
