@@ -45,6 +45,7 @@ pub(crate) mod installed;
 pub mod trust;
 
 mod error;
+mod nested;
 mod read;
 mod refresh;
 mod registered;
@@ -59,7 +60,8 @@ use prowess_core::catalog::{LayerId, Named};
 use prowess_core::{Candidate, Catalog, Duplicates, Obstacle, Profile, Scope};
 
 pub use self::error::RegistryError;
-pub(crate) use self::error::{DUPLICATE_HINT, TAKEN_HINT};
+pub(crate) use self::error::{DUPLICATE_HINT, NESTED_HINT, TAKEN_HINT};
+pub(crate) use self::nested::{Inside, Operation};
 pub use self::turned_off::{Allowed, Disabled};
 use crate::error::{LookupError, SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
@@ -291,6 +293,11 @@ impl Registry {
     /// The names of the sources, the strongest first.
     pub fn labels(&self) -> impl Iterator<Item = &str> {
         self.layers.iter().map(|layer| &**layer.label())
+    }
+
+    /// A number that no other registry of this process has.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
     /// The catalog as of the last refresh.
