@@ -1,6 +1,7 @@
 //! [`Layer`]: a source with a label and options for how its skills appear.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -83,6 +84,12 @@ pub struct Layer {
     budget: Option<Arc<ProjectBudget>>,
     #[cfg(feature = "install")]
     installed: Option<crate::install::InstalledNames>,
+}
+
+impl fmt::Debug for Layer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Layer").field("label", &self.label).finish_non_exhaustive()
+    }
 }
 
 /// The labels of layers, each unique. They are for display; layers are identified by their number.
