@@ -26,6 +26,7 @@
 //! A host with an async runtime uses [`drive_async`], which awaits each effect. For several calls at once, each with
 //! its own ticket, a host calls [`Session::call`] and [`Session::resume`] itself.
 
+use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -47,6 +48,12 @@ pub struct Performer<'h> {
     selector: &'h dyn Selector,
     approve: Option<Approve<'h>>,
     min_score: Option<f32>,
+}
+
+impl fmt::Debug for Performer<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Performer").field("registry", self.registry).finish_non_exhaustive()
+    }
 }
 
 impl<'h> Performer<'h> {

@@ -100,7 +100,7 @@ fn list_can_show_one_client_or_named_folders() {
     exit 2
     --- stderr
     error: this is a file, not a folder: [DIR]/prowess.toml
-      hint: give the folder that holds the skills, a .skill, .zip, .tar.gz or .tgz archive, or a .jsonl file
+      hint: give the folder that holds the skills, or name a .skill, .zip, .tar.gz or .tgz archive or a .jsonl file as a source
     ");
     assert_snapshot!(run(&Place::with(&[]), &["list"]), @"
     exit 0

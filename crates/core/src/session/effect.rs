@@ -132,16 +132,23 @@ pub enum Effect {
         limit: usize,
     },
     /// Run a script of a skill: [`Outcome::Ran`].
+    ///
+    /// The session has checked the policy, and that the path is plain and relative. If the catalog has the list of the
+    /// skill's approved files, the path is one of them. Everything else is for the host to check before it runs anything:
+    /// that there is such a file, that it is a script which it wants to run, and its digest. The output is given to the
+    /// model as it is.
     Run {
         /// The skill.
         key: String,
         /// The location, as in [`Effect::Files`].
         location: Location,
-        /// The script.
+        /// The file.
         path: RelPath,
         /// Its arguments.
         args: Vec<String>,
-        /// The approved digest, as in [`Effect::Read`].
+        /// The digest over all files of the skill that was approved; none when the skill needs no approval. The session
+        /// cannot compare it: the host computes the present digest, and answers [`Failure::NotAsListed`] without running
+        /// anything if it differs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expect_digest: Option<String>,
     },

@@ -35,7 +35,7 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         Kind::Folder if is_called(FILE_NAME) => "a file is required here; rename or remove the folder",
         Kind::Folder => "name a file, such as one in this folder",
         Kind::NotFolder => {
-            "give the folder that holds the skills, a .skill, .zip, .tar.gz or .tgz archive, or a .jsonl file"
+            "give the folder that holds the skills, or name a .skill, .zip, .tar.gz or .tgz archive or a .jsonl file as a source"
         }
         Kind::FileInPlace => "move the file away, or make a folder of it",
         Kind::NotRegular { .. } => "put a regular file in its place, or leave it out",

@@ -10,27 +10,28 @@ pub(crate) fn shown(path: &Path) -> std::path::Display<'_> {
     path.strip_prefix(".").ok().filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(path).display()
 }
 
-/// A location for messages, and a file of the skill there.
+/// A location for messages, and a file of the skill there, with control characters escaped.
 pub(super) struct Shown<'l>(pub(super) &'l Location, pub(super) Option<&'l str>);
 
 impl Shown<'_> {
     /// The location in a message that already says that it is about a server.
     pub(super) fn of_server(&self) -> String {
         let file = self.1.map(|file| format!(" {file}")).unwrap_or_default();
-        match self.0 {
+        escape_control(&match self.0 {
             Location::Mcp { label, uri } => format!("{label}: {uri}{file}"),
             other => format!("{other}{file}"),
-        }
+        })
     }
 }
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Location::Path(path) => shown(Path::new(&**path)).fmt(to)?,
-            other => other.fmt(to)?,
+            Location::Path(path) if path.is_empty() => to.write_str("\"\"")?,
+            Location::Path(path) => to.write_str(&escape_control(&shown(Path::new(&**path)).to_string()))?,
+            other => to.write_str(&escape_control(&other.to_string()))?,
         }
-        self.1.map_or(Ok(()), |file| write!(to, ": {file}"))
+        self.1.map_or(Ok(()), |file| write!(to, ": {}", escape_control(file)))
     }
 }
 

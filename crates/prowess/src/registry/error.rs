@@ -22,12 +22,18 @@ pub enum RegistryError {
     /// A skill with this key is registered already.
     #[error("a skill with this key is registered already: {0}; replace it, or give this one another name")]
     Taken(String),
+    /// A source refreshed the skills that it was being read for.
+    #[error("a source refreshed the skills while a refresh was reading it")]
+    Nested,
 }
 
 /// What to do about two skills with one key.
 pub(crate) const DUPLICATE_HINT: &str = "rename one of them, or let the first or the last one win";
 /// What to do about a key that is taken.
 pub(crate) const TAKEN_HINT: &str = "replace that skill, or give this one another name";
+/// What to do about a refresh inside a refresh.
+pub(crate) const NESTED_HINT: &str =
+    "return from the source first; until then, use the catalog of the last refresh";
 
 impl RegistryError {
     /// What to do about it.
@@ -37,6 +43,7 @@ impl RegistryError {
             Self::Lookup(error) => error.hint(),
             Self::Duplicate(_) => DUPLICATE_HINT.into(),
             Self::Taken(_) => TAKEN_HINT.into(),
+            Self::Nested => NESTED_HINT.into(),
         }
     }
 }

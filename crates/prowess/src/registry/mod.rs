@@ -45,6 +45,7 @@ pub(crate) mod installed;
 pub mod trust;
 
 mod error;
+mod nested;
 mod read;
 mod refresh;
 mod registered;
@@ -59,7 +60,8 @@ use prowess_core::catalog::{LayerId, Named};
 use prowess_core::{Candidate, Catalog, Duplicates, Obstacle, Profile, Scope};
 
 pub use self::error::RegistryError;
-pub(crate) use self::error::{DUPLICATE_HINT, TAKEN_HINT};
+pub(crate) use self::error::{DUPLICATE_HINT, NESTED_HINT, TAKEN_HINT};
+pub(crate) use self::nested::{Inside, Operation};
 pub use self::turned_off::{Allowed, Disabled};
 use crate::error::{LookupError, SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
@@ -169,7 +171,7 @@ impl Registry {
             disabled: Vec::new(),
             unregistered: RwLock::default(),
             allowed: Vec::new(),
-            trust: RwLock::new(Trust::everything()),
+            trust: RwLock::new(Trust::in_every_scope()),
             installed: None,
             limits: DigestLimits::default(),
             on_error: OnError::Fail,
@@ -245,7 +247,8 @@ impl Registry {
         self
     }
 
-    /// Sets what is trusted from the next refresh on. By default, everything is.
+    /// Sets what is trusted from the next refresh on. By default, everything is except the skills of a layer with
+    /// [`Layer::with_approval_required`].
     pub fn set_trust(&self, trust: Trust) {
         *write_locked(&self.trust) = trust;
     }
@@ -290,6 +293,11 @@ impl Registry {
     /// The names of the sources, the strongest first.
     pub fn labels(&self) -> impl Iterator<Item = &str> {
         self.layers.iter().map(|layer| &**layer.label())
+    }
+
+    /// A number that no other registry of this process has.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
     /// The catalog as of the last refresh.
@@ -365,9 +373,10 @@ impl Registry {
             && read_locked(&self.trust).approval_of(&candidate.entry.origin.location).is_some()
     }
 
-    /// Whether a skill is used only after an approval.
+    /// Whether a skill is used only after an approval, if projects are not trusted.
     pub fn needs_trust(&self, candidate: &Candidate) -> bool {
-        self.layer(candidate).is_ok() && needs_trust(candidate.wants_approval, candidate.entry.origin.scope)
+        self.layer(candidate).is_ok()
+            && (candidate.wants_approval || candidate.entry.origin.scope == Scope::Project)
     }
 }
 
@@ -375,11 +384,6 @@ impl Registry {
 fn next_id() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed) + 1
-}
-
-/// Whether a skill is used only after an approval.
-fn needs_trust(wants_approval: bool, scope: Scope) -> bool {
-    wants_approval || scope == Scope::Project
 }
 
 /// Why a skill is broken, as an error.

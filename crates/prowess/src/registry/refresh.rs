@@ -14,7 +14,7 @@ use prowess_core::path::Glob;
 use prowess_core::{Candidate, Catalog, Delta, Found, Location, Obstacle, Origin, Scope, Stamp};
 
 use super::read::read_approved;
-use super::{Registry, RegistryError, Seen, damage, needs_trust};
+use super::{Inside, Operation, Registry, RegistryError, Seen, damage};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
 use crate::internal::{locked, read_locked, write_locked};
@@ -54,7 +54,7 @@ impl Judging<'_> {
     /// the user accepted. The records show it, and so does an approval in its folder or above, which outlives them:
     /// ending an approval must not widen trust.
     fn is_installed(&self, origin: &Origin) -> bool {
-        if origin.scope != Scope::User || self.trust.is_in_everything() {
+        if origin.scope != Scope::User || self.trust.is_in_every_scope() {
             return false;
         }
         let Some(file) = origin.location.path() else { return false };
@@ -82,7 +82,8 @@ fn is_same_folder(one: &Candidate, other: &Candidate) -> bool {
 }
 
 impl Registry {
-    /// Lists every source again, makes a new catalog and returns what changed. On an error the old one stays.
+    /// Lists every source again, makes a new catalog and returns what changed. On an error the old one stays. A source
+    /// that calls this while it is listed gets [`RegistryError::Nested`].
     pub fn refresh(&self) -> Result<Delta, RegistryError> {
         self.ask_remote()?;
         self.refresh_local()
@@ -90,6 +91,7 @@ impl Registry {
 
     /// Refreshes without contacting remote sources: their last lists are used, if there are any.
     pub fn refresh_local(&self) -> Result<Delta, RegistryError> {
+        let _inside = self.enter_refresh()?;
         let _one_at_a_time = locked(&self.refreshing);
         let mut candidates = Vec::new();
         let (mut problems, mut passed_over) = (Vec::new(), false);
@@ -151,6 +153,14 @@ impl Registry {
         self.layer(candidate).is_ok_and(|layer| layer.traits().calling_thread)
     }
 
+    /// Enters a refresh. A thread that is inside one would wait for itself.
+    fn enter_refresh(&self) -> Result<Inside, RegistryError> {
+        match Inside::depth(self.id, Operation::Refresh) {
+            0 => Ok(Inside::enter(self.id, Operation::Refresh)),
+            _ => Err(RegistryError::Nested),
+        }
+    }
+
     /// Lists all remote sources in parallel.
     fn ask_remote(&self) -> Result<(), RegistryError> {
         let remote: Vec<(usize, &Layer)> =
@@ -158,10 +168,14 @@ impl Registry {
         if remote.is_empty() {
             return Ok(());
         }
+        let _inside = self.enter_refresh()?;
         let _one_at_a_time = locked(&self.asking);
+        let list = |layer: &Layer| {
+            let _inside = Inside::enter(self.id, Operation::Refresh);
+            layer.list(self.profile.as_ref())
+        };
         let listings: Vec<Result<Listing, SourceError>> = std::thread::scope(|scope| {
-            let asked: Vec<_> =
-                remote.iter().map(|(_, layer)| scope.spawn(|| layer.list(self.profile.as_ref()))).collect();
+            let asked: Vec<_> = remote.iter().map(|(_, layer)| scope.spawn(|| list(layer))).collect();
             let reason = || "its source panicked".to_owned();
             let broken = |layer: &Layer| {
                 let label = Location::Text(Arc::clone(layer.label()));
@@ -229,7 +243,8 @@ impl Registry {
         judging: &Judging<'_>,
     ) -> (Option<Obstacle>, Option<Approved>) {
         let origin = &found.entry.origin;
-        if !needs_trust(found.wants_approval, origin.scope) && !judging.is_installed(origin) {
+        let by_scope = !judging.trust.is_in_every_scope() && origin.scope == Scope::Project;
+        if !found.wants_approval && !by_scope && !judging.is_installed(origin) {
             return (None, None);
         }
         let mut counted = None;

@@ -27,6 +27,8 @@ const MAX_BYTES: usize = 16 << 20;
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
     everything: bool,
+    /// Whether every skill is trusted that no layer requires an approval for.
+    every_scope: bool,
     approvals: Approvals,
     /// The folders of the skills that were approved by themselves.
     approved: Arc<BTreeSet<Box<str>>>,
@@ -84,9 +86,15 @@ impl Approval {
 }
 
 impl Trust {
-    /// Trust in all skills, for a host that decides by other means which skills are used.
+    /// Trust in all skills, also in those of a layer that requires approval, for a host that decides by other means
+    /// which skills are used.
     pub fn everything() -> Self {
-        Self { everything: true, ..Self::default() }
+        Self { everything: true, every_scope: true, ..Self::default() }
+    }
+
+    /// Trust in the skills of every scope, but not in those of a layer that requires approval.
+    pub(crate) fn in_every_scope() -> Self {
+        Self { every_scope: true, ..Self::default() }
     }
 
     /// Trusts what was approved, and what needs no approval.
@@ -94,12 +102,12 @@ impl Trust {
         approvals.skills.sort_by(|a, b| a.location.cmp(&b.location));
         let files = approvals.skills.iter().filter_map(|approval| approval.location.path());
         let folders = files.filter_map(|file| Path::new(file).parent()?.to_str().map(Box::from));
-        Self { approved: Arc::new(folders.collect()), approvals, everything: false }
+        Self { approved: Arc::new(folders.collect()), approvals, ..Self::default() }
     }
 
-    /// Whether all skills are trusted.
-    pub(crate) fn is_in_everything(&self) -> bool {
-        self.everything
+    /// Whether a skill needs no approval because of its scope, or because it was installed.
+    pub(crate) fn is_in_every_scope(&self) -> bool {
+        self.every_scope
     }
 
     /// Whether the user approved the skill with this file by its digest, or one that it is inside of.

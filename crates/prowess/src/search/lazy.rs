@@ -1,5 +1,6 @@
 //! [`LazyIndex`]: a search index that is built at the first search, and follows every refresh of its registry.
 
+use std::fmt;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};
@@ -9,7 +10,10 @@ use prowess_core::{Catalog, Entry};
 
 use super::SearchIndex;
 use crate::internal::{locked, read_locked, write_locked};
-use crate::registry::Registry;
+use crate::registry::{Inside, Operation, Registry};
+
+/// How deep searches may be inside one another, if code of the host is read on the thread of the search.
+const MAX_NESTED: usize = 16;
 
 /// A search index over name, description and body of all skills of a registry, built at the first search. After a
 /// refresh of the registry the next search reads what changed, so that a search always ranks the current catalog.
@@ -44,6 +48,12 @@ pub struct LazyIndex<R> {
     building: Mutex<()>,
 }
 
+impl<R> fmt::Debug for LazyIndex<R> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("LazyIndex").field("cache", &self.cache).finish_non_exhaustive()
+    }
+}
+
 impl<R: Deref<Target = Registry>> LazyIndex<R> {
     /// An index that has read nothing yet.
     pub fn new(registry: R) -> Self {
@@ -76,8 +86,15 @@ impl<R: Deref<Target = Registry> + Send + Sync> Selector for LazyIndex<R> {
         if let Some(hits) = self.ranked(&self.registry.catalog(), query, among, limit) {
             return hits;
         }
-        // Code of the host may search while it is read. It must not wait for the search that reads it.
-        let _turn = (!self.registry.has_calling_thread()).then(|| locked(&self.building));
+        // Code of the host may search while it is read. It must not wait for the search that reads it, nor search
+        // without end.
+        let calling_thread = self.registry.has_calling_thread();
+        let nested = Inside::depth(self.registry.id(), Operation::Index);
+        if nested > if calling_thread { MAX_NESTED } else { 0 } {
+            let reason = "a source searched the skills while a search was reading it".to_owned();
+            return Err(SelectError::Stopped { reason });
+        }
+        let _turn = (!calling_thread).then(|| locked(&self.building));
         // Another search may have waited for the same refresh, or for a later one.
         let now = self.registry.catalog();
         if let Some(hits) = self.ranked(&now, query, among, limit) {

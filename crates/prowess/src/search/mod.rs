@@ -19,7 +19,7 @@ pub use lazy::LazyIndex;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::file_cache;
 use crate::internal::locked;
-use crate::registry::Registry;
+use crate::registry::{Inside, Operation, Registry};
 
 /// The places of the skills in the cache file of an index; `None` if it is damaged or of another version.
 pub(crate) fn places_in(cache: &std::path::Path) -> Option<Vec<Location>> {
@@ -242,7 +242,11 @@ fn analysed(registry: &Registry, fresh: Vec<Fresh<'_>>) -> Analysed {
             let Some((number, candidate, body)) = fresh.get(at) else { return };
             let wanted = *body && locked(&ended).is_none();
             // Through the candidate itself: its key may refer to another skill by now.
-            let document = match wanted.then(|| registry.head_of(candidate)) {
+            let read = || {
+                let _inside = Inside::enter(registry.id(), Operation::Index);
+                registry.head_of(candidate)
+            };
+            let document = match wanted.then(read) {
                 Some(Ok(head)) => Some(head.document()),
                 Some(Err(error)) if ends && ends_operation(&error) => {
                     *locked(&ended) = Some(error);

@@ -109,7 +109,34 @@ impl SkillsBuilder {
     }
 
     /// Sets the function that asks the user whether a skill with this digest may be used. Without it, nothing is
-    /// approved. The policy decides when it is called.
+    /// approved.
+    ///
+    /// Trust and the policy decide when it is called: for skills that are not trusted if the policy has
+    /// [`Untrusted::Ask`], and for the skills of a scope whose [`OriginRule`] has `approve`. With any other policy it is
+    /// never called, and skills that are not trusted are hidden. By default, only the skills of a layer with
+    /// [`Layer::with_approval_required`] and those of MCP servers are not trusted.
+    ///
+    /// ```
+    /// use prowess::session::{Policy, Untrusted};
+    /// use prowess::source::Layer;
+    /// use prowess::{MemorySource, Scope, Skills};
+    ///
+    /// let shared = MemorySource::new("shared");
+    /// shared.insert("tidy-up", "---\nname: tidy-up\ndescription: Tidies up.\n---\nDo.\n", Scope::Explicit);
+    /// let skills = Skills::builder()
+    ///     .with_layer(Layer::from(shared).with_approval_required(true))
+    ///     .with_policy(Policy::default().with_untrusted(Untrusted::Ask))
+    ///     .with_approval(|skill, digest| {
+    ///         println!("may {} be used? {digest}", skill.entry.key);
+    ///         false
+    ///     })
+    ///     .build()?;
+    /// assert!(!skills.chat("chat-1").activate("tidy-up", "").is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`OriginRule`]: prowess_core::session::OriginRule
+    /// [`Untrusted::Ask`]: prowess_core::session::Untrusted::Ask
     #[must_use]
     pub fn with_approval(
         mut self,
@@ -197,8 +224,8 @@ with_methods! { SkillsBuilder:
     /// Sets what opens MCP servers. Without it, an MCP server is an error. The crate `prowess-mcp` has an
     /// implementation.
     with_servers Some(servers): Arc<dyn OpenServer>;
-    /// Sets which skills are trusted. By default, everything that the host names is trusted, and the skills of the
-    /// user's projects if the user approved them.
+    /// Sets which skills are trusted. By default, what the host names is trusted, except the skills of MCP servers and of
+    /// a layer with [`Layer::with_approval_required`]. With a library, the user's approvals decide.
     with_trust Some(trust): Trust;
     /// Sets the profile that skills must pass. Skills with errors stay in the catalog, marked as broken.
     with_profile Some(profile): Profile;

@@ -1,5 +1,6 @@
 //! [`Chat`]: a session that performs its own effects and follows the refreshes of its skills.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prowess_core::select::Query;
@@ -27,14 +28,24 @@ pub struct Chat {
 
 impl Chat {
     pub(super) fn new(skills: Skills, session: Session) -> Self {
-        let mut chat = Self::restored(skills, session);
+        let mut chat = Self::restored(skills, session, BTreeMap::new());
         // Skills that could not be loaded are in the session's log.
         chat.preload(&[]);
         chat
     }
 
-    pub(super) fn restored(skills: Skills, session: Session) -> Self {
-        Self { skills, session, swapped: CatalogChange::default() }
+    /// A chat over a restored session. `before` are the skills that were active in its state, and whether each had
+    /// changed since it was activated.
+    pub(super) fn restored(skills: Skills, session: Session, before: BTreeMap<String, bool>) -> Self {
+        let mut swapped = CatalogChange::default();
+        for (key, had_changed) in before {
+            match session.state().active().iter().find(|active| active.key == key) {
+                None => swapped.deactivated.push(key),
+                Some(now) if now.changed && !had_changed => swapped.changed.push(key),
+                Some(_) => {}
+            }
+        }
+        Self { skills, session, swapped }
     }
 
     /// The text for the system prompt: how to use skills, the list of skills, and the instructions of the preloaded
@@ -120,8 +131,8 @@ impl Chat {
         self.session.active_skills()
     }
 
-    /// The changes of the active skills by refreshes since this was last called: skills that are gone, and skills with
-    /// other contents. Each change is returned once.
+    /// The changes of the active skills since this was last called, by refreshes or while the chat was stored: skills that
+    /// are gone, and skills whose SKILL.md changed. Each change is returned once.
     pub fn changes(&mut self) -> CatalogChange {
         self.follow();
         std::mem::take(&mut self.swapped)

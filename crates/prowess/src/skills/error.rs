@@ -9,7 +9,7 @@ use prowess_core::session::RestoreError;
 
 use crate::error::{LookupError, SourceError};
 use crate::library::LibraryError;
-use crate::registry::{DUPLICATE_HINT, RegistryError, TAKEN_HINT};
+use crate::registry::{DUPLICATE_HINT, NESTED_HINT, RegistryError, TAKEN_HINT};
 
 /// Why an operation of [`Skills`](crate::Skills), [`Chat`](crate::Chat) or [`Skill`](crate::Skill) failed.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,9 @@ pub enum SkillsError {
     /// A skill with this key is registered already.
     #[error("{}", RegistryError::Taken(.0.clone()))]
     Taken(String),
+    /// A source refreshed the skills that it was being read for.
+    #[error("{}", RegistryError::Nested)]
+    Nested,
     /// The user's configuration or approvals could not be read.
     #[error(transparent)]
     Library(Box<LibraryError>),
@@ -54,6 +57,7 @@ impl SkillsError {
             Self::Load(_) => "correct the problems in its SKILL.md".into(),
             Self::Duplicate(_) => DUPLICATE_HINT.into(),
             Self::Taken(_) => TAKEN_HINT.into(),
+            Self::Nested => NESTED_HINT.into(),
             Self::Library(error) => error.hint(),
             Self::Select(_) => "try again, or use another selector".into(),
             Self::Restore(_) => "start a new chat".into(),
@@ -76,6 +80,7 @@ impl From<RegistryError> for SkillsError {
             RegistryError::Lookup(error) => Self::Lookup(error),
             RegistryError::Duplicate(error) => Self::Duplicate(error),
             RegistryError::Taken(key) => Self::Taken(key),
+            RegistryError::Nested => Self::Nested,
         }
     }
 }

@@ -11,7 +11,9 @@ mod skill;
 #[cfg(feature = "watch")]
 mod watching;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,9 +30,10 @@ pub use skill::Skill;
 
 use crate::drive::Performer;
 use crate::env::Environment;
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::library::LibraryOptions;
 use crate::registry::Registry;
+use crate::source::open::Opening;
 use crate::source::spec::SourceSpec;
 use builder::Approver;
 
@@ -83,18 +86,30 @@ impl fmt::Debug for Skills {
 }
 
 impl Skills {
-    /// The skills in and below some folders. A folder that does not exist is an error.
+    /// The skills in and below some folders. A folder that does not exist or cannot be read is an error.
     ///
     /// The host named these folders, so their skills are trusted. Nothing else is read: neither configurations nor
-    /// records of installed skills. A leading `~` or `${VARIABLE}` is expanded.
+    /// records of installed skills. A leading `~` or `${VARIABLE}` is expanded. What cannot be read below these folders is
+    /// in [`Skills::problems`]. Archives, files of records and sites are sources for [`SkillsBuilder::with_source`].
     pub fn open<P: Into<PathBuf>>(folders: impl IntoIterator<Item = P>) -> Result<Self, SkillsError> {
-        let folder = |path: P| match path.into() {
-            // In a spec, `@org/name` is an installed skill.
-            path if path.to_string_lossy().starts_with('@') => SourceSpec::dir(Path::new(".").join(path)),
-            path => SourceSpec::dir(path),
-        };
-        let sources = folders.into_iter().map(folder);
-        sources.fold(Self::builder(), SkillsBuilder::with_source).build()
+        let (opening, environment) = (Opening::named(Path::new("."), None), Environment::current());
+        let mut builder = Self::builder();
+        for path in folders {
+            let path = path.into();
+            // Not the current folder: it may come from a variable that is not set.
+            if path.as_os_str().is_empty() {
+                return Err(SourceErrorKind::Missing.at(path).into());
+            }
+            let spec = match path {
+                // In a spec, `@org/name` is an installed skill.
+                path if path.to_string_lossy().starts_with('@') => SourceSpec::dir(Path::new(".").join(path)),
+                path => SourceSpec::dir(path),
+            };
+            let folder = opening.place(&spec, &environment)?;
+            folder.as_deref().map_or(Ok(()), readable)?;
+            builder = builder.with_source(spec);
+        }
+        builder.build()
     }
 
     /// The skills that the user has, seen from the current folder: those in the folders of clients and of the project,
@@ -105,6 +120,7 @@ impl Skills {
     }
 
     /// A builder for other sources, trust, a profile, a policy or a selector.
+    #[must_use]
     pub fn builder() -> SkillsBuilder {
         SkillsBuilder::default()
     }
@@ -125,7 +141,8 @@ impl Skills {
         self.shared.registry.problems()
     }
 
-    /// The skill with this key, read now.
+    /// The skill with this key, read now, for the host: also one that is not trusted, or that the policy hides from
+    /// models. [`Skill::is_usable`] says whether it is trusted; [`Chat::activate`] asks the policy too.
     pub fn get(&self, key: &str) -> Result<Skill, SkillsError> {
         Skill::of_registry(&self.shared.registry, self.shared.registry.get(key)?)
     }
@@ -136,25 +153,37 @@ impl Skills {
         let session = self.session("search");
         let visible = session.visible(Actor::Model, session.filter());
         let among: Vec<&Entry> = visible.into_iter().map(|skill| &skill.entry).collect();
-        Ok(search(&**selector, &Query::text(query), &among, narrowing)?)
+        let mut hits = search(&**selector, &Query::text(query), &among, narrowing)?;
+        // A selector of the host may return anything: unknown keys, hidden skills, one skill twice.
+        let named: BTreeSet<String> = hits.iter().map(|hit| hit.key.clone()).collect();
+        let mut found: BTreeSet<&str> =
+            among.iter().map(|entry| entry.key.as_str()).filter(|key| named.contains(*key)).collect();
+        hits.retain(|hit| found.remove(hit.key.as_str()));
+        Ok(hits)
     }
 
     /// Starts a chat: the skills as one conversation with a model sees them. The id distinguishes it from other chats.
+    #[must_use]
     pub fn chat(&self, id: impl Into<String>) -> Chat {
         Chat::new(self.clone(), self.session(id))
     }
 
-    /// Restores a chat from its [`Chat::state`]. Skills that no longer exist are no longer active.
+    /// Restores a chat from its [`Chat::state`]. Skills that no longer exist are no longer active; [`Chat::changes`] names
+    /// them, and those that changed since the state was stored.
     pub fn restore(&self, state: SessionState) -> Result<Chat, SkillsError> {
         let Shared { policy, options, .. } = &*self.shared;
+        let before: BTreeMap<String, bool> =
+            state.active().iter().map(|active| (active.key.clone(), active.changed)).collect();
         let session = Session::restore(state, self.catalog(), policy.clone(), options.clone())?;
-        Ok(Chat::restored(self.clone(), session))
+        Ok(Chat::restored(self.clone(), session, before))
     }
 
     /// Refreshes by itself whenever the folders change, until the last handle and the last chat are dropped.
     ///
     /// `changed` is called in the watching thread, with the changes or with the error; after an error, the old catalog
-    /// stays. A second call replaces the first.
+    /// stays. A change that a call of [`Skills::refresh`] found first is returned by that call, and not passed to
+    /// `changed`. If `changed` panics, the watching goes on. A second call replaces the first; nothing else stops it, so a
+    /// `changed` that holds a handle keeps it running.
     #[cfg(feature = "watch")]
     pub fn watch(
         &self,
@@ -185,5 +214,15 @@ impl Skills {
             Some(approve) => performer.with_approval(&**approve),
             None => performer,
         }
+    }
+}
+
+/// An error if a folder is there and cannot be listed. A list reports that one is missing or no folder.
+fn readable(folder: &Path) -> Result<(), SourceError> {
+    match std::fs::read_dir(folder) {
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(SourceError::io(folder, error))
+        }
+        _ => Ok(()),
     }
 }

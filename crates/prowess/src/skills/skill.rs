@@ -22,6 +22,10 @@ use prowess_core::files::Groups;
 
 /// One skill: its SKILL.md and the files beside it.
 ///
+/// This is the view of the host, which may also read skills that are not trusted or that a policy hides from models.
+/// [`Skill::is_usable`] says whether a skill is trusted. What a model may have is decided by a [`Chat`](crate::Chat): its
+/// `activate`, `call` and `prompt` ask the policy.
+///
 /// ```
 /// use prowess::Skill;
 ///
@@ -105,6 +109,15 @@ impl Skill {
     /// Its entry: name, description and the other fields.
     pub fn entry(&self) -> &Entry {
         &self.data.entry
+    }
+
+    /// Whether nothing prevents its use: it is trusted, and not turned off. Always true for a skill that was loaded from
+    /// a folder or made from text. The policy of a chat may still hide it.
+    pub fn is_usable(&self) -> bool {
+        match &self.home {
+            Home::Text | Home::Folder(_) => true,
+            Home::Registry(_, skill) => skill.is_usable(),
+        }
     }
 
     /// The instructions, without the blank lines around them.
@@ -196,7 +209,8 @@ impl Skill {
     }
 
     /// The text that gives the skill to a model: its instructions in a wrapper they cannot close, its folder, and the
-    /// list of its files.
+    /// list of its files. Neither trust nor a policy is asked: check [`Skill::is_usable`], or activate it in a
+    /// [`Chat`](crate::Chat).
     pub fn to_prompt(&self) -> Result<String, SkillsError> {
         self.to_prompt_with(&Options::default())
     }

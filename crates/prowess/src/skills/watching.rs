@@ -1,5 +1,6 @@
 //! [`Watching`]: the thread that refreshes skills when their folders change.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -28,6 +29,8 @@ impl Watching {
         let ended = Arc::new(AtomicBool::new(false));
         let thread = std::thread::Builder::new().name("prowess-watch".to_owned());
         let until = Arc::clone(&ended);
+        // The panic hook has reported it, and the catalog is that of the last refresh.
+        let changed = move |change| drop(catch_unwind(AssertUnwindSafe(|| changed(change))));
         let watch = move || {
             while !until.load(Ordering::Relaxed) {
                 match watcher.next(Some(PATIENCE)) {

@@ -1,6 +1,7 @@
 //! [`Layer`]: a source with a label and options for how its skills appear.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -85,6 +86,12 @@ pub struct Layer {
     installed: Option<crate::install::InstalledNames>,
 }
 
+impl fmt::Debug for Layer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Layer").field("label", &self.label).finish_non_exhaustive()
+    }
+}
+
 /// The labels of layers, each unique. They are for display; layers are identified by their number.
 #[derive(Debug, Default)]
 pub(crate) struct Labels {
@@ -164,7 +171,13 @@ impl Layer {
         self.appearance.preload
     }
 
-    /// Sets whether each skill needs an approval before it is used, whatever its scope.
+    /// Sets whether each skill needs an approval before it is used, whatever its scope. [`Trust::in_approved`] has the
+    /// stored approvals. Other skills are hidden, or with [`Untrusted::Ask`] the host is asked about them. Only
+    /// [`Trust::everything`] overrides it.
+    ///
+    /// [`Trust::in_approved`]: crate::registry::trust::Trust::in_approved
+    /// [`Trust::everything`]: crate::registry::trust::Trust::everything
+    /// [`Untrusted::Ask`]: prowess_core::session::Untrusted::Ask
     #[must_use]
     pub fn with_approval_required(mut self, required: bool) -> Self {
         self.appearance.approval = required;

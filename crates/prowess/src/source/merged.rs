@@ -10,6 +10,7 @@ use crate::registry::digests::DigestLimits;
 ///
 /// Of two skills with the same key the one in the first layer counts, or in the last when later layers override. The
 /// others follow it in the list, so that `why` can explain them. Each skill is read through the layer that listed it.
+#[derive(Debug)]
 pub struct MergedSource {
     id: String,
     layers: Vec<Layer>,

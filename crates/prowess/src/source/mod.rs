@@ -69,7 +69,7 @@ pub struct SourceTraits {
     /// The folders whose changes may change what it lists or reads; none when it cannot say. They need not exist.
     pub folders: Vec<Watched>,
     /// Whether it is read only on the thread of the operation, because it runs code of the host: code that may belong to
-    /// one thread, that may use the skills that it is read for, and whose end of an operation ends the operation.
+    /// one thread, that may search the skills while it is read, and whose end of an operation ends the operation.
     pub calling_thread: bool,
 }
 
@@ -157,6 +157,11 @@ pub struct Chunk {
 ///
 /// Within a source, a skill is identified by the `location` of its origin, which must be unique. Keys,
 /// virtual paths and labels belong to the registry, which also decides whether a skill is offered.
+///
+/// A source should not use the skills that it is part of. If `list` refreshes them, the inner refresh fails with
+/// [`RegistryError::Nested`](crate::RegistryError::Nested); if `read` searches them while a search reads it, the inner
+/// search fails, unless the source has [`SourceTraits::calling_thread`]. A source that does so on a thread of its own and
+/// waits for it waits for ever.
 pub trait Source: Send + Sync {
     /// Its name, for display.
     fn id(&self) -> &str;

@@ -21,6 +21,7 @@ mod data;
 mod digests;
 #[cfg(unix)]
 mod drive;
+mod embedding;
 mod first_host;
 mod hostile;
 #[cfg(all(target_os = "linux", feature = "watch"))]

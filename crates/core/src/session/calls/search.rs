@@ -1,5 +1,7 @@
 //! The tool that searches skills.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use crate::catalog::Candidate;
@@ -45,10 +47,11 @@ impl Session {
         };
         let catalog = self.shared_catalog();
         let filter = self.filter_for(waiting.filter.as_ref());
+        let mut once = BTreeSet::new();
         let seen = |hit: &Hit| {
             let candidate = catalog.get(&hit.key)?;
             self.judge(candidate, Act::See, waiting.by, filter).ok()?;
-            Some((hit.score, &candidate.entry))
+            once.insert(&candidate.entry.key).then_some((hit.score, &candidate.entry))
         };
         let found: Vec<(f32, &Entry)> = hits.iter().filter_map(seen).take(limit).collect();
         if found.is_empty() {
