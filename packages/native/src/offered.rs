@@ -23,9 +23,7 @@ impl Skills {
     /// The skills that are offered now: those of the operation `list`, without making JSON of all of them.
     pub fn offered(&self) -> Result<Offered, Failure> {
         let _in_use = self.enter()?;
-        let catalog = self.catalog();
-        let shared = |skill: &Candidate| catalog.shared(&skill.entry.key);
-        Ok(Offered { skills: catalog.iter().filter_map(shared).collect() })
+        Ok(Offered { skills: self.catalog().iter_shared().cloned().collect() })
     }
 }
 

@@ -289,7 +289,12 @@ impl Catalog {
 
     /// The offered skills, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = &Candidate> {
-        self.offered.iter().filter_map(|at| self.candidates.get(*at)).map(AsRef::as_ref)
+        self.iter_shared().map(AsRef::as_ref)
+    }
+
+    /// The offered skills, sorted by key, each shared, so that it can outlive the catalog.
+    pub fn iter_shared(&self) -> impl Iterator<Item = &Arc<Candidate>> {
+        self.offered.iter().filter_map(|at| self.candidates.get(*at))
     }
 
     /// The entries of the offered skills, sorted by key.
