@@ -43,13 +43,14 @@ class Skill:
     ('tidy-up', 'Sweep.')
     """
 
-    __slots__ = ("_at", "_made", "_path", "_skills")
+    __slots__ = ("_at", "_list", "_made", "_path", "_skills")
 
     _made: Mapping[str, Any] | None
     _path: str | None
     _skills: Skills | None
-    #: The place in a list, for a skill that was not read out yet.
-    _at: tuple[_native.Offered, int] | None
+    #: The list of a skill that was not read out yet, and its place there. Not a tuple: a list may have very many skills.
+    _list: _native.Offered | None
+    _at: int
 
     def __init__(self, name: str, description: str, instructions: str = "", **fields: Any) -> None:
         """A skill that a program makes. Other fields are those of the specification: ``license``, ``compatibility``,
@@ -57,12 +58,13 @@ class Skill:
         made = {"name": text(name, "the name"), "description": text(description, "the description"), **fields}
         made["instructions"] = text(instructions, "the instructions")
         self._made = run("fromDict", made)
-        self._path = self._skills = self._at = None
+        self._path = self._skills = self._list = None
+        self._at = 0
 
     @classmethod
     def _of(cls, data: Mapping[str, Any], path: str | None = None, skills: Skills | None = None) -> Skill:
         skill = cls.__new__(cls)
-        skill._made, skill._path, skill._skills, skill._at = data, path, skills, None
+        skill._made, skill._path, skill._skills, skill._list, skill._at = data, path, skills, None, 0
         return skill
 
     @classmethod
@@ -74,9 +76,13 @@ class Skill:
     def _offered(cls, offered: _native.Offered, skills: Skills) -> list[Skill]:
         """The skills of a list. Each is read out when more of it is needed than its name and its description."""
         made = []
+        new = cls.__new__
         for at in range(len(offered)):
-            skill = cls.__new__(cls)
-            skill._made, skill._path, skill._skills, skill._at = None, None, skills, (offered, at)
+            skill = new(cls)
+            skill._made = skill._path = None
+            skill._skills = skills
+            skill._list = offered
+            skill._at = at
             made.append(skill)
         return made
 
@@ -84,9 +90,8 @@ class Skill:
     def _data(self) -> Mapping[str, Any]:
         made = self._made
         if made is None:
-            assert self._at is not None
-            offered, at = self._at
-            made = self._made = of_json(offered.whole(at))
+            assert self._list is not None
+            made = self._made = of_json(self._list.whole(self._at))
         return made
 
     @classmethod
@@ -120,17 +125,20 @@ class Skill:
     @property
     def key(self) -> str:
         """The name by which a library knows it; usually its name."""
-        return str(self._data["key"]) if self._at is None else self._at[0].key(self._at[1])
+        offered = self._list
+        return str(self._data["key"]) if offered is None else offered.key(self._at)
 
     @property
     def name(self) -> str:
         """Its name."""
-        return str(self._data["name"]) if self._at is None else self._at[0].name(self._at[1])
+        offered = self._list
+        return str(self._data["name"]) if offered is None else offered.name(self._at)
 
     @property
     def description(self) -> str:
         """What it does, and when to use it."""
-        return str(self._data["description"]) if self._at is None else self._at[0].description(self._at[1])
+        offered = self._list
+        return str(self._data["description"]) if offered is None else offered.description(self._at)
 
     @property
     def license(self) -> str | None:
