@@ -287,12 +287,7 @@ fn install(
 /// Whether a tree at a path is what was installed there last: files that came from a source, and the ones that the user
 /// accepted there if there is an approval. An approval alone is not enough, since a user may also trust edited files.
 pub(super) fn was_installed(accepted: Option<&str>, there: &str, how: &Orders<'_>) -> bool {
-    accepted.is_none_or(|accepted| accepted == there) && is_from_source(there, how)
-}
-
-/// Whether a tree was fetched from a source: the user's log knows it, or the store.
-fn is_from_source(digest: &str, how: &Orders<'_>) -> bool {
-    how.fetch_log.has_tree(digest) || (how.listing)(digest).is_some()
+    accepted.is_none_or(|accepted| accepted == there) && how.fetch_log.is_from_source(there, how.listing)
 }
 
 fn remove(
@@ -308,9 +303,11 @@ fn remove(
         (Some(old), _) => old.clone(),
         // It was never installed, or the lock was lost: then the approval says what was installed, unless the user gave
         // it to edited files.
-        (None, Some(wanted)) => {
-            not_locked(name, wanted, accepted.filter(|digest| is_from_source(digest, how)))
-        }
+        (None, Some(wanted)) => not_locked(
+            name,
+            wanted,
+            accepted.filter(|digest| how.fetch_log.is_from_source(digest, how.listing)),
+        ),
         (None, None) => return Err(unknown(place, name, &records.lock)),
     };
     let there = dir.map(|dir| state(dir, name)).transpose()?.flatten();

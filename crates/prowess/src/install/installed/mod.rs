@@ -164,7 +164,7 @@ impl Installer {
         let accepted = AcceptedSkills::of(place).ok();
         let was_installed = |path: &Path, digest: &str| {
             let accepted = accepted.as_ref().and_then(|all| all.digest_in(path));
-            accepted == Some(digest) && (self.fetch_log().has_tree(digest) || listing(digest).is_some())
+            accepted == Some(digest) && self.fetch_log().is_from_source(digest, &listing)
         };
         let mut skills = Vec::new();
         for locked in records.lock.skills() {

@@ -21,7 +21,7 @@ impl Installer {
             .filter(|name| records.lock.get(name).is_none() && records.wanted.get(name).is_none())
             .filter(|name| {
                 let accepted = accepted.digest_in(&place.skill(name));
-                accepted.is_some_and(|tree| self.fetch_log().has_tree(tree) || listing(tree).is_some())
+                accepted.is_some_and(|tree| self.fetch_log().is_from_source(tree, &listing))
             });
         Ok(names.map(|name| place.skill(&name)).collect())
     }

@@ -15,6 +15,7 @@ use prowess_core::RelPath;
 use super::skills_lock::LockedSkill;
 use crate::fs::atomic;
 use crate::fs::read::read_small;
+use crate::install::compare::Listing;
 use crate::internal::locked;
 
 /// The largest file that is read.
@@ -44,6 +45,11 @@ impl FetchLog {
         let mut lines = locked(&self.lines);
         let lines = lines.get_or_insert_with(|| self.read());
         lines.range(start.clone()..).next().is_some_and(|line| line.starts_with(&start))
+    }
+
+    /// Whether files with this digest came from a source: this log knows them, or the store.
+    pub(crate) fn is_from_source(&self, digest: &str, listing: Listing<'_>) -> bool {
+        self.has_tree(digest) || listing(digest).is_some()
     }
 
     /// Records skills that were just fetched. If the file cannot be written, only later commands do not know it.
