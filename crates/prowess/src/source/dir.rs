@@ -236,16 +236,17 @@ impl Source for DirSource {
             hits: Vec::new(),
             fresh: Vec::new(),
             links: Links::default(),
+            any_deep: false,
             listing: Listing::default(),
         };
         let mut problems = walk(&self.root, &self.options, &reader, &mut gather);
         problems.retain(|problem| !matches!(problem.kind, SourceErrorKind::ProjectTooLarge { .. }));
-        let Gather { hits, fresh, links, mut listing, .. } = gather;
+        let Gather { hits, fresh, links, any_deep, mut listing, .. } = gather;
         listing.skills.sort_by(|a, b| a.entry.origin.location.cmp(&b.entry.origin.location));
         if self.sighted.is_some() {
             // The order is that of the clients.
             sightings::place(&self.root, &links, &mut listing.skills);
-        } else {
+        } else if any_deep {
             gather::outer_first(&self.root, &mut listing.skills);
         }
         // A root that does not exist, or a skill that must not be skipped, ends the whole list.

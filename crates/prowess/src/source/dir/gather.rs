@@ -40,6 +40,8 @@ pub(super) struct Gather<'s> {
     pub(super) fresh: Vec<(PathBuf, FileStamp, Vec<u8>)>,
     /// The links that the walk met, if they matter.
     pub(super) links: Links,
+    /// Whether a skill may be inside another.
+    pub(super) any_deep: bool,
     pub(super) listing: Listing,
 }
 
@@ -59,6 +61,8 @@ pub(super) struct Read {
     /// The size of its frontmatter.
     head: usize,
     memory: Memory,
+    /// Whether it is below another folder of the root, so that it may be inside another skill.
+    is_deep: bool,
     /// Its path, if its location has another text.
     odd: Option<PathBuf>,
 }
@@ -119,7 +123,9 @@ impl Reader for SkillReader<'_> {
             let sighting = sightings::of(&document, &found.entry, stamp.size, read);
             found.sighting = Some(sightings::with_policies(sighting, policies, &path));
         }
-        Skill::Read(Read { found, head, memory, odd: Some(path).filter(|path| path.to_str().is_none()) })
+        let is_deep = self.is_deep(&path);
+        let odd = Some(path).filter(|path| path.to_str().is_none());
+        Skill::Read(Read { found, head, memory, is_deep, odd })
     }
 }
 
@@ -149,7 +155,7 @@ impl Visitor<Skill> for Gather<'_> {
     }
 
     fn found(&mut self, skill: Skill) -> Result<(), SourceError> {
-        let Read { found, head, memory, odd } = match skill {
+        let Read { found, head, memory, is_deep, odd } = match skill {
             Skill::Read(read) => read,
             Skill::Failed(path, problem) => self.unread(path, problem)?,
         };
@@ -173,6 +179,7 @@ impl Visitor<Skill> for Gather<'_> {
         if let Some(path) = odd {
             locked(&source.odd).insert(at(), path);
         }
+        self.any_deep |= is_deep;
         self.listing.skills.push(found);
         Ok(())
     }
@@ -188,14 +195,19 @@ impl Gather<'_> {
         let mut found = Box::new(unread(&problem, &at));
         found.virtual_path = self.reader.virtual_path(&path);
         found.sighting = self.reader.source.sighted.map(|_| sightings::unread(&problem));
+        let is_deep = self.reader.is_deep(&path);
         let odd = Some(path).filter(|path| path.to_str().is_none());
-        Ok(Read { found, head: 0, memory: Memory::Nothing, odd })
+        Ok(Read { found, head: 0, memory: Memory::Nothing, is_deep, odd })
     }
 }
 
 impl SkillReader<'_> {
     fn virtual_path(&self, path: &Path) -> String {
         virtual_path(&self.source.root, &self.above, path)
+    }
+
+    fn is_deep(&self, path: &Path) -> bool {
+        text_below(&self.source.root, path).is_none_or(|below| below.contains('/'))
     }
 }
 
@@ -235,10 +247,6 @@ fn text_below<'p>(root: &Path, skill_md: &'p Path) -> Option<&'p str> {
 pub(super) fn outer_first(root: &Path, skills: &mut [Box<Found>]) {
     fn file(found: &Found) -> &Path {
         Path::new(found.entry.origin.location.path().unwrap_or_default())
-    }
-    let is_deep = |found: &Found| text_below(root, file(found)).is_none_or(|below| below.contains('/'));
-    if !skills.iter().any(|found| is_deep(found)) {
-        return;
     }
     let folders: BTreeSet<PathBuf> =
         skills.iter().filter_map(|found| file(found).parent()).map(Path::to_owned).collect();
