@@ -13,10 +13,14 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use prowess::registry::digests;
 use prowess::source::spec::{Place, SourceSpec};
+use prowess::source::{Chunk, Listing, Slice, SourceTraits};
+use prowess::{MemorySource, RelPath, Scope, Source, SourceError, SourceSkill};
 use serde_json::{Value, json};
 
 use crate::{McpLimits, McpSource};
@@ -234,4 +238,60 @@ pub fn json_response(status: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
     )
+}
+
+/// A remote source that lists when it is told to, or at once: its skills, or an error if it has none.
+pub struct RemoteSource {
+    skills: Option<MemorySource>,
+    told: Option<Mutex<Receiver<()>>>,
+}
+
+impl RemoteSource {
+    /// How long it waits to be told.
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// A source that cannot be reached.
+    pub fn dead() -> Self {
+        Self { skills: None, told: None }
+    }
+
+    /// A source with one skill.
+    pub fn with_skill(name: &str) -> Self {
+        let skills = MemorySource::new("remote");
+        skills.insert(name, format!("---\nname: {name}\ndescription: d\n---\n"), Scope::Remote);
+        Self { skills: Some(skills), told: None }
+    }
+
+    /// The same source, which lists when it is told to.
+    pub fn when_told(mut self) -> (Arc<dyn Source>, Sender<()>) {
+        let (tell, told) = channel();
+        self.told = Some(Mutex::new(told));
+        (Arc::new(self), tell)
+    }
+
+    fn skills(&self) -> Result<&MemorySource, SourceError> {
+        let error = || SourceError::io("remote", std::io::ErrorKind::TimedOut.into());
+        self.skills.as_ref().ok_or_else(error)
+    }
+}
+
+impl Source for RemoteSource {
+    fn id(&self) -> &'static str {
+        "remote"
+    }
+
+    fn traits(&self) -> SourceTraits {
+        SourceTraits::remote()
+    }
+
+    fn list(&self) -> Result<Listing, SourceError> {
+        if let Some(told) = &self.told {
+            let _ = told.lock().unwrap().recv_timeout(Self::LONG);
+        }
+        self.skills()?.list()
+    }
+
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        self.skills()?.read(skill, path, slice)
+    }
 }

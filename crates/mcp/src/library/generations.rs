@@ -69,41 +69,19 @@ impl Library {
 #[cfg(test)]
 mod tests {
     use std::sync::Weak;
-    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::mpsc::Sender;
     use std::time::{Duration, Instant};
 
-    use prowess::source::{Chunk, Layer, Listing, Slice, SourceTraits};
-    use prowess::{MemorySource, RelPath, Scope, Source, SourceError, SourceSkill};
+    use prowess::source::Layer;
+    use prowess::{MemorySource, Scope, Source};
 
     use super::*;
+    use crate::testing::RemoteSource;
 
     const LONG: Duration = Duration::from_secs(60);
 
-    /// A remote source that fails when it is told to.
-    struct Dead(Mutex<Receiver<()>>);
-
-    impl Source for Dead {
-        fn id(&self) -> &'static str {
-            "dead"
-        }
-
-        fn traits(&self) -> SourceTraits {
-            SourceTraits::remote()
-        }
-
-        fn list(&self) -> Result<Listing, SourceError> {
-            let _ = locked(&self.0).recv_timeout(LONG);
-            Err(SourceError::io("dead", std::io::ErrorKind::TimedOut.into()))
-        }
-
-        fn read(&self, _: SourceSkill<'_>, _: &RelPath, _: Slice) -> Result<Chunk, SourceError> {
-            Err(SourceError::io("dead", std::io::ErrorKind::TimedOut.into()))
-        }
-    }
-
     fn dead() -> (Registry, Weak<dyn Source>, Sender<()>) {
-        let (open, gate) = channel();
-        let source: Arc<dyn Source> = Arc::new(Dead(Mutex::new(gate)));
+        let (source, open) = RemoteSource::dead().when_told();
         let weak = Arc::downgrade(&source);
         let mut registry = Registry::new();
         registry.add(Layer::shared(source)).set_on_error(prowess::fs::walk::OnError::Report);

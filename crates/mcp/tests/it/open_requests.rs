@@ -12,7 +12,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::support::LONG;
 use crate::support::http::{HttpResponse, HttpTestServer};
-use crate::support::sources::LateRead;
+use crate::support::late_read::LateRead;
 
 struct Gated {
     web: HttpTestServer,

@@ -1,16 +1,19 @@
 //! What operators ask of a server over HTTP: metrics and readiness.
 
 use prowess::Registry;
+use prowess::source::Layer;
 use prowess_mcp::HttpOptions;
+use prowess_mcp::testing::RemoteSource;
 use serde_json::json;
 
 use crate::support::LONG;
 use crate::support::http::HttpTestServer;
-use crate::support::sources::{Dead, late_list};
 
 #[tokio::test]
 async fn a_server_is_ready_once_every_source_was_asked() {
-    let (registry, open) = late_list();
+    let (source, open) = RemoteSource::with_skill("far").when_told();
+    let mut registry = Registry::new();
+    registry.add(Layer::shared(source));
     let web = HttpTestServer::over(registry, tempfile::tempdir().unwrap(), HttpOptions::default()).await;
     assert_eq!(web.get("/healthz", "").await.0, 200);
     let waiting = web.get("/readyz", "").await;
@@ -105,7 +108,7 @@ async fn scrapers_that_hang_hold_nothing_up() {
 #[tokio::test]
 async fn a_library_of_which_nothing_could_be_read_is_no_success() {
     let mut registry = Registry::new();
-    registry.add(Dead).set_on_error(prowess::fs::walk::OnError::Report);
+    registry.add(RemoteSource::dead()).set_on_error(prowess::fs::walk::OnError::Report);
     let web = HttpTestServer::over(registry, tempfile::tempdir().unwrap(), HttpOptions::default()).await;
     assert_eq!(web.until("/readyz", "no source could be read").await, 503);
     web.until("/metrics", "prowess_last_refresh_success 0\n").await;

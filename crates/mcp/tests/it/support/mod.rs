@@ -1,7 +1,7 @@
 //! Shared helpers: libraries on disk, servers on pipes, and a client for them.
 
 pub(crate) mod http;
-pub(crate) mod sources;
+pub(crate) mod late_read;
 
 use std::path::Path;
 use std::time::Duration;
