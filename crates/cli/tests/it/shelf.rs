@@ -43,8 +43,8 @@ pub(crate) fn run<S: AsRef<OsStr>>(place: &Place, args: &[S]) -> String {
     place.transcript(&output(place, args))
 }
 
-/// The same command as a user whom permissions bind: root becomes the user nobody, who gets all files of the place. None
-/// where that is not possible.
+/// The same command as a user whom permissions bind: root becomes a user without rights, who gets all files of the place.
+/// None where that is not possible.
 pub(crate) fn bound_by_permissions(place: &Place, own: &Command) -> Option<Command> {
     let done = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
     let is_root = Command::new("id").arg("-u").output().ok()?.stdout == b"0\n";
