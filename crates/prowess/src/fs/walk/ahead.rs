@@ -6,9 +6,12 @@
 //! so a walk that ends at a limit has not done much more work than necessary.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::panic::resume_unwind;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use crate::internal::locked;
 
@@ -19,6 +22,13 @@ pub(super) const MIN_FOLDERS: usize = if cfg!(test) { 3 } else { 512 };
 const MAX_AHEAD: usize = 4096;
 /// The number of folders that a thread takes at a time.
 const SHARE: usize = if cfg!(test) { 2 } else { 16 };
+
+/// How long the walk waits for the other threads to start.
+///
+/// Linux puts a new thread on the processor of the thread that started it, although another one is idle, if that thread is
+/// new too, and moves it after some milliseconds. A thread that is woken is put on an idle processor. So the walk sleeps
+/// until the others have started, which takes less than a tenth of this, and no longer if the machine is busy.
+const MAX_START: Duration = Duration::from_millis(1);
 
 /// The number of threads that the machine runs at once, within a limit.
 pub(super) fn available(limit: usize) -> usize {
@@ -42,7 +52,8 @@ pub(super) fn in_order<T: Sync, P, R: Send, E>(
         results.extend(items.map(|item| read(item, prepared)));
         queue.finish(Share { at, results });
     };
-    let read_ahead = || {
+    let read_ahead = |starting: Sender<Infallible>| {
+        drop(starting);
         let _end = EndOnPanic(&queue);
         let mut prepared = prepare();
         while let Some(share) = queue.next_share() {
@@ -51,9 +62,15 @@ pub(super) fn in_order<T: Sync, P, R: Send, E>(
     };
     thread::scope(|scope| {
         let _end = EndOnPanic(&queue);
-        let others = 1..threads.min(shares.len());
-        let others = others.filter_map(|_| thread::Builder::new().spawn_scoped(scope, read_ahead).ok());
-        let others: Vec<_> = others.collect();
+        let (starting, started) = channel();
+        let start = |_| {
+            let (starting, read_ahead) = (starting.clone(), &read_ahead);
+            thread::Builder::new().spawn_scoped(scope, move || read_ahead(starting)).ok()
+        };
+        let others: Vec<_> = (1..threads.min(shares.len())).filter_map(start).collect();
+        drop(starting);
+        // It ends when each thread has dropped its end.
+        let _ = started.recv_timeout(MAX_START);
         let mut prepared = prepare();
         let take_share = |(at, items): (usize, &&[T])| {
             let mut results = loop {
