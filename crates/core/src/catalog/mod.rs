@@ -289,12 +289,12 @@ impl Catalog {
 
     /// The offered skills, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = &Candidate> {
-        self.iter_shared().map(AsRef::as_ref)
+        self.offered.iter().filter_map(|at| self.candidates.get(*at)).map(AsRef::as_ref)
     }
 
-    /// The offered skills, sorted by key, each shared, so that it can outlive the catalog.
-    pub fn iter_shared(&self) -> impl Iterator<Item = &Arc<Candidate>> {
-        self.offered.iter().filter_map(|at| self.candidates.get(*at))
+    /// The offered skill at a position in the order of keys.
+    pub fn at(&self, position: usize) -> Option<&Candidate> {
+        self.offered.get(position).and_then(|at| self.candidates.get(*at)).map(AsRef::as_ref)
     }
 
     /// The entries of the offered skills, sorted by key.

@@ -99,6 +99,8 @@ fn prefixed_namesakes_live_side_by_side() {
     other.entry.key = "team:a".into();
     let catalog = made(vec![candidate("a", "one/a", Scope::User), other], Duplicates::Error).unwrap();
     assert_eq!(catalog.iter().map(|c| c.entry.key.as_str()).collect::<Vec<_>>(), ["a", "team:a"]);
+    let at = |position| catalog.at(position).map(|c| c.entry.key.as_str());
+    assert_eq!([at(0), at(1), at(2)], [Some("a"), Some("team:a"), None]);
     assert_eq!(catalog.why("a").len(), 2);
 }
 
