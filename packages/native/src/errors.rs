@@ -127,10 +127,25 @@ pub(crate) fn of_skills(error: SkillsError) -> Failure {
         SkillsError::Library(error) => of_library(&error),
         SkillsError::Select(error) => of_select(&error),
         SkillsError::Restore(error) => Failure::new("restore", error.to_string()),
+        SkillsError::Nested => {
+            Failure { hint: Some(error.hint().into_owned()), ..Failure::new("busy", error.to_string()) }
+        }
         SkillsError::Watch(ref cause) => Failure::new("watch", format!("{error}: {cause}")),
         _ => {
             let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
             Failure::new("failed", format!("{error}{cause}"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_refreshes_its_own_skills_is_busy() {
+        let failure = of_registry(RegistryError::Nested);
+        assert_eq!(failure.code, "busy");
+        assert!(failure.hint.is_some_and(|hint| !hint.is_empty()));
     }
 }
