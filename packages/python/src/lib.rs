@@ -20,6 +20,11 @@ use callbacks::{Embedder, Host, Selector, Source};
 use errors::raised;
 use waiting::{cancelled, waited};
 
+/// The memory of very many skills, apart from that of Python: glibc gives it back to the system as soon as a list is freed,
+/// and the next one has to get it again page by page.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The operations that read no files and call no callbacks. Each other one may wait.
 const QUICK: [&str; 7] = ["all", "embeddedTexts", "get", "has", "keys", "problems", "size"];
 /// The operations of a chat that may wait.
