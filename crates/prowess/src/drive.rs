@@ -28,18 +28,23 @@
 
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::sync::Arc;
 
 use prowess_core::select::{SelectOptions, Selector, search};
 use prowess_core::session::{Effect, Failure, Outcome, Session, Step, ToolCall, ToolResult};
-use prowess_core::{Candidate, Entry, Location};
+use prowess_core::{Candidate, Entry, Location, RelPath};
 
 use crate::error::{SourceError, SourceErrorKind};
 use crate::registry::Registry;
-use crate::source::Slice;
+use crate::source::{Chunk, Slice};
 
 /// Asks the user whether a skill with this digest may be used.
 pub type Approve<'h> = &'h (dyn Fn(&Candidate, &str) -> bool + Sync);
+
+/// Runs a script of a skill: gets the skill, the file and the arguments, and returns the exit code, which is none when a
+/// signal ended the script, and what it wrote. After an error, the model reads that the script could not be run.
+pub type Run<'h> = &'h (dyn Fn(&Candidate, &RelPath, &[String]) -> io::Result<(Option<i32>, String)> + Sync);
 
 /// Performs effects on a registry.
 #[derive(Clone, Copy)]
@@ -47,6 +52,7 @@ pub struct Performer<'h> {
     registry: &'h Registry,
     selector: &'h dyn Selector,
     approve: Option<Approve<'h>>,
+    run: Option<Run<'h>>,
     min_score: Option<f32>,
 }
 
@@ -59,13 +65,21 @@ impl fmt::Debug for Performer<'_> {
 impl<'h> Performer<'h> {
     /// Reads through the sources of a registry, and searches with a selector. Approves nothing and runs nothing.
     pub fn new(registry: &'h Registry, selector: &'h dyn Selector) -> Self {
-        Self { registry, selector, approve: None, min_score: None }
+        Self { registry, selector, approve: None, run: None, min_score: None }
     }
 
     /// Sets the function that asks the user for approval.
     #[must_use]
     pub fn with_approval(mut self, approve: Approve<'h>) -> Self {
         self.approve = Some(approve);
+        self
+    }
+
+    /// Sets the function that runs scripts. It is called only for a regular file of the skill and, if the skill was
+    /// approved, only while its files have the approved digest.
+    #[must_use]
+    pub fn with_run(mut self, run: Run<'h>) -> Self {
+        self.run = Some(run);
         self
     }
 
@@ -93,12 +107,7 @@ impl<'h> Performer<'h> {
             Effect::Read { key, location, path, offset, limit, expect_digest } => {
                 let skill = self.at(key, location)?;
                 let slice = Slice { offset: *offset, limit: *limit };
-                let (chunk, digest) = if expect_digest.is_some() {
-                    let (chunk, digest) = self.registry.read_with_digest_of(&skill, path, slice)?;
-                    (chunk, Some(digest))
-                } else {
-                    (self.registry.read(&skill, path, slice)?, None)
-                };
+                let (chunk, digest) = self.read(&skill, path, slice, expect_digest.is_some())?;
                 Ok(Outcome::Read { bytes: chunk.bytes, size: chunk.size, digest })
             }
             Effect::Search { query, among, limit } => {
@@ -119,9 +128,38 @@ impl<'h> Performer<'h> {
                 let approved = self.approve.is_some_and(|approve| approve(&skill, &digest));
                 Ok(if approved { Outcome::Approved { digest } } else { Outcome::Declined })
             }
-            // Nothing is run, and an effect of a later version cannot be performed.
+            Effect::Run { key, location, path, args, expect_digest } => {
+                let Some(run) = self.run else { return Ok(Outcome::Failed { why: Failure::Failed }) };
+                let skill = self.at(key, location)?;
+                // Only to check the path and the digest.
+                let nothing = Slice { offset: 0, limit: 0 };
+                let (_, digest) = self.read(&skill, path, nothing, expect_digest.is_some())?;
+                if digest != *expect_digest {
+                    return Ok(Outcome::Failed { why: Failure::NotAsListed });
+                }
+                Ok(match run(&skill, path, args) {
+                    Ok((code, output)) => Outcome::Ran { code, output },
+                    Err(_) => Outcome::Failed { why: Failure::Failed },
+                })
+            }
+            // An effect of a later version cannot be performed.
             _ => Ok(Outcome::Failed { why: Failure::Failed }),
         }
+    }
+
+    /// Bytes of a file and, if it is wanted, the digest over all files of its skill.
+    fn read(
+        &self,
+        skill: &Candidate,
+        path: &RelPath,
+        slice: Slice,
+        with_digest: bool,
+    ) -> Result<(Chunk, Option<String>), SourceError> {
+        if with_digest {
+            let (chunk, digest) = self.registry.read_with_digest_of(skill, path, slice)?;
+            return Ok((chunk, Some(digest)));
+        }
+        Ok((self.registry.read(skill, path, slice)?, None))
     }
 
     /// The skill with this key, if it is still at the location that the session knows.

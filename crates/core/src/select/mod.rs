@@ -151,6 +151,12 @@ pub enum SelectError {
         /// What went wrong.
         reason: String,
     },
+    /// A selector of the host failed.
+    #[error("the selector failed: {reason}")]
+    Host {
+        /// Its message.
+        reason: String,
+    },
     /// The search ended before all skills were read: it was cancelled, its skills were closed, or a source took too long.
     #[error("the search was stopped: {reason}")]
     Stopped {

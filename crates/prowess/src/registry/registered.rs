@@ -15,9 +15,11 @@ impl Registry {
     ///
     /// A skill that was loaded from a folder keeps its folder and files. A skill that is only text and replaces a found
     /// one takes over its files, if the found one may be used and is on this machine.
+    ///
+    /// This refreshes local sources, as [`Registry::unregister`] and [`Registry::restore`] do: no server is contacted.
     pub fn register(&self, skill: &Skill, replace: bool) -> Result<Delta, RegistryError> {
         let before = self.hold(skill, replace)?;
-        self.refresh().inspect_err(|_| self.memory.put_back(&skill.entry().key, before))
+        self.refresh_local().inspect_err(|_| self.memory.put_back(&skill.entry().key, before))
     }
 
     /// Registers a skill for the next refresh, and returns the one that was registered under its key before.
@@ -44,7 +46,7 @@ impl Registry {
             }
             write_locked(&self.unregistered).insert(key.to_owned());
         }
-        self.refresh()
+        self.refresh_local()
     }
 
     /// Restores a skill of a source that was removed with [`Registry::unregister`].
@@ -52,7 +54,7 @@ impl Registry {
         if !write_locked(&self.unregistered).remove(key) {
             return Err(self.unknown(key).into());
         }
-        self.refresh()
+        self.refresh_local()
     }
 
     /// The files of a found skill, for another text that replaces it. Files that were approved by their digests, and

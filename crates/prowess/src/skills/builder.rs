@@ -1,13 +1,14 @@
 //! [`SkillsBuilder`]: where skills come from, what is trusted, and how chats behave.
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_core::render::{Budget, CatalogStyle, Shape};
 use prowess_core::select::{self, Selector};
 use prowess_core::session::{Options, Policy};
-use prowess_core::{Candidate, Duplicates, Profile, with_methods};
+use prowess_core::{Candidate, Duplicates, Profile, RelPath, with_methods};
 
 use super::{Shared, Skill, Skills, SkillsError};
 use crate::env::Environment;
@@ -21,6 +22,10 @@ use crate::source::spec::SourceSpec;
 
 /// Asks whether a skill with this digest may be used.
 pub(super) type Approver = dyn Fn(&Candidate, &str) -> bool + Send + Sync;
+
+/// Runs a script of a skill.
+pub(super) type Runner =
+    dyn Fn(&Candidate, &RelPath, &[String]) -> io::Result<(Option<i32>, String)> + Send + Sync;
 
 /// The context window, in tokens, from which the default budget of the list of skills is computed.
 const WINDOW: usize = 200_000;
@@ -50,6 +55,7 @@ pub struct SkillsBuilder {
     servers: Option<Arc<dyn OpenServer>>,
     trust: Option<Trust>,
     approve: Option<Box<Approver>>,
+    run: Option<Box<Runner>>,
     profile: Option<Profile>,
     duplicates: Option<Duplicates>,
     policy: Option<Policy>,
@@ -146,6 +152,45 @@ impl SkillsBuilder {
         self
     }
 
+    /// Sets the function that runs the scripts of skills: it gets the skill, the file and the arguments, and returns the
+    /// exit code, which is none when a signal ended the script, and what it wrote. Without it, no script is run.
+    ///
+    /// It is called if the policy allows scripts and offers the tool for them, only for a regular file of a skill that the
+    /// model may use and, if the skill was approved, only while its files have the approved digest. Which files it wants to
+    /// run, and how, is for the host to decide: with a time limit, in a sandbox, without secrets in the environment. The
+    /// model reads the output as it is.
+    ///
+    /// ```
+    /// use prowess::session::{Options, Policy, Tool, ToolCall};
+    /// use prowess::{MemorySource, Scope, Skills};
+    /// use serde_json::json;
+    ///
+    /// let own = MemorySource::new("own");
+    /// own.insert("tidy-up", "---\nname: tidy-up\ndescription: Tidies up.\n---\nDo.\n", Scope::Explicit);
+    /// own.insert_file("tidy-up", "scripts/sweep.sh".parse()?, "echo swept\n");
+    /// let skills = Skills::builder()
+    ///     .with_layer(own)
+    ///     .with_policy(Policy::default().with_run(true))
+    ///     .with_options(Options::default().with_tools([Tool::Load, Tool::Run].into()))
+    ///     .with_run(|skill, script, arguments| {
+    ///         let output = format!("{} {script} {}", skill.entry.key, arguments.join(" "));
+    ///         Ok((Some(0), output))
+    ///     })
+    ///     .build()?;
+    /// let call = ToolCall::new("run_skill_script", json!({"name": "tidy-up", "path": "scripts/sweep.sh"}));
+    /// let result = skills.chat("chat-1").call(call);
+    /// assert!(result.text.contains("tidy-up scripts/sweep.sh"), "{}", result.text);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_run(
+        mut self,
+        run: impl Fn(&Candidate, &RelPath, &[String]) -> io::Result<(Option<i32>, String)> + Send + Sync + 'static,
+    ) -> Self {
+        self.run = Some(Box::new(run));
+        self
+    }
+
     /// Sets the selector that ranks skills. The default is an index over names, descriptions and bodies.
     #[must_use]
     pub fn with_selector(mut self, selector: impl Selector + 'static) -> Self {
@@ -210,6 +255,7 @@ impl SkillsBuilder {
             policy: self.policy.unwrap_or_default(),
             options: self.options.unwrap_or_default(),
             approve: self.approve,
+            run: self.run,
             style: self.style.unwrap_or_else(usual_style),
             budget: self.budget.unwrap_or(Budget::two_percent(WINDOW)),
             narrowing: self.narrowing,

@@ -35,7 +35,7 @@ use crate::library::LibraryOptions;
 use crate::registry::Registry;
 use crate::source::open::Opening;
 use crate::source::spec::SourceSpec;
-use builder::Approver;
+use builder::{Approver, Runner};
 
 /// A set of skills, from folders or from the user's library, shared by any number of chats.
 ///
@@ -72,6 +72,7 @@ struct Shared {
     policy: Policy,
     options: Options,
     approve: Option<Box<Approver>>,
+    run: Option<Box<Runner>>,
     style: CatalogStyle,
     budget: Budget,
     narrowing: select::SelectOptions,
@@ -208,12 +209,15 @@ impl Skills {
 
     /// Performs the effects of a chat.
     fn performer(&self) -> Performer<'_> {
-        let Shared { registry, selector, approve, .. } = &*self.shared;
-        let performer = Performer::new(registry, &**selector);
-        match approve {
-            Some(approve) => performer.with_approval(&**approve),
-            None => performer,
+        let Shared { registry, selector, approve, run, .. } = &*self.shared;
+        let mut performer = Performer::new(registry, &**selector);
+        if let Some(approve) = approve {
+            performer = performer.with_approval(&**approve);
         }
+        if let Some(run) = run {
+            performer = performer.with_run(&**run);
+        }
+        performer
     }
 }
 

@@ -44,6 +44,7 @@ mod installer_records;
 mod installer_requests;
 #[cfg(feature = "install")]
 mod installer_sync;
+#[cfg(feature = "install")]
 mod installer_verify;
 #[cfg(target_os = "linux")]
 mod io_count;
@@ -61,6 +62,8 @@ mod registry;
 #[cfg(unix)]
 mod resources;
 #[cfg(unix)]
+#[cfg(unix)]
+mod scripts;
 mod search;
 mod search_host;
 #[cfg(unix)]

@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use prowess::catalog::Named;
-use prowess::source::Slice;
+use prowess::source::{Chunk, Listing, Slice, SourceTraits};
 use prowess::{
-    DirSource, Duplicates, Layer, Registry, RegistryError, ScanOptions, Skill, Standing, TooLarge,
+    DirSource, Duplicates, Layer, MemorySource, Registry, RegistryError, RelPath, ScanOptions, Scope, Skill,
+    Source, SourceError, SourceSkill, Standing, TooLarge,
 };
 
 use crate::trees::{keys, registry, skill, tree};
@@ -138,4 +141,42 @@ fn copies_with_one_hard_linked_file_stay_two_skills() {
     registry.refresh().unwrap();
     let catalog = registry.catalog();
     assert!(matches!(catalog.why("pdf")[1].1, Standing::Shadowed { .. }));
+}
+
+/// A remote source with one skill, which counts how often it is listed.
+struct Counted(MemorySource, Arc<AtomicUsize>);
+
+impl Source for Counted {
+    fn id(&self) -> &'static str {
+        "counted"
+    }
+
+    fn traits(&self) -> SourceTraits {
+        SourceTraits::remote()
+    }
+
+    fn list(&self) -> Result<Listing, SourceError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.list()
+    }
+
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        self.0.read(skill, path, slice)
+    }
+}
+
+#[test]
+fn registering_a_skill_contacts_no_server() {
+    let (remote, lists) = (MemorySource::new("remote"), Arc::<AtomicUsize>::default());
+    remote.insert("far", skill("far"), Scope::Remote);
+    let mut registry = Registry::new();
+    registry.add(Counted(remote, Arc::clone(&lists)));
+    registry.refresh().unwrap();
+    registry.register(&text("near", "Ours."), false).unwrap();
+    assert_eq!(keys(&registry), ["far", "near"]);
+    registry.unregister("far").unwrap();
+    assert_eq!(keys(&registry), ["near"]);
+    registry.restore("far").unwrap();
+    assert_eq!(keys(&registry), ["far", "near"]);
+    assert_eq!(lists.load(Ordering::Relaxed), 1);
 }
