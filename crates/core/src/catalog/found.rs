@@ -32,7 +32,9 @@ pub(super) fn joined(label: Arc<str>, within: Option<&str>) -> Arc<str> {
 /// is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Stamp {
+    #[serde(with = "super::wide")]
     changed: i64,
+    #[serde(with = "super::wide::four")]
     mark: [u64; 4],
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod found;
 mod key;
 mod named;
 pub(crate) mod state;
+pub(crate) mod wide;
 
 use std::sync::Arc;
 

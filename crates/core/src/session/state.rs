@@ -83,7 +83,7 @@ pub struct Active {
     pub changed: bool,
     pub(super) stamp: Stamp,
     /// A checksum of its file.
-    #[serde(rename = "mark")]
+    #[serde(rename = "mark", with = "crate::catalog::wide")]
     pub(super) fingerprint: u64,
     /// The filter of the call that activated it, in force until the session gets another.
     pub(super) filter: Option<Filter>,
@@ -106,6 +106,7 @@ pub(super) struct Approval {
 /// A call that waits for an effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct PendingCall {
+    #[serde(with = "crate::catalog::wide")]
     pub(super) check: u64,
     /// Who made it.
     pub(super) by: Actor,
