@@ -9,7 +9,7 @@ import { cancellable, engine, guarded, settled } from './binding.js';
 import { Changes } from './changes.js';
 import { ClosedError, fromEngine, InvalidArgumentError, report, SourceError } from './errors.js';
 import { digestOf, filesFrom, partFrom } from './reading.js';
-import { LAYER, layerOf, layerOptions, listed, textsOf, withOwnLabels } from './sources.js';
+import { LAYER, layerOf, layerOptions, listed, textsOf, withOwnLabels, withTexts } from './sources.js';
 import { needOptions, needPath, needString, toJson, typeOf } from './values.js';
 
 /** The options of `Skills.open` that are about which skills there are. */
@@ -86,10 +86,11 @@ export class Shelf {
       if (layer.source === undefined) continue;
       const entries = await listed(layer, signal);
       const texts = await textsOf(layer, entries, signal, problems);
+      const read = withTexts(layer, entries, texts);
       entries.forEach(({ id, location }, at) => {
         if (texts[at] === undefined) return;
         skills.push({ host: layer.host, id, location, bytes: texts[at] });
-        origins.set(location ?? `${layer.label}:${id}`, { layer, id });
+        origins.set(location ?? `${layer.label}:${id}`, { layer: read, id });
       });
     }
     return { skills, origins, problems };

@@ -1,6 +1,6 @@
 //! A watch of folders, as a handle of JavaScript. It waits on a thread of its own.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use napi::Env;
@@ -15,13 +15,14 @@ type Answer = Box<dyn FnOnce(Env) -> napi::Result<Option<String>> + Send>;
 /// A watch of the folders of some skills.
 #[napi(js_name = "Watch")]
 pub struct NodeWatch {
-    watch: Arc<Watch>,
+    /// None after `stop`: the system limits how many folders are watched, and a collection of garbage may be far away.
+    watch: Mutex<Option<Arc<Watch>>>,
     stopped: Cancel,
 }
 
 impl NodeWatch {
     pub(crate) fn of(watch: Watch) -> Self {
-        Self { watch: Arc::new(watch), stopped: Cancel::new() }
+        Self { watch: Mutex::new(Some(Arc::new(watch))), stopped: Cancel::new() }
     }
 }
 
@@ -31,9 +32,15 @@ impl NodeWatch {
     #[napi(catch_unwind)]
     pub fn next<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         let (deferred, promise) = env.create_deferred::<Option<String>, Answer>()?;
-        let (watch, stopped) = (Arc::clone(&self.watch), self.stopped.clone());
+        let watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(watch) = watch else {
+            deferred.resolve(Box::new(|_| Ok(None)));
+            return Ok(promise);
+        };
+        let stopped = self.stopped.clone();
         let wait = move || {
             let next = done(|| watch.next(None, &stopped));
+            drop(watch);
             match next {
                 Ok(delta) => deferred.resolve(Box::new(move |_| Ok(delta))),
                 Err(_) if stopped.is_cancelled() => deferred.resolve(Box::new(|_| Ok(None))),
@@ -51,5 +58,6 @@ impl NodeWatch {
     #[napi(catch_unwind)]
     pub fn stop(&self) {
         self.stopped.cancel();
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }

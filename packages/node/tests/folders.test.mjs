@@ -1,7 +1,7 @@
 // Skills in folders: opened, read, searched, watched and approved, and the places that are no folders.
 
 import assert from 'node:assert/strict';
-import { renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -215,6 +215,31 @@ test('one broken skill hides no other, and profiles decide what is offered', asy
   assert.deepEqual((await Skills.open(folder, { profile: 'spec' })).keys(), ['review', 'tax']);
 });
 
+test('a chat that is restored from its state as an object knows that nothing changed', async () => {
+  const skills = await Skills.open(folderOf({ 'a/SKILL.md': skill('a') }));
+  const chat = skills.chat();
+  await chat.activate('a');
+  assert.deepEqual(skills.restore(chat.state).changed, []);
+  assert.deepEqual(skills.restore(JSON.stringify(chat.state)).changed, []);
+});
+
+test('a watch that ended watches no more, before any garbage is collected', { skip: process.platform !== 'linux' }, async () => {
+  const open = () => readdirSync('/proc/self/fd').map((fd) => {
+    try { return readlinkSync(`/proc/self/fd/${fd}`); } catch { return ''; }
+  }).filter((target) => target.includes('inotify')).length;
+  const skills = await Skills.open(folderOf({ 'a/SKILL.md': skill('a') }));
+  const before = open();
+  for (let at = 0; at < 20; at += 1) {
+    const watching = skills.watch();
+    const next = watching.next();
+    await watching.return();
+    await next;
+  }
+  // The thread that waits ends within a moment.
+  for (let at = 0; at < 200 && open() > before; at += 1) await new Promise((done) => { setTimeout(done, 25); });
+  assert.ok(open() <= before);
+});
+
 test('ofUser reads the folders of the user, seen from a project', async () => {
   const home = folderOf({ '.agents/skills/mine/SKILL.md': skill('mine'), 'project/.git/HEAD': '', 'project/.agents/skills/theirs/SKILL.md': skill('theirs') });
   const { HOME, XDG_CACHE_HOME, XDG_CONFIG_HOME, XDG_STATE_HOME } = process.env;
@@ -226,6 +251,14 @@ test('ofUser reads the folders of the user, seen from a project', async () => {
     assert.equal(found.get('theirs').obstacle, 'untrusted');
     assert.ok((await Skills.ofUser({ from: home, cache: false, builtins: true })).has('writing-skills'));
     await assert.rejects(Skills.ofUser({ client: 'none' }), InvalidArgumentError);
+    // Settings of a chat are over those of the user: what they do not name stays.
+    mkdirSync(`${home}/.config/prowess`, { recursive: true });
+    writeFileSync(`${home}/.config/prowess/prowess.toml`, "[session]\nfilter = 'elsewhere/*'\n");
+    const filtered = await Skills.ofUser({ from: home, cache: false });
+    for (const settings of [{}, { policy: { run: true } }, { options: { maxActive: 2 } }]) {
+      assert.equal(await filtered.chat('c', settings).prompt(), '', JSON.stringify(settings));
+    }
+    assert.match(await filtered.chat('c', { policy: { filter: '*' } }).prompt(), /mine/);
     const also = await Skills.open([memorySource({ a: skill('a') }), { user: { from: home, cache: false } }]);
     assert.deepEqual(also.keys(), ['a', 'mine']);
   } finally {

@@ -4,7 +4,7 @@ import { guarded } from './binding.js';
 import { ClosedError, InvalidArgumentError, messageOf, ProwessError, SelectError } from './errors.js';
 import { abortable, aborted } from './signals.js';
 import { failureOf } from './sources.js';
-import { needList, needOptions, needString, toJson } from './values.js';
+import { needList, needOptions, needString, ofModel, toJson } from './values.js';
 
 /** One conversation with a model. */
 export class Chat {
@@ -147,7 +147,7 @@ export class Chat {
 
   /** The calls of ours in a message, each with the id of its result. */
   #calls(dialect, message) {
-    return this.#current().run('calls', { dialect: needString(dialect, 'the dialect'), message });
+    return this.#current().run('calls', { dialect: needString(dialect, 'the dialect'), message: ofModel(message) });
   }
 
   async #answered(dialect, { id, call }, options) {

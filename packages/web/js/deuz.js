@@ -111,6 +111,7 @@ export function fetchSkillSource(baseUrl, fetchImpl) {
     return response;
   };
   return {
+    scope: 'remote',
     async list() {
       const text = await (await get('index.json')).text();
       return entriesOf(text, `${root}/index.json`);
@@ -176,6 +177,7 @@ export function mergeSkillSources(sources, opts) {
     return found;
   };
   return {
+    ...(layers.some(({ source }) => source.scope === 'remote') ? { scope: 'remote' } : {}),
     list: async () => [...(await owned()).values()].map(({ entry }) => entry),
     async read(id) {
       const { source, own } = await owner(id);
@@ -265,6 +267,8 @@ export function asSource(source, options) {
   needSource(source);
   return {
     label,
+    // The skills of fetchSkillSource get no tools before they are approved.
+    ...(source.scope === 'remote' ? { scope: 'remote' } : {}),
     list: async () => (await listOf(source)).map(({ id }) => id),
     async read(id, path) {
       if (path === 'SKILL.md') return source.read(id);

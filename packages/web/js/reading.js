@@ -14,7 +14,10 @@ const LISTING = 'agent-skill-tree 1\n';
 const encoder = new TextEncoder();
 
 /** Bytes of a file of a skill. */
-export async function readFrom({ source, label }, id, path, signal) {
+export async function readFrom({ source, label, texts }, id, path, signal) {
+  const text = path === 'SKILL.md' ? texts?.get(id) : undefined;
+  // A copy: the caller may change it.
+  if (text !== undefined) return new Uint8Array(text);
   const contents = await aborted(source.read(id, path, { signal }), signal);
   if (contents === undefined || contents === null) throw missing(label, id, path);
   return toBytes(contents, 'the contents of a file');

@@ -3,7 +3,7 @@
 import { engine, guarded } from './binding.js';
 import { ClosedError, SourceError } from './errors.js';
 import { digestOf, filesFrom, partFrom } from './reading.js';
-import { layerOf, listed, textsOf, withOwnLabels } from './sources.js';
+import { layerOf, listed, textsOf, withOwnLabels, withTexts } from './sources.js';
 import { toJson } from './values.js';
 
 /** The options of `Skills.open` that are about which skills there are. */
@@ -49,11 +49,12 @@ export class Shelf {
       const { trusted = true, ...appearance } = layer.options;
       const entries = await listed(layer, signal);
       const texts = await textsOf(layer, entries, signal, problems);
+      const read = withTexts(layer, entries, texts);
       entries.forEach(({ id, location }, at) => {
         if (texts[at] === undefined) return;
         const input = { source: layer.label, id, location, ...appearance, untrusted: !trusted };
         const skill = guarded(() => JSON.parse(library.add(toJson(input), texts[at])));
-        origins.set(skill.location, { layer, id });
+        origins.set(skill.location, { layer: read, id });
       });
     }
     if (this.#closed) throw new ClosedError('these skills are closed', { code: 'closed' });

@@ -28,6 +28,8 @@ export function layerOf(given, at) {
   needFunction(source.list, 'the list of a source');
   needFunction(source.read, 'the read of a source');
   layerOptions(options);
+  // A source may say whose skills it has.
+  if (source.scope !== undefined) options.scope ??= needString(source.scope, 'the scope of a source');
   const label = typeof source.label === 'string' && source.label !== '' ? source.label : `source-${at + 1}`;
   return { source, label, options };
 }
@@ -90,18 +92,27 @@ function entryOf(item, label) {
 
 /** The SKILL.md of each entry; one that cannot be read is a problem, and hides no other. */
 export async function textsOf(layer, entries, signal, problems) {
-  return inTurns(entries, async (entry) => {
+  const read = await inTurns(entries, async (entry) => {
     try {
       const text = entry.text ?? (await readFrom(layer, entry.id, 'SKILL.md', signal));
       // A copy: the source may change or transfer its own bytes before they are used.
-      return new Uint8Array(toBytes(text, `the text of ${entry.id}`));
+      return { text: new Uint8Array(toBytes(text, `the text of ${entry.id}`)) };
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
       const message = `the SKILL.md of ${entry.id} could not be read: ${messageOf(cause)}`;
-      problems.push(new SourceError(message, { code: failureOf(cause, 'source'), cause }));
-      return undefined;
+      return { problem: new SourceError(message, { code: failureOf(cause, 'source'), cause }) };
     }
   });
+  // In the order of the list, whichever failed first.
+  problems.push(...read.flatMap(({ problem }) => problem ?? []));
+  return read.map(({ text }) => text);
+}
+
+/** A source as its skills are read later: a text that it listed is the SKILL.md of that skill. */
+export function withTexts(layer, entries, texts) {
+  const held = entries.map(({ id, text }, at) => [id, text === undefined ? undefined : texts[at]]);
+  const texted = held.filter(([, text]) => text !== undefined);
+  return texted.length === 0 ? layer : { ...layer, texts: new Map(texted) };
 }
 
 /** Maps a list with a few calls at a time, in order. */
@@ -171,6 +182,8 @@ export function fetchSource(address, options) {
   };
   return {
     label: label ?? root,
+    // What another machine says gets no tools before it is approved.
+    scope: 'remote',
     async list({ signal } = {}) {
       const index = await (await get('index.json', signal)).json();
       const skills = Array.isArray(index) ? index : index?.skills;

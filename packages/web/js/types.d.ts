@@ -243,12 +243,15 @@ export function searchByMeaning(
 export interface Source {
   /** The name of the source, for people. */
   label?: string;
+  /** Whose skills it has, unless the option `scope` says otherwise: `explicit` by default. */
+  scope?: Scope;
   list(options: { signal?: AbortSignal }): Awaitable<Iterable<SourceItem> | AsyncIterable<SourceItem>>;
   /** The bytes or the text of a file; null when there is none. */
   read(id: string, path: string, options: { signal?: AbortSignal }): Awaitable<Text | null | undefined>;
   /** The files of a skill. Without it, an approval covers only SKILL.md, and no other file can be read after one. */
   files?(id: string, options: { signal?: AbortSignal }): Awaitable<Iterable<GivenFile> | AsyncIterable<GivenFile>>;
 }
+/** An id, or what else is known of the skill. A `text` is its SKILL.md, which is then not read. */
 export type SourceItem = string | { id: string; location?: string; text?: Text };
 /** A source and how its skills appear. */
 export interface Layer {
@@ -262,6 +265,7 @@ export interface Layer {
   keyFrom?: 'name' | 'id';
 }
 export function memorySource(skills: Record<string, Text | Record<string, Text>>, options?: { label?: string }): Source;
+/** Skills behind `fetch`, of the scope `remote`: they get no tools before they are approved. */
 export function fetchSource(address: string | URL, options?: { fetch?: typeof fetch; label?: string }): Source;
 
 /** Ranks skills for a query. */

@@ -132,3 +132,37 @@ export function toJson(value) {
   if (text === undefined) throw new InvalidArgumentError(`this value has no JSON form: ${typeOf(value)}`);
   return text;
 }
+
+/** How deep the values in a response of a model may be. The engine reads a little deeper. */
+const MAX_DEPTH = 100;
+
+/**
+ * A response of a model without values inside very many others, which the engine cannot read. Each is false, so that a call
+ * with it is refused, and others are answered.
+ */
+export function ofModel(response) {
+  const text = toJson(response);
+  return depthOf(text) > MAX_DEPTH ? cut(JSON.parse(text), MAX_DEPTH) : response;
+}
+
+/** How many objects and lists of a JSON text are inside one another. */
+function depthOf(text) {
+  let [depth, deepest, inText] = [0, 0, false];
+  for (let at = 0; at < text.length; at += 1) {
+    const mark = text[at];
+    if (inText) {
+      if (mark === '\\') at += 1;
+      else if (mark === '"') inText = false;
+    } else if (mark === '"') inText = true;
+    else if (mark === '[' || mark === '{') deepest = Math.max(deepest, (depth += 1));
+    else if (mark === ']' || mark === '}') depth -= 1;
+  }
+  return deepest;
+}
+
+function cut(value, depth) {
+  if (value === null || typeof value !== 'object') return value;
+  if (depth === 0) return false;
+  if (Array.isArray(value)) return value.map((one) => cut(one, depth - 1));
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, cut(one, depth - 1)]));
+}

@@ -71,6 +71,10 @@ export function defineApiTests(prowess, specifier) {
     const chat = skills.chat('chat-1');
     assert.match(await chat.prompt(), /- review: Reviews code changes\./);
     assert.match(await chat.promptFor('anything', { narrowing: { topK: 1 } }), /- tax/);
+    // A text that the source listed is what a model loads.
+    assert.match((await skills.chat('chat-2').call('load_skill', { name: 'tax' })).text, /Body of tax\./);
+    assert.match(await skills.readText('tax', 'SKILL.md'), /name: tax/);
+    assert.equal(asked.some(([id, path]) => id === 'tax' && path === 'SKILL.md'), false);
     const use = { type: 'tool_use', id: 't1', name: 'load_skill', input: { name: 'review' } };
     const answer = await chat.answer('anthropic', use);
     assert.equal(answer.is_error, false);
@@ -90,6 +94,41 @@ export function defineApiTests(prowess, specifier) {
     assert.equal((await meaning.promptWith({ query: 'review', narrowing: { topK: 1 } })).skills.length, 1);
     const hits = await searchByMeaning([{ name: 'a', description: 'aaa' }, { name: 'x', description: 'xxx' }], 'xx', letters);
     assert.equal(hits[0].key, 'x');
+  });
+
+  test('a site behind fetch gets no tools before an approval, and nothing is read outside it', async () => {
+    const site = {
+      'https://site.test/s/index.json': JSON.stringify({ skills: [{ id: 'a', files: ['SKILL.md', 'x y.md'] }, 'gone', '../out'] }),
+      'https://site.test/s/a/SKILL.md': skill('a').replace('\n---\nBody', '\nallowed-tools: Bash(*)\n---\nBody'),
+      'https://site.test/s/a/x%20y.md': 'beside',
+    };
+    const requests = [];
+    const fetch = async (address) => {
+      requests.push(String(address));
+      return address in site ? new Response(site[address]) : new Response('', { status: 404 });
+    };
+    const source = prowess.fetchSource('https://site.test/s/', { fetch });
+    const skills = await Skills.open(source);
+    assert.deepEqual([skills.keys(), skills.get('a').scope], [['a'], 'remote']);
+    assert.deepEqual(skills.problems.map(({ code }) => code), ['missing', 'outside']);
+    assert.equal(await skills.readText('a', 'x y.md'), 'beside');
+    await assert.rejects(skills.read('a', '../../index.json'), (error) => error instanceof SourceError && error.code === 'outside');
+    const chat = skills.chat();
+    await chat.activate('a');
+    assert.deepEqual([chat.active, chat.activeTools], [['a'], []]);
+    const trusted = (await Skills.open({ source, scope: 'explicit' })).chat();
+    await trusted.activate('a');
+    assert.deepEqual(trusted.activeTools, ['Bash(*)']);
+    assert.ok(requests.every((address) => address.startsWith('https://site.test/s/')), requests.join());
+  });
+
+  test('a call with values inside very many others spoils no other call', async () => {
+    let deep = 'x';
+    for (let at = 0; at < 500; at += 1) deep = at % 2 ? [deep] : { deep };
+    const use = (id, input, name = 'load_skill') => ({ type: 'tool_use', id, name, input });
+    const content = [use('t1', { name: 'review' }), use('t2', { name: deep }), use('t3', { deep }, 'theirs'), use('t4', { name: 'tax' })];
+    const answers = await (await Skills.open(shelf())).chat().answerAll('anthropic', { content });
+    assert.deepEqual(answers.map((one) => [one.tool_use_id, one.is_error]), [['t1', false], ['t2', true], ['t4', false]]);
   });
 
   test('a chat is stored and restored, and follows a refresh', async () => {
