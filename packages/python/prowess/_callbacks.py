@@ -15,7 +15,7 @@ import queue
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._errors import ArgumentTypeError, BusyError, CallbackTimeoutError, ClosedError, ProwessError, SelectError
@@ -41,6 +41,19 @@ _NESTING = 4
 
 #: Who calls the callbacks that are running, the outermost first. The threads of callbacks get a copy.
 _running: contextvars.ContextVar[tuple[Caller, ...]] = contextvars.ContextVar("prowess_running", default=())
+
+
+#: Whether the callback of this thread was abandoned.
+_abandoned: contextvars.ContextVar[threading.Event | None] = contextvars.ContextVar("prowess_abandoned", default=None)
+
+
+def _until_abandoned(items: Iterable[T]) -> Iterator[T]:
+    """The items of a callback: a generator may go on for ever, and no caller waits for one that took too long."""
+    abandoned = _abandoned.get()
+    for item in items:
+        if abandoned is not None and abandoned.is_set():
+            return
+        yield item
 
 
 class Caller:
@@ -73,11 +86,14 @@ class Caller:
             return _marked(self, function)
         worker = self._worker()
         context = contextvars.copy_context()
+        abandoned = threading.Event()
+        context.run(_abandoned.set, abandoned)
         worker.tasks.put(lambda: context.run(_marked, self, function))
         try:
             done, value = self._answer(worker, what, self.limit)
         except BaseException:
             # The callback is abandoned, and its thread ends after it.
+            abandoned.set()
             worker.tasks.put(None)
             raise
         if self.closed.is_set():
@@ -194,7 +210,7 @@ class SourceAdapter:
             listed = _plain(_value(self._source).list(), "list of a source")
             if isinstance(listed, (str, bytes)) or not isinstance(listed, Iterable):
                 raise SourceError(f"the source {self._label} listed no skills, but {type_name(listed)}")
-            return [self._item(one) for one in listed]
+            return [self._item(one) for one in _until_abandoned(listed)]
 
         return self._caller.call("list of a source", work)
 
@@ -222,7 +238,7 @@ class SourceAdapter:
             listed = _plain(files(identity), "files of a source")
             if isinstance(listed, (str, bytes)) or not isinstance(listed, Iterable):
                 raise SourceError(f"the source {self._label} listed no files, but {type_name(listed)}")
-            return [file_json(one) for one in listed]
+            return [file_json(one) for one in _until_abandoned(listed)]
 
         return to_json(self._caller.call("files of a source", work))
 
@@ -266,7 +282,7 @@ class SelectorAdapter:
             hits = _plain(select(wanted["query"], listed, limit=wanted["limit"], tags=wanted["tags"]), "the selector")
             if isinstance(hits, (str, bytes)) or not isinstance(hits, Iterable):
                 raise SelectError(f"the selector returned no list of hits, but {type_name(hits)}")
-            return [hit_json(one) for one in hits]
+            return [hit_json(one) for one in _until_abandoned(hits)]
 
         return to_json(self._caller.call("the selector", work))
 
@@ -312,7 +328,7 @@ class EmbedderAdapter:
 def vectors_of(vectors: Any) -> list[list[float]]:
     """The vectors of an embedder: lists, tuples or arrays of numbers."""
     try:
-        found = [[float(value) for value in vector] for vector in vectors]
+        found = [[float(value) for value in _until_abandoned(vector)] for vector in _until_abandoned(vectors)]
     except (TypeError, ValueError, OverflowError) as error:
         raise SelectError(f"the embedder returned no vectors of numbers: {error}") from error
     if not all(math.isfinite(value) for vector in found for value in vector):

@@ -12,7 +12,7 @@ from ._closing import Closing
 from ._errors import ArgumentTypeError, ValidationError
 from ._results import Prompt, Reinjected, Step, ToolDefinition, ToolResult, record, step_of
 from ._skill import Skill
-from ._values import camel, given, items, mapping, number, of_json, optional_budget, optional_text, text, texts, to_bytes, to_json
+from ._values import camel, given, items, mapping, number, of_json, of_model, optional_budget, optional_text, text, texts, to_bytes, to_json
 from ._values import type_name
 
 if TYPE_CHECKING:
@@ -180,12 +180,12 @@ class Chat(_Talk):
 
         ``call`` is a dict, or the object of a model library. A call that cannot be read is answered with a refusal.
         """
-        asked = {"dialect": text(dialect, "the dialect"), "message": call}
+        asked = {"dialect": text(dialect, "the dialect"), "message": of_model(call)}
         return self._do("answer", asked)  # type: ignore[no-any-return]
 
     def answer_all(self, dialect: str, response: Any) -> list[dict[str, Any]]:
         """Answers every call of ours in a response of the model, in order."""
-        return list(self._do("answerAll", {"dialect": text(dialect, "the dialect"), "message": response}))
+        return list(self._do("answerAll", {"dialect": text(dialect, "the dialect"), "message": of_model(response)}))
 
     def call(self, tool: str, arguments: Any = None, *, filter: str | None = None) -> ToolResult:
         """Answers a call of a model whose interface has no dialect."""
@@ -307,7 +307,7 @@ class Session(_Talk):
 
     def calls(self, dialect: str, response: Any) -> list[dict[str, Any]]:
         """The calls of ours in a response of a model, each with its ``id`` and ``call``."""
-        return list(self._step("calls", {"dialect": text(dialect, "the dialect"), "message": response}))
+        return list(self._step("calls", {"dialect": text(dialect, "the dialect"), "message": of_model(response)}))
 
     def result(self, dialect: str, id: str | None, tool: str, result: ToolResult) -> dict[str, Any]:
         """A result in the form of an interface."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ._options import CheckOptions
     from ._skills import Skills
 
-#: The most bytes that one read returns unless a limit is given.
-READ_LIMIT = 64 * 1024 * 1024
+#: The limit of a read without one: no file is larger.
+WHOLE = 2**53
 
 
 def run(operation: str, asked: object = None, data: bytes | None = None) -> Any:
@@ -258,7 +258,7 @@ class Skill:
             return []
         return [record(FileInfo, file) for file in run("filesOfPath", self._path)]
 
-    def read(self, path: str, *, offset: int = 0, limit: int = READ_LIMIT) -> bytes:
+    def read(self, path: str, *, offset: int = 0, limit: int = WHOLE) -> bytes:
         """Bytes of one of its files. No path and no link leads out of the skill."""
         if self._skills is not None:
             return self._skills.read(self.key, path, offset=offset, limit=limit)

@@ -16,7 +16,7 @@ from ._chat import Chat, Session
 from ._closing import Closing
 from ._errors import ArgumentTypeError
 from ._results import Delta, FileInfo, Hit, SourceProblem, hit_of, record
-from ._skill import READ_LIMIT, Skill, judge
+from ._skill import WHOLE, Skill, judge
 from ._sources import AnySource, wire
 from ._values import camel, given, mapping, number, of_json, optional_text, path_text, seconds, text, texts, to_json, type_name
 from ._watching import achanges, changes
@@ -242,7 +242,7 @@ class Skills(Closing):
         """The files of a skill."""
         return [record(FileInfo, file) for file in self._run("files", text(key, "the key"))]
 
-    def read(self, key: str, path: str = "SKILL.md", *, offset: int = 0, limit: int = READ_LIMIT) -> bytes:
+    def read(self, key: str, path: str = "SKILL.md", *, offset: int = 0, limit: int = WHOLE) -> bytes:
         """Bytes of a file of a skill. No path and no link leads out of the skill."""
         key, path = text(key, "the key"), text(path, "the path")
         return self._native.read(key, path, number(offset, "the offset"), number(limit, "the limit"))[0]
@@ -310,14 +310,19 @@ class Skills(Closing):
 
     def _watch(self, quiet: float | None, poll: float | None) -> _native.Watch:
         self._caller.refuse_within("watch")
-        return self._native.watch(to_json(given(quiet=seconds(quiet, "quiet"), poll=seconds(poll, "poll"))))
+        return self._native.watch(self._watching(quiet, poll))
+
+    def _watching(self, quiet: float | None, poll: float | None) -> str:
+        return to_json(given(quiet=seconds(quiet, "quiet"), poll=seconds(poll, "poll")))
 
     def awatch(
         self, *, timeout: float | None = None, quiet: float | None = None, poll: float | None = None
     ) -> AsyncIterator[Delta]:
-        """:meth:`watch` for asyncio, each wait in a thread. A task that is cancelled stops watching within a second."""
-        timeout = seconds(timeout, "the timeout")
-        return achanges(self, self._watch(quiet, poll), timeout)
+        """:meth:`watch` for asyncio, each wait in a thread. It watches from the first wait on. A task that is cancelled
+        stops watching within a second."""
+        self._caller.refuse_within("watch")
+        options = self._watching(quiet, poll)
+        return achanges(self, lambda: self._native.watch(options), seconds(timeout, "the timeout"))
 
     def chat(self, id: str = "chat", **settings: Unpack[ChatSettings]) -> Chat:
         """Starts a chat: one conversation with a model. The id distinguishes it from others.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -138,6 +139,45 @@ def _other(value: object) -> object:
 
 
 _encode = json.JSONEncoder(allow_nan=False, default=_other).encode
+
+
+#: How deep the values in a response of a model may be. The engine reads a little deeper.
+_DEPTH = 100
+
+_encode_any = json.JSONEncoder(default=_other).encode
+
+
+def of_model(response: object) -> object:
+    """A response of a model without what the engine cannot read: numbers that are none or too large, and values inside very
+    many others. Each is False, so that a call with it is refused, and others are answered."""
+    try:
+        written = _encode_any(response)
+    except (TypeError, ValueError, RecursionError, RuntimeError):
+        # It is reported where it is written.
+        return response
+    read = json.loads(written, parse_constant=lambda _: False, parse_int=_integer, parse_float=_float)
+    return _cut(read, _DEPTH)
+
+
+def _integer(digits: str) -> object:
+    # More digits than any integer of 64 bits has are not even converted.
+    number = int(digits) if len(digits) <= 20 else 2**64
+    return number if -(2**63) <= number < 2**64 else False
+
+
+def _float(digits: str) -> object:
+    number = float(digits)
+    return number if math.isfinite(number) else False
+
+
+def _cut(value: Any, depth: int) -> Any:
+    if not isinstance(value, (dict, list)):
+        return value
+    if depth == 0:
+        return False
+    if isinstance(value, list):
+        return [_cut(one, depth - 1) for one in value]
+    return {name: _cut(one, depth - 1) for name, one in value.items()}
 
 
 def of_json(written: str) -> Json:

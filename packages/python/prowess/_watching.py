@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING
 
 from . import _native
@@ -23,8 +23,11 @@ def changes(skills: Skills, watch: _native.Watch, timeout: float | None) -> Iter
         watch.close()
 
 
-async def achanges(skills: Skills, watch: _native.Watch, timeout: float | None) -> AsyncIterator[Delta]:
-    """The same for asyncio."""
+async def achanges(
+    skills: Skills, begin: Callable[[], _native.Watch], timeout: float | None
+) -> AsyncIterator[Delta]:
+    """The same for asyncio. A watch lists the sources when it begins, so it begins in a thread too."""
+    watch = await asyncio.to_thread(begin)
     left = timeout
     try:
         while True:

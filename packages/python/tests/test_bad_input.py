@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import os
 import threading
@@ -454,6 +455,57 @@ def test_interrupts_pass_through() -> None:
             for use in (lambda: skills.chat().call("search_skills", {"query": "a"}), lambda: skills.chat().prompt("a")):
                 with pytest.raises(KeyboardInterrupt):
                     use()
+
+
+def test_an_interrupt_leaves_no_call_open() -> None:
+    interrupt = threading.Event()
+
+    def read(id, path):
+        if interrupt.is_set():
+            raise KeyboardInterrupt
+        return f"---\nname: {id}\ndescription: About {id}.\n---\nBody.\n"
+
+    with Skills(Told(list=lambda: ["a", "b", "c"], read=read), callback_timeout=None) as skills:
+        chat = skills.chat()
+        for use in (lambda: chat.preload("a", "b", "c"), lambda: chat.user_message("/a and /b and /c")):
+            interrupt.set()
+            with pytest.raises(KeyboardInterrupt):
+                use()
+            interrupt.clear()
+            assert chat.resume_pending() == []
+
+
+def test_a_call_that_cannot_be_read_spoils_no_other() -> None:
+    deep: object = "x"
+    for at in range(300):
+        deep = [deep] if at % 2 else {"deep": deep}
+    for wrong in (deep, float("nan"), float("inf"), 10**400, -(10**30), {"x": [float("-inf")]}):
+        use = {"type": "tool_use", "name": "load_skill"}
+        content = [
+            {**use, "id": "t1", "input": {"name": "bread"}},
+            {**use, "id": "t2", "input": {"name": wrong}},
+            {**use, "id": "t3", "input": {"x": wrong}, "name": "theirs"},
+            {**use, "id": "t4", "input": {"name": "bread"}},
+        ]
+        with Skills(source()) as skills:
+            answers = skills.chat().answer_all("anthropic", {"content": content})
+            assert [(one["tool_use_id"], one["is_error"]) for one in answers] == [("t1", False), ("t2", True), ("t4", False)]
+            assert skills.chat().answer("anthropic", content[1])["is_error"]
+
+
+def test_an_endless_list_is_not_pulled_after_its_time() -> None:
+    ended = threading.Event()
+
+    def endless():
+        try:
+            for at in itertools.count():
+                yield f"skill-{at}"
+        finally:
+            ended.set()
+
+    with pytest.raises(prowess.CallbackTimeoutError):
+        Skills(Told(list=endless), callback_timeout=0.05)
+    assert ended.wait(60)
 
 
 def test_callbacks_that_never_return() -> None:

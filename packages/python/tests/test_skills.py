@@ -50,6 +50,12 @@ def test_a_skill_has_fields_files_and_texts(skills: Skills) -> None:
     assert {file.path for file in bread.files()} == {"SKILL.md", "notes.md", "scripts/bake.sh"}
     assert bread.read("notes.md") == b"notes" and bread.read("notes.md", offset=1, limit=2) == b"ot"
     assert bread.read_text("notes.md") == "notes"
+    # A large file is never cut. No digest covers one.
+    size = 64 * 2**20 + 1
+    with (bread.folder / "large.bin").open("wb") as file:
+        file.truncate(size)
+    assert len(bread.read("large.bin")) == len(skills.read("bread", "large.bin")) == size
+    (bread.folder / "large.bin").unlink()
     assert bread.to_prompt().startswith('<skill_content name="bread">\nBody.')
     assert "bread" in bread.describe()
     loaded = Skill.load(bread.folder)
@@ -405,6 +411,16 @@ def test_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write) -> Non
         assert "tea" in skills
     with Skills.of_user(project, options={"max_active": 1}) as skills:
         assert skills.search("tea")[0].key == "tea"
+    # Settings of a host and of a chat are over those of the user: what they do not name stays.
+    config = home / "XDG_CONFIG_HOME" / "prowess" / "prowess.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[session]\nfilter = 'elsewhere/*'\n")
+    for given in ({}, {"policy": {"deny": ["x"]}}):
+        with Skills.of_user(project, **given) as skills:
+            for settings in ({}, {"policy": {"run": True}}, {"options": {"max_active": 2}}):
+                assert "tea" not in skills.chat(**settings).prompt(), settings
+            assert "tea" in skills.chat(policy={"filter": "*"}).prompt()
+    config.unlink()
     with Skills.of_user(project, client="claude-code") as skills:
         assert "tea" not in skills
     with Skills.of_user(builtins=True, cache=False) as skills:
