@@ -152,23 +152,23 @@ impl Chat {
             }
             "userMessage" => {
                 let steps = self.current()?.session.core().invoke(&read::<String>(input)?);
-                self.results(steps, cancel)?
+                self.finish_all(steps, cancel)?.iter().map(result_json).collect()
             }
             "preload" => {
                 let names: Vec<String> = read(input)?;
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
                 let steps = self.current()?.session.core().preload(&names);
-                let mut results = Vec::new();
-                for (name, step) in steps {
-                    let result = result_json(&self.finish(step, cancel)?);
-                    results.push(json!({"name": name, "result": result}));
-                }
-                results.into()
+                let (names, steps): (Vec<String>, Vec<Step>) = steps.into_iter().unzip();
+                let results = self.finish_all(steps, cancel)?;
+                let with_name = |(name, result)| json!({"name": name, "result": result_json(&result)});
+                names.into_iter().zip(results).map(with_name).collect()
             }
             "resumePending" => {
                 let waiting: Vec<_> = self.current()?.session.core().pending().collect();
                 let steps = waiting.into_iter().map(|(ticket, effect)| Step::Need(ticket, effect));
-                self.results(steps.collect(), cancel)?
+                // After a failure the others still wait: they were open before.
+                let results = steps.map(|step| Ok(result_json(&self.finish(step, cancel)?)));
+                results.collect::<Result<Vec<Value>, Failure>>()?.into()
             }
             "prompt" => return self.prompt(read(input)?),
             "changes" => {
@@ -220,10 +220,25 @@ impl Chat {
         Ok(Some(dialect.result(&received, &result)))
     }
 
-    fn results(&self, steps: Vec<Step>, cancel: &Cancel) -> Result<Value, Failure> {
-        let results: Result<Vec<Value>, Failure> =
-            steps.into_iter().map(|step| Ok(result_json(&self.finish(step, cancel)?))).collect();
-        Ok(results?.into())
+    /// Finishes calls that began together. After a failure, none of them is left open.
+    fn finish_all(&self, steps: Vec<Step>, cancel: &Cancel) -> Result<Vec<ToolResult>, Failure> {
+        let mut steps = steps.into_iter();
+        let mut results = Vec::new();
+        while let Some(step) = steps.next() {
+            match self.finish(step, cancel) {
+                Ok(result) => results.push(result),
+                Err(failure) => {
+                    let mut state = self.state()?;
+                    for step in steps {
+                        if let Step::Need(ticket, _) = step {
+                            state.session.core().cancel(ticket);
+                        }
+                    }
+                    return Err(failure);
+                }
+            }
+        }
+        Ok(results)
     }
 
     /// Performs the effects of a step until the call is done. The session is not locked meanwhile.

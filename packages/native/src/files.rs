@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use prowess::fs::read as read_files;
 use prowess::fs::walk::SkillFile;
+use prowess::session::Options;
 use prowess::source::Slice;
 use prowess::{Document, Manifest, Preset, RelPath, Skill, SourceErrorKind};
 use prowess_engine::input::{GivenOptions, Judge, Units};
@@ -133,5 +134,5 @@ struct Activation {
 
 fn activation(asked: Activation) -> Result<Value, Failure> {
     let skill = Skill::load(asked.path).map_err(of_skills)?;
-    Ok(skill.to_prompt_with(&asked.options.options()?).map_err(of_skills)?.into())
+    Ok(skill.to_prompt_with(&asked.options.over(&Options::default())?).map_err(of_skills)?.into())
 }

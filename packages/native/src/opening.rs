@@ -11,7 +11,8 @@ use prowess::source::Mount;
 use prowess::source::open::Opening as PlacesOpening;
 use prowess::source::spec::SpecError;
 use prowess::{Duplicates, Layer, Preset, Scope, Skill, SourceSpec};
-use prowess_engine::input::{GivenOptions, GivenPolicy, Judge};
+use prowess_engine::input::{GivenOptions, Judge};
+use prowess_engine::policy::GivenPolicy;
 use prowess_engine::{Failure, GivenSkill, Usual, read};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -201,10 +202,10 @@ pub(crate) fn open(input: &str, foreign: Foreign, rules: Rules) -> Result<Parts,
         builder = builder.with_library(from, environment, options);
     }
     if let Some(policy) = asked.policy {
-        usual.policy = policy.policy();
+        usual.policy = policy.over(&usual.policy);
     }
     if let Some(options) = asked.options {
-        usual.options = options.options()?;
+        usual.options = options.over(&usual.options)?;
     }
     if let Some(judge) = asked.judge {
         builder = builder.with_profile(judge.profile(Preset::Lenient)?);

@@ -125,9 +125,7 @@ impl Skills {
             }
             "activation" => {
                 let asked: Activation = read(input)?;
-                let options = asked
-                    .options
-                    .map_or_else(|| Ok(self.parts().usual.options.clone()), GivenOptions::options)?;
+                let options = asked.options.unwrap_or_default().over(&self.parts().usual.options)?;
                 let skill = front.get(&asked.key).map_err(of_skills)?;
                 skill.to_prompt_with(&options).map_err(of_skills)?.into()
             }

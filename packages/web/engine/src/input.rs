@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use prowess_core::render::{ActivationStyle, Budget, CatalogStyle, Shape};
 use prowess_core::select::{OnEmpty, OnSelectError, SelectOptions};
-use prowess_core::session::{
-    Filter, Lifetime, Naming, Options, OriginRule, Policy, Repeat, Tool, ToolMode, Untrusted, WhenFull,
-};
+use prowess_core::session::{Lifetime, Naming, Options, Repeat, Tool, WhenFull};
 use prowess_core::{
     FileEntry, HostTools, LeftOut, Level, Location, Manifest, NameRule, Origin, Preset, Profile, RelPath,
-    Scope, TooLarge,
+    TooLarge,
 };
 use serde::{Deserialize, Deserializer};
 
@@ -259,57 +257,8 @@ impl Narrowing {
 }
 
 /// A member whose null differs from its absence.
-#[expect(clippy::option_option, reason = "absent, null and a value mean three things")]
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Option<Option<T>>, D::Error> {
-    Option::<T>::deserialize(value).map(Some)
-}
-
-/// The rule for the skills of a scope.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-struct ScopeRule {
-    visible: Option<bool>,
-    approve: Option<bool>,
-    tools: Option<bool>,
-}
-
-/// What a session may show and do.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-pub struct GivenPolicy {
-    allow: Option<Vec<String>>,
-    deny: Vec<String>,
-    filter: Filter,
-    bounds: Filter,
-    untrusted: Untrusted,
-    scopes: BTreeMap<Scope, ScopeRule>,
-    tool_mode: Option<ToolMode>,
-    host_tools: HostTools,
-    run: bool,
-}
-
-impl GivenPolicy {
-    /// The policy.
-    pub fn policy(self) -> Policy {
-        let mut policy = Policy::default()
-            .with_deny(self.deny)
-            .with_filter(self.filter)
-            .with_bounds(self.bounds)
-            .with_untrusted(self.untrusted)
-            .with_tools(self.tool_mode.unwrap_or_default())
-            .with_host_tools(self.host_tools)
-            .with_run(self.run);
-        policy.allow = self.allow.map(|names| names.into_iter().collect());
-        for (scope, rule) in self.scopes {
-            let usual = OriginRule::usual(scope);
-            let rule = usual
-                .with_visible(rule.visible.unwrap_or(usual.visible))
-                .with_approve(rule.approve.unwrap_or(usual.approve))
-                .with_tools(rule.tools.unwrap_or(usual.tools));
-            policy = policy.with_origin(scope, rule);
-        }
-        policy
-    }
+pub(crate) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(value).map(Some)
 }
 
 /// The catalog in the description of the load tool.
@@ -321,7 +270,7 @@ struct InTool {
     budget: Option<Limit>,
 }
 
-/// How a session behaves.
+/// How a session behaves: each member that is given, over the usual options.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct GivenOptions {
@@ -329,44 +278,50 @@ pub struct GivenOptions {
     namespace: Option<String>,
     tools: Option<Vec<Tool>>,
     max_active: Option<usize>,
-    when_full: WhenFull,
-    lifetime: Lifetime,
-    repeat: Repeat,
+    when_full: Option<WhenFull>,
+    lifetime: Option<Lifetime>,
+    repeat: Option<Repeat>,
     hint_files: Option<bool>,
-    inline_resources: bool,
+    inline_resources: Option<bool>,
     show_folders: Option<bool>,
-    activation: ActivationLook,
+    activation: Option<ActivationLook>,
     max_activation_bytes: Option<usize>,
     catalog: Option<Style>,
     max_list: Option<usize>,
     max_files: Option<usize>,
-    catalog_in_tool: Option<InTool>,
+    #[serde(deserialize_with = "given")]
+    #[expect(clippy::option_option, reason = "null is no catalog there")]
+    catalog_in_tool: Option<Option<InTool>>,
     max_enum: Option<usize>,
     max_resource_bytes: Option<usize>,
     too_large: Option<TooLarge>,
     max_hits: Option<usize>,
-    instruction: Option<String>,
+    #[serde(deserialize_with = "given")]
+    #[expect(clippy::option_option, reason = "null is the usual text of the library")]
+    instruction: Option<Option<String>>,
     max_events: Option<usize>,
 }
 
 impl GivenOptions {
-    /// The options.
-    pub fn options(self) -> Result<Options, Failure> {
-        let mut options = Options::default();
-        let naming: Naming = match &self.naming {
-            Some(name) => name.parse().map_err(|error| Failure::argument(format!("{error}")))?,
-            None => Naming::default(),
-        };
-        options.naming = naming
-            .with_namespace(self.namespace.as_deref().unwrap_or_default())
-            .map_err(|error| Failure::argument(error.to_string()))?;
+    /// The options, over usual ones.
+    pub fn over(self, usual: &Options) -> Result<Options, Failure> {
+        let mut options = usual.clone();
+        if let Some(name) = &self.naming {
+            options.naming = name.parse::<Naming>().map_err(|error| Failure::argument(format!("{error}")))?;
+        }
+        if let Some(namespace) = &self.namespace {
+            let named = options.naming.with_namespace(namespace);
+            options.naming = named.map_err(|error| Failure::argument(error.to_string()))?;
+        }
         if let Some(tools) = self.tools {
             options.tools = tools.into_iter().collect();
         }
-        (options.when_full, options.lifetime, options.repeat) = (self.when_full, self.lifetime, self.repeat);
-        options.inline_resources = self.inline_resources;
-        options.activation = self.activation.style();
-        options.instruction = self.instruction;
+        options.when_full = self.when_full.unwrap_or(options.when_full);
+        options.lifetime = self.lifetime.unwrap_or(options.lifetime);
+        options.repeat = self.repeat.unwrap_or(options.repeat);
+        options.inline_resources = self.inline_resources.unwrap_or(options.inline_resources);
+        options.activation = self.activation.map_or(options.activation, |look| look.style());
+        options.instruction = self.instruction.unwrap_or(options.instruction);
         let set = |to: &mut usize, value: Option<usize>| *to = value.unwrap_or(*to);
         set(&mut options.max_active, self.max_active);
         set(&mut options.max_activation_bytes, self.max_activation_bytes);
@@ -382,8 +337,10 @@ impl GivenOptions {
         if let Some(style) = self.catalog {
             options.catalog = style.style(Shape::Compact);
         }
-        options.catalog_in_tool =
-            self.catalog_in_tool.map(|list| (list.style.style(Shape::Compact), budget(list.budget)));
+        if let Some(list) = self.catalog_in_tool {
+            options.catalog_in_tool =
+                list.map(|list| (list.style.style(Shape::Compact), budget(list.budget)));
+        }
         Ok(options)
     }
 }

@@ -12,6 +12,7 @@ pub mod input;
 mod library;
 mod operations;
 mod output;
+pub mod policy;
 mod render;
 mod search;
 mod session;

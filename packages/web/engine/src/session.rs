@@ -15,13 +15,14 @@ use serde_json::{Value, json};
 
 use crate::calls::calls;
 use crate::failure::{Failure, read};
-use crate::input::{GivenFile, GivenOptions, GivenPolicy, Limit, Narrowing, Style, budget, manifest};
+use crate::input::{GivenFile, GivenOptions, Limit, Narrowing, Style, budget, manifest};
 use crate::output::{self, effect_json, step};
+use crate::policy::GivenPolicy;
 
 /// The budget of a prompt by default: two percent of a window of 200 000 tokens.
 const WINDOW: usize = 200_000;
 
-/// The settings of a session; an absent part is that of the library.
+/// The settings of a session; an absent member is that of the library.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Settings {
@@ -31,10 +32,8 @@ struct Settings {
 
 impl Settings {
     fn parts(self, usual: &Usual) -> Result<(Policy, Options), Failure> {
-        Ok((
-            self.policy.map_or_else(|| usual.policy.clone(), GivenPolicy::policy),
-            self.options.map_or_else(|| Ok(usual.options.clone()), GivenOptions::options)?,
-        ))
+        let (policy, options) = (self.policy.unwrap_or_default(), self.options.unwrap_or_default());
+        Ok((policy.over(&usual.policy), options.over(&usual.options)?))
     }
 }
 
@@ -107,7 +106,7 @@ impl Session {
             "deactivate" => json!(session.deactivate(&read::<String>(input)?)),
             "endTurn" => json!(session.end_turn()),
             "setFilter" => json!(session.set_filter(read::<Filter>(input)?)),
-            "setPolicy" => json!(session.set_policy(read::<GivenPolicy>(input)?.policy())),
+            "setPolicy" => json!(session.set_policy(read::<GivenPolicy>(input)?.over(&Policy::default()))),
             "active" => json!({"skills": session.active_skills(), "tools": session.active_tools()}),
             "changed" => json!(session.changed_since()),
             "scopeTools" => {
