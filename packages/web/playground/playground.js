@@ -200,7 +200,9 @@ at('theme').addEventListener('click', () => {
   setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
 });
 
-init().then(start, (error) => {
+// The page as one file has the engine in itself.
+const held = document.getElementById('engine');
+init(held === null ? undefined : Uint8Array.from(atob(held.textContent), (one) => one.charCodeAt(0))).then(start, (error) => {
   at('status').className = 'status error';
-  at('status').textContent = `${error.message}. Serve this folder over HTTP: python3 -m http.server`;
+  at('status').textContent = `${error.message}. Open dist/playground.html, or serve this folder over HTTP: python3 -m http.server`;
 });

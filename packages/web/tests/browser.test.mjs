@@ -100,6 +100,18 @@ test('the playground shows problems, fixes and costs as the user types', async (
   await assertClean(page);
 });
 
+test('the playground as one file needs no server', async () => {
+  const page = await browser.page();
+  await page.open(new URL('../dist/playground.html', import.meta.url).href);
+  await page.until("document.documentElement.dataset.ready === 'true'");
+  assert.match(await page.value("document.getElementById('status').textContent"), /no problems/);
+  await page.value(`(() => { const text = document.getElementById('text'); text.value = '---\\nname: X\\n---\\n';
+    text.dispatchEvent(new Event('input')); })()`);
+  await page.until("document.querySelectorAll('#problems li').length >= 2");
+  assert.deepEqual(page.faults, []);
+  assert.deepEqual(page.requests.filter((url) => !url.endsWith('/dist/playground.html') && !url.startsWith('data:')), []);
+});
+
 test('hostile text stays text', async () => {
   const page = await playground();
   await page.choose('example', 'hostile');
