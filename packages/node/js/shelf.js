@@ -9,6 +9,7 @@ import { cancellable, engine, guarded, settled } from './binding.js';
 import { Changes } from './changes.js';
 import { ClosedError, fromEngine, InvalidArgumentError, report, SourceError } from './errors.js';
 import { digestOf, filesFrom, partFrom } from './reading.js';
+import { aborted } from './signals.js';
 import { LAYER, layerOf, layerOptions, listed, textsOf, withOwnLabels, withTexts } from './sources.js';
 import { needOptions, needPath, needString, toJson, typeOf } from './values.js';
 
@@ -28,6 +29,8 @@ export class Shelf {
   #filled = 0;
   #watchers = new Set();
   #watching;
+  /** The refreshes that the addon is at. */
+  #working = new Set();
   #closed = false;
   /** What the sources in JavaScript could not read. */
   #unread = [];
@@ -56,6 +59,9 @@ export class Shelf {
       this.#unread = problems;
       return undefined;
     }
+    // Not while a watch begins: it would report the same changes too, or later than those after them.
+    await aborted(this.#watching?.begun, signal);
+    this.#open();
     // A reading that began later may be done already; what it found counts.
     if (reading > this.#filled) {
       this.#filled = reading;
@@ -63,7 +69,7 @@ export class Shelf {
       // Until the refresh is done, skills of both states are read where they are.
       this.#origins = new Map([...this.#origins, ...origins]);
     }
-    const delta = JSON.parse(await cancellable((cancel) => this.#native.work('refresh', 'null', cancel), signal));
+    const delta = JSON.parse(await this.#refreshed(signal));
     this.#open();
     if (this.#filled === reading) {
       this.#origins = origins;
@@ -71,6 +77,17 @@ export class Shelf {
     }
     this.#tell(delta);
     return delta;
+  }
+
+  /** Lets the addon refresh. */
+  async #refreshed(signal) {
+    const work = cancellable((cancel) => this.#native.work('refresh', 'null', cancel), signal);
+    this.#working.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#working.delete(work);
+    }
   }
 
   #open() {
@@ -166,9 +183,16 @@ export class Shelf {
 
   /** Watches the folders until `stop`. */
   #follow() {
-    const following = { stopped: false, watch: undefined };
-    const follow = async () => {
+    const following = { stopped: false, watch: undefined, begun: undefined };
+    const begin = async () => {
+      await Promise.allSettled(this.#working);
       following.watch = await settled(this.#native.watch('{}'));
+    };
+    const begun = begin();
+    // A refresh waits for it, whether it fails or not.
+    following.begun = begun.catch(() => {});
+    const follow = async () => {
+      await begun;
       if (following.stopped) following.watch.stop();
       while (!following.stopped) {
         try {

@@ -193,6 +193,22 @@ test('changes that no caller takes are merged, and none is lost', async () => {
   assert.deepEqual([...there].sort(), skills.keys());
 });
 
+test('a watch that begins while skills are refreshed reports each change once, and in order', async () => {
+  for (let round = 0; round < 50; round += 1) {
+    const files = {};
+    const skills = await Skills.open({ list: () => Object.keys(files), read: (id) => files[id] });
+    const changes = skills.watch();
+    for (const name of ['a', 'b', 'c']) {
+      files[name] = skill(name);
+      await skills.refresh();
+    }
+    const added = [];
+    while (added.at(-1) !== 'c') added.push(...(await changes.next()).value.added);
+    assert.deepEqual(added, ['a', 'b', 'c'], `round ${round}`);
+    skills.close();
+  }
+});
+
 test('an approval covers what was approved', async () => {
   const folder = folderOf();
   const asked = [];
