@@ -118,7 +118,6 @@ class Skills(Closing):
                 )
             ranking = SelectorAdapter(self._hold(select), self._caller)
         host = HostAdapter(self._hold((approve, run, on_error)), self._caller)
-        self._usual = {"policy": asked.get("policy"), "options": asked.get("options")}
         self._native = _native.Skills.open(
             to_json(asked),
             adapters,
@@ -360,8 +359,8 @@ class Skills(Closing):
         for name in ("policy", "options"):
             own = _options(settings.get(name), f"the {name}")
             if own is not None:
-                # Settings of a chat are over the usual ones.
-                asked[name] = {**(self._usual[name] or {}), **own}
+                # The engine puts them over the usual ones.
+                asked[name] = own
         if settings.get("prompt") is not None:
             asked["prompt"] = _options(settings["prompt"], "the prompt")
         return to_json(asked)
