@@ -1,20 +1,27 @@
-//! Documents made to crash, hang or exhaust a reader: each is read in a process of its own, whose memory is measured.
+//! Documents made to crash, hang or exhaust a reader: each is read, judged by every profile and explained, and what that
+//! allocates is counted.
 
 use std::fs;
-use std::io::Write as _;
-use std::path::Path;
-use std::process::Command;
 
 use prowess_core::{Origin, Preset, Profile, Severity, parse};
+use prowess_testing::allocated;
 
 use crate::data;
 
-/// What a document may cost beyond its own size.
-const MAX_EXTRA_KIB: u64 = 16 * 1024;
+/// The most bytes that are held at once for a document, its text included: up to 1 MiB of that is read.
+const MAX_PEAK: usize = 8 << 20;
+/// The most bytes that are allocated for a document by all profiles together, those that are freed again included.
+const MAX_TOTAL: usize = 1 << 30;
+/// The stack that is enough for every document, however deep: half of what a thread has by default.
+const STACK: usize = 1 << 20;
 
 #[test]
 fn hostile_documents_are_read_in_bounded_memory_and_explained() {
-    let folder = tempfile::tempdir().unwrap();
+    let reader = std::thread::Builder::new().stack_size(STACK).spawn(read_hostile_documents);
+    reader.unwrap().join().unwrap();
+}
+
+fn read_hostile_documents() {
     let mut documents: Vec<(String, String)> = large_documents();
     for entry in fs::read_dir(data::repository("conformance/hostile-yaml")).unwrap() {
         let path = entry.unwrap().path();
@@ -25,41 +32,14 @@ fn hostile_documents_are_read_in_bounded_memory_and_explained() {
     assert!(documents.len() >= 50);
     for (name, yaml) in &documents {
         for (form, text) in [("fenced", format!("---\n{yaml}\n---\nbody\n")), ("bare", yaml.clone())] {
-            let file = folder.path().join(format!("{name}-{form}.md"));
-            fs::write(&file, text).unwrap();
-            read_in_a_child(&file);
-            fs::remove_file(&file).unwrap();
+            let ((), counted) = allocated(|| read_and_explain(text.as_bytes()));
+            assert!(counted.peak <= MAX_PEAK && counted.total <= MAX_TOTAL, "{name}, {form}: {counted:?}");
         }
     }
 }
 
-fn read_in_a_child(file: &Path) {
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "hostile::child", "--ignored", "--nocapture", "--test-threads=1"])
-        .env("PROWESS_HOSTILE_FILE", file)
-        .output()
-        .unwrap();
-    let output = String::from_utf8_lossy(&child.stdout);
-    assert!(child.status.success(), "{}: {output}{}", file.display(), String::from_utf8_lossy(&child.stderr));
-    if let Some(extra) = output.lines().find_map(|line| line.strip_prefix("extra KiB: ")) {
-        let extra: u64 = extra.parse().unwrap();
-        assert!(extra <= MAX_EXTRA_KIB, "{}: {extra} KiB above the input", file.display());
-    } else {
-        // Straight to standard error: what a passing test prints is otherwise not shown.
-        let _ = writeln!(std::io::stderr(), "skipped: memory is not measured on this system");
-    }
-}
-
-/// Not a test by itself: reads one file and prints how much memory that took.
-#[test]
-#[ignore = "run by the test above, in a process of its own"]
-fn child() {
-    let Some(file) = std::env::var_os("PROWESS_HOSTILE_FILE") else { return };
-    let bytes = fs::read(&file).unwrap();
-    // Writing 5 resets the peak, so that only what follows counts.
-    let measured = fs::write("/proc/self/clear_refs", "5").is_ok();
-    let before = peak_kib();
-    let document = parse(&bytes);
+fn read_and_explain(bytes: &[u8]) {
+    let document = parse(bytes);
     let at = Origin::at("demo/SKILL.md");
     for &preset in Preset::ALL {
         Profile::new(preset).check(&document, None, &at);
@@ -74,16 +54,6 @@ fn child() {
             assert!(span.slice(document.text()).is_some(), "{}", problem.code);
         }
     }
-    if let (true, Some(before), Some(after)) = (measured, before, peak_kib()) {
-        println!("\nextra KiB: {}", after.saturating_sub(before));
-    }
-}
-
-fn peak_kib() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB")?.trim().parse().ok())
 }
 
 /// Documents that are too large to be kept as files.

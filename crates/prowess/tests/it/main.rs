@@ -9,6 +9,9 @@
     reason = "these are tests"
 )]
 
+#[global_allocator]
+static ALLOCATOR: prowess_testing::Counting = prowess_testing::Counting;
+
 mod agreement;
 #[cfg(feature = "archive")]
 mod archives;
