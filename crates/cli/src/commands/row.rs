@@ -14,6 +14,10 @@ use super::cost::Cost;
 use super::hints::with_commands;
 use super::provenance::Provenance;
 
+/// The marks of skills that a client lists and Prowess does not offer.
+pub(super) const IN_CLIENT_BROKEN: &str = "prowess cannot load it: ";
+pub(super) const IN_CLIENT_OFF: &str = "turned off in prowess: ";
+
 /// A skill and its state.
 #[derive(Serialize)]
 pub(super) struct Row<'r> {
@@ -134,8 +138,8 @@ impl<'r> Row<'r> {
         match self.state {
             _ if self.shown_as.is_none() => "",
             _ if self.not_read => "not read, so not known: ",
-            "broken" => "prowess cannot load it: ",
-            "disabled" => "turned off in prowess: ",
+            "broken" => IN_CLIENT_BROKEN,
+            "disabled" => IN_CLIENT_OFF,
             _ if self.one_of_several => "one of several, not always this one: ",
             _ => "",
         }

@@ -7,10 +7,10 @@ use anstyle::Style;
 use prowess::library::views::Reach;
 use prowess::select::{Field, Hit, HitReason, Query, SelectError, SelectOptions, Selector, TypedWords};
 use prowess::text::collapse;
-use prowess::{Candidate, Entry, HostTools, Registry, Standing};
+use prowess::{Candidate, Entry, HostTools, Obstacle, Registry, Standing};
 use serde::Serialize;
 
-use super::row::Row;
+use super::row::{IN_CLIENT_BROKEN, IN_CLIENT_OFF, Row};
 use super::unread::{Unread, answered, ended, say_beside};
 use super::{by_place, search_index, seen, unmatched};
 use crate::Outcome;
@@ -149,7 +149,13 @@ impl<'h> ShownHit<'h> {
     }
 
     fn mark(&self) -> &'static str {
-        if self.skill.is_usable() { "" } else { "not trusted: " }
+        match self.skill.obstacle {
+            None => "",
+            // A client lists these too.
+            Some(Obstacle::Broken { .. }) => IN_CLIENT_BROKEN,
+            Some(Obstacle::Disabled { .. }) => IN_CLIENT_OFF,
+            Some(Obstacle::Untrusted) => "not trusted: ",
+        }
     }
 
     /// For files and programs: a line, and what `--why` adds below it.

@@ -14,6 +14,7 @@ mod check_levels;
 mod check_links;
 mod check_names;
 mod client_answers;
+mod client_choice;
 mod client_counts;
 mod client_homes;
 mod client_prompt;

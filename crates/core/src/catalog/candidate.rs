@@ -115,6 +115,9 @@ pub struct Candidate {
     /// The layers within that layer's source, the outermost last.
     #[serde(skip)]
     within: Vec<usize>,
+    /// Whether it was found broken, if its obstacle is another one.
+    #[serde(skip)]
+    found_broken: bool,
 }
 
 /// One layer of one registry. A skill is read only through the layer that listed it.
@@ -130,7 +133,7 @@ pub struct LayerId {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Decision {
-    /// Why it cannot be offered or used, besides the reasons of its source.
+    /// Why it cannot be offered or used. It takes the place of the reasons of its source.
     pub obstacle: Option<Obstacle>,
     /// The approval, when it may be used only because of that.
     pub approved: Option<Approved>,
@@ -164,6 +167,7 @@ impl Candidate {
         let Decision { obstacle, approved, layer, label } = decision;
         let (approved, approved_files) = approved.map_or((None, None), |it| (Some(it.digest), it.files));
         Self {
+            found_broken: found.is_broken(),
             entry: found.entry,
             obstacle: obstacle.or(found.obstacle),
             approved,
@@ -203,16 +207,19 @@ impl Candidate {
 
     /// The reference by which its source reads it.
     pub fn source_skill(&self) -> SourceSkill<'_> {
-        let broken = matches!(self.obstacle, Some(Obstacle::Broken { .. }));
-        SourceSkill::new(&self.entry, self.stamp, broken, self.announced.as_deref(), &self.within)
+        SourceSkill::new(&self.entry, self.stamp, self.is_broken(), self.announced.as_deref(), &self.within)
     }
 
     /// Whether a name refers to this skill: its key, its name, or its folder's name when it is broken.
     pub fn answers_to(&self, key: &str) -> bool {
-        let broken = matches!(self.obstacle, Some(Obstacle::Broken { .. }));
         self.entry.key == key
             || self.entry.name == key
-            || (broken && self.entry.origin.folder.as_deref() == Some(key))
+            || (self.is_broken() && self.entry.origin.folder.as_deref() == Some(key))
+    }
+
+    /// Whether it cannot be loaded, also if it is turned off besides.
+    pub fn is_broken(&self) -> bool {
+        self.found_broken || matches!(self.obstacle, Some(Obstacle::Broken { .. }))
     }
 
     /// Whether its virtual path is in or below a folder; all skills are in the empty folder.

@@ -206,15 +206,19 @@ impl Registry {
         }
     }
 
-    /// Decides whether a skill that loads may be offered and used, and makes its candidate.
+    /// Decides whether a skill may be offered and used, and makes its candidate. A skill that is turned off is left out
+    /// whether it loads or not: a client may list one that Prowess cannot load.
     fn decided(&self, mut found: Box<Found>, at: usize, layer: &Layer, judging: &Judging<'_>) -> Candidate {
         let mut decision = Decision::of_layer(LayerId { registry: self.id, at }, layer.label());
-        if found.obstacle.is_none() {
-            let left_out = judging.own.as_ref().and_then(|own| own.leave_out(&found));
-            match left_out.or_else(|| self.turned_off(&found, layer, judging)) {
-                Some(by) => decision.obstacle = Some(Obstacle::Disabled { by }),
-                None => (decision.obstacle, decision.approved) = self.trusted(&mut found, layer, judging),
+        let loads = found.obstacle.is_none();
+        let own = judging.own.as_ref().filter(|_| loads);
+        let left_out = own.and_then(|own| own.leave_out(&found));
+        match left_out.or_else(|| self.turned_off(&found, layer, judging)) {
+            Some(by) => decision.obstacle = Some(Obstacle::Disabled { by }),
+            None if loads => {
+                (decision.obstacle, decision.approved) = self.trusted(&mut found, layer, judging);
             }
+            None => {}
         }
         Candidate::build(*found, decision)
     }

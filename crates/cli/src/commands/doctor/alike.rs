@@ -7,7 +7,7 @@ use prowess::client::NotListed;
 use prowess::library::clients::Client;
 use prowess::search;
 use prowess::select::{Bm25, Settings, Texts};
-use prowess::{Candidate, Entry, Obstacle, Scope};
+use prowess::{Candidate, Entry, Scope};
 
 use super::super::copies::Copy;
 use super::super::hints::command_for;
@@ -57,7 +57,7 @@ fn copies(sighted: &Sighted<'_>) -> Vec<Trouble> {
         });
         let Some((first, others)) = skills.split_first() else { continue };
         for skill in others {
-            if is_same_file(first, skill) || is_broken(first) || is_broken(skill) {
+            if is_same_file(first, skill) || first.is_broken() || skill.is_broken() {
                 continue;
             }
             compared += 1;
@@ -134,10 +134,6 @@ fn is_among(client: &Client, clients: &[&'static Client]) -> bool {
     clients.iter().any(|other| other.id == client.id)
 }
 
-fn is_broken(skill: &Candidate) -> bool {
-    matches!(skill.obstacle, Some(Obstacle::Broken { .. }))
-}
-
 /// Whether two skills are one file, by links or by hard links.
 fn is_same_file(one: &Candidate, other: &Candidate) -> bool {
     let real = |skill: &Candidate| std::fs::canonicalize(Path::new(skill.entry.origin.location.path()?)).ok();
@@ -148,7 +144,7 @@ fn is_same_file(one: &Candidate, other: &Candidate) -> bool {
 /// Skills that a client lists, whose descriptions find each other.
 fn competing(Sighted { opened, listed, .. }: &Sighted<'_>) -> Vec<Trouble> {
     let mut skills: BTreeMap<&str, &Candidate> = BTreeMap::new();
-    for skill in opened.catalog.iter().filter(|skill| !is_broken(skill) && !listed.clients(skill).is_empty())
+    for skill in opened.catalog.iter().filter(|skill| !skill.is_broken() && !listed.clients(skill).is_empty())
     {
         skills.entry(&skill.entry.key).or_insert(skill);
     }

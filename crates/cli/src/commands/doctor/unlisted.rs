@@ -147,8 +147,7 @@ fn ignored<'o>(
                 NotListed::Refused(refused) => refused.common(AS_ASKED).is_empty(),
                 _ => false,
             };
-            let is_broken = matches!(skill.obstacle, Some(Obstacle::Broken { .. }));
-            if is_reported && !is_broken && facts.common(PART_OF_OTHERS).is_empty() {
+            if is_reported && !skill.is_broken() && facts.common(PART_OF_OTHERS).is_empty() {
                 let ignored = by_place.entry(&skill.entry.origin.location);
                 let ignored = ignored.or_insert_with(|| Ignored { skill, by: Vec::new() });
                 ignored.by.push((client, why.clone()));
