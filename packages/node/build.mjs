@@ -1,5 +1,5 @@
 // Writes dist/: the interface as CommonJS, its types, and the addon and the program in a folder of cargo:
-// `node build.mjs FOLDER [PROGRAM]`.
+// `node build.mjs FOLDER PROGRAM`.
 //
 // The interface is that of packages/web over another binding. CommonJS is loaded by `require` and by `import`, so a
 // program that uses both has one copy of each class.
@@ -17,7 +17,6 @@ const own = path.join(here, 'js');
 const shared = path.join(here, '../web/js');
 /** What only WebAssembly needs. */
 const WEB_ONLY = ['binding.js', 'context.js', 'index.d.ts', 'index.js', 'shelf.js'];
-const PROGRAMS = ['prowess', 'prowess.exe'];
 const ADDONS = ['libprowess_node.so', 'libprowess_node.dylib', 'prowess_node.dll'];
 
 rmSync(dist, { recursive: true, force: true });
@@ -32,12 +31,8 @@ for (const file of files) {
   const written = file.endsWith('.d.ts') ? text : ts.transpileModule(text, { compilerOptions }).outputText;
   writeFileSync(path.join(dist, path.basename(file)), written);
 }
-const [folder, given] = process.argv.slice(2);
-const built = (names) => {
-  const found = names.map((name) => path.join(folder, name)).find(existsSync);
-  if (found === undefined) throw new Error(`there is no ${names.join(', ')} in ${folder}; run cargo build first`);
-  return found;
-};
-copyFileSync(built(ADDONS), path.join(dist, `prowess.${system()}.node`));
-const program = given ?? built(PROGRAMS);
+const [folder, program] = process.argv.slice(2);
+const addon = ADDONS.map((name) => path.join(folder, name)).find(existsSync);
+if (addon === undefined) throw new Error(`there is no ${ADDONS.join(', ')} in ${folder}; run cargo build first`);
+copyFileSync(addon, path.join(dist, `prowess.${system()}.node`));
 copyFileSync(program, path.join(dist, program.endsWith('.exe') ? 'prowess.exe' : 'prowess'));

@@ -32,6 +32,8 @@
 //! `restore`, `config`, `watch`, `timeout` (a callback did not return), `cancelled`, `closed`, `forked` (opened in
 //! another process), `busy` (a callback refreshes what it serves).
 
+#![forbid(unsafe_code)]
+
 mod apart;
 mod asked;
 mod chat;

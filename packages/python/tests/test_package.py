@@ -123,7 +123,7 @@ def found(module: str) -> bool:
 
 def test_versions_are_in_step() -> None:
     tree = Path(os.environ["PROWESS_TREE"])
-    for manifest in ("Cargo.toml", "packages/python/Cargo.toml", "packages/native/Cargo.toml"):
+    for manifest in ("Cargo.toml", "packages/Cargo.toml"):
         found = re.search(r'^version = "(.*)"', (tree / manifest).read_text(), re.MULTILINE)
         assert found and found[1] == prowess.__version__, manifest
     web = json.loads((tree / "packages/web/package.json").read_text())

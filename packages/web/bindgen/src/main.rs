@@ -2,6 +2,8 @@
 //!
 //! It is the library of `wasm-bindgen` in the version of the lock file, so nothing has to be installed.
 
+#![allow(clippy::print_stderr, reason = "a tool that says why it failed")]
+
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -6,6 +6,8 @@
 //! [`Session`] answers the calls of a model. The packages wrap these for WebAssembly, and with
 //! `packages/native` for Python and Node.
 
+#![forbid(unsafe_code)]
+
 mod calls;
 mod failure;
 pub mod input;
