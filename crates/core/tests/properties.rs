@@ -27,7 +27,7 @@ fn skill_like() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![6 => text, 1 => bytes]
 }
 
-/// 10³ cases, or as many as `PROWESS_PROPERTY_CASES` says; `.ci/run` says 10⁴.
+/// 10³ cases, or as many as `PROWESS_PROPERTY_CASES` says; `.ci/nightly` says 10⁴.
 fn many() -> ProptestConfig {
     #[expect(clippy::disallowed_methods, reason = "this is a test")]
     let asked = std::env::var("PROWESS_PROPERTY_CASES").ok().and_then(|number| number.parse().ok());

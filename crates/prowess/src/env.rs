@@ -203,7 +203,7 @@ fn can_run(file: &Path) -> bool {
     file.is_file()
 }
 
-/// The cases of each property: 10³, or as many as `PROWESS_PROPERTY_CASES` says; `.ci/run` says 10⁴.
+/// The cases of each property: 10³, or as many as `PROWESS_PROPERTY_CASES` says; `.ci/nightly` says 10⁴.
 #[cfg(test)]
 pub(crate) fn many_cases() -> proptest::test_runner::Config {
     let asked =

@@ -2,7 +2,7 @@
 
 use proptest::test_runner::Config;
 
-/// The cases of each named property: 10³, or as many as `PROWESS_PROPERTY_CASES` says; `.ci/run` says 10⁴.
+/// The cases of each named property: 10³, or as many as `PROWESS_PROPERTY_CASES` says; `.ci/nightly` says 10⁴.
 pub(crate) fn many() -> Config {
     #[expect(clippy::disallowed_methods, reason = "this is a test")]
     let asked = std::env::var("PROWESS_PROPERTY_CASES").ok().and_then(|number| number.parse().ok());

@@ -1,5 +1,5 @@
 //! Skills that attack the installer, through every door: each is refused by name or does no harm, and nothing
-//! outside changes. Longer than 400 lines because it is one list of attacks.
+//! outside changes.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Folders into one catalog: every capability of discovery and registry, and the defects of other loaders. Longer than
-//! 400 lines because it is one list, in which a missing capability is noticed.
+//! Folders into one catalog: every capability of discovery and registry, and the defects of other loaders. It is one
+//! list, in which a missing capability is noticed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
