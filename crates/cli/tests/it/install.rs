@@ -29,7 +29,10 @@ pub(crate) fn place() -> Place {
 
 /// What a command says, without the times.
 pub(crate) fn say(place: &Place, args: &[&str]) -> String {
-    let said = run(place, args);
+    without_times(&run(place, args))
+}
+
+pub(crate) fn without_times(said: &str) -> String {
     let mut words: Vec<&str> = said.split(' ').collect();
     for at in 1..words.len() {
         if words[at].starts_with("ms") && words[at - 1].bytes().all(|byte| byte.is_ascii_digit()) {

@@ -55,6 +55,7 @@ mod install_records;
 mod install_refused;
 mod install_reports;
 mod install_said;
+mod install_sources;
 mod install_sync;
 mod install_trust;
 mod install_words;

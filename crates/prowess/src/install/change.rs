@@ -124,4 +124,6 @@ pub struct LeftAlone {
     pub client: String,
     /// The path.
     pub path: PathBuf,
+    /// Whether an installed skill comes from there.
+    pub is_source: bool,
 }

@@ -25,6 +25,8 @@ pub enum InstallErrorKind {
     Exists,
     /// Something else is where a client looks for an installed skill.
     Taken,
+    /// What would be replaced or removed is the source of an installed skill, or contains it.
+    HoldsSource,
     /// An installed skill has edits that would be lost.
     Edited,
     /// What would be lost is not what the user was shown.

@@ -5,6 +5,7 @@
 //! lock, stages the files, writes a journal, swaps folders and records the changes. If it is killed at any time, each
 //! skill is old or new, and the next command completes the installation.
 
+mod apart;
 mod apply;
 mod change;
 mod compare;

@@ -1,8 +1,6 @@
 //! From a source to skills that can be installed: found, fetched, checked and previewed, without changing an installed
 //! skill.
 
-use std::path::PathBuf;
-
 use prowess_core::text::{Unseen, hidden};
 use prowess_core::{Origin, parse};
 
@@ -10,12 +8,10 @@ use super::apply::{NewSkill, check_installable};
 use super::error::{InstallError, InstallErrorKind, InstallLimit};
 use super::fetch::{FetchedSkill, Found, FoundSkill};
 use super::installer::{InstallOptions, Installer, Progress};
-use super::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER, recorded};
+use super::records::{InstallScope, LockedSkill, recorded};
 use super::spec::{InstallPlace, InstallSpec};
 use super::sync::{Seen, check_records};
 use super::tree::{SkillTree, refused};
-use crate::env;
-use crate::error::shown;
 use crate::fs::walk::FILE_NAMES;
 
 /// The skills of a source.
@@ -111,40 +107,9 @@ impl Prepared {
     }
 }
 
-/// The real folders of a source and of the installed skills; none for a source that is not a folder.
-struct Apart(Option<(PathBuf, PathBuf)>);
-
-impl Apart {
-    fn of(installer: &Installer, place: &InstallTarget, spec: &InstallSpec) -> Result<Self, InstallError> {
-        let InstallPlace::Folder(folder) = installer.fetcher(place).resolve(spec)?.place else {
-            return Ok(Self(None));
-        };
-        Ok(Self(Some((
-            env::real(&env::place(&folder)),
-            env::real(&env::real(&place.base).join(SKILLS_FOLDER)),
-        ))))
-    }
-
-    /// An error for a skill that is in the folder where it would be installed, or above it: it would be its own source.
-    fn check(&self, skill: &FetchedSkill) -> Result<(), InstallError> {
-        let Some((source, to)) = &self.0 else { return Ok(()) };
-        let from = source.join(skill.found.path.as_ref().map_or("", |path| path.as_str()));
-        let (reason, hint) = if from.starts_with(to) {
-            ("this is where skills are installed", "name the folder that the skill comes from")
-        } else if to.starts_with(&from) {
-            let hint = "install it for the user, or in another project";
-            ("a skill cannot be installed inside of itself", hint)
-        } else {
-            return Ok(());
-        };
-        let message = format!("{reason}: {}", shown(&from));
-        Err(InstallError::new(InstallErrorKind::Request, message, hint))
-    }
-}
-
 /// An error for a name with control characters, also of a skill inside: a lock contains none, so the skill could not have
 /// another name.
-fn check_declared_name(skill: &FetchedSkill) -> Result<(), InstallError> {
+pub(super) fn check_declared_name(skill: &FetchedSkill) -> Result<(), InstallError> {
     let own = skill.tree.manifest().own().map(|own| &own.path);
     for (file, bytes) in skill.tree.files().filter(|(file, _)| FILE_NAMES.contains(&file.path.file_name())) {
         let document = parse(bytes);
@@ -216,7 +181,7 @@ impl Installer {
             let message = format!("one name cannot be given to {} skills", fetched.len());
             return Err(InstallError::new(InstallErrorKind::Request, message, "choose one of them"));
         }
-        self.check_fetched(&place, spec, &fetched)?;
+        fetched.iter().try_for_each(check_declared_name)?;
         let skills = fetched.into_iter().zip(chosen.iter().copied());
         Ok(self.prepared(spec, &available.0, skills, alias))
     }
@@ -235,11 +200,9 @@ impl Installer {
         let fetcher = self.fetcher(&place);
         let fetched = fetcher.take_fit(&mut available.0, chosen)?;
         fetcher.warning().map(Progress::NotStored).map(&mut *progress);
-        let apart = Apart::of(self, &place, spec)?;
         let (mut fit, mut skipped, mut first) = (Vec::new(), Vec::new(), None);
         for (skill, at) in fetched.into_iter().zip(chosen) {
-            let checked =
-                |skill| check_declared_name(&skill).and_then(|()| apart.check(&skill)).map(|()| skill);
+            let checked = |skill| check_declared_name(&skill).map(|()| skill);
             match skill.and_then(checked) {
                 Ok(skill) => fit.push((skill, *at)),
                 // A disk that fails says nothing about this skill.
@@ -280,7 +243,10 @@ impl Installer {
             let Err(error) = self.add(scope, skills.clone(), &options, progress) else { break };
             let is_about_one = matches!(
                 error.kind(),
-                InstallErrorKind::Exists | InstallErrorKind::Request | InstallErrorKind::Taken
+                InstallErrorKind::Exists
+                    | InstallErrorKind::Request
+                    | InstallErrorKind::Taken
+                    | InstallErrorKind::HoldsSource
             );
             let name = error.entry().filter(|_| is_about_one).map(str::to_owned);
             let is_one_of_them = |name: &String| skills.iter().any(|skill| skill.name() == name);
@@ -309,16 +275,5 @@ impl Installer {
         let prepared: Vec<Prepared> = prepared.collect();
         self.fetch_log().add(prepared.iter().map(Prepared::locked));
         prepared
-    }
-
-    /// An error for fetched skills that cannot be installed: by their names, or because each would be its own source.
-    pub(super) fn check_fetched(
-        &self,
-        place: &InstallTarget,
-        spec: &InstallSpec,
-        skills: &[FetchedSkill],
-    ) -> Result<(), InstallError> {
-        let apart = Apart::of(self, place, spec)?;
-        skills.iter().try_for_each(|skill| check_declared_name(skill).and_then(|()| apart.check(skill)))
     }
 }

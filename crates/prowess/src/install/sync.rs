@@ -12,7 +12,7 @@ use super::error::{InstallError, InstallErrorKind};
 use super::installed::{misnamed, name_beside};
 use super::installer::{InstallOptions, Installer, Progress, Write, open_skills};
 use super::links::AcceptedSkills;
-use super::prepare::Prepared;
+use super::prepare::{Prepared, check_declared_name};
 use super::records::{
     InstallScope, InstallTarget, LockedSkill, Records, WantedSkill, fits, new_skill, recorded, spec_of,
     with_line_ends_of,
@@ -205,7 +205,7 @@ impl Installer {
             plan.new.get(at).into_iter().for_each(|(.., name)| progress(Progress::Fetching(name)));
         })?;
         for ((asked, seen, name), taken) in plan.new.into_iter().zip(taken) {
-            self.check_fetched(&place, &asked, &taken)?;
+            taken.iter().try_for_each(check_declared_name)?;
             for skill in taken {
                 let mut new = recorded(&asked, skill, (Some(&name), None));
                 new.wanted = None;

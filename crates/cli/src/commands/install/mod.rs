@@ -71,6 +71,9 @@ fn for_user_only(error: InstallError, installer: &Installer, args: &Remove) -> C
             let remove = command_for("remove", name, " --user");
             with_hint(&error, &format!("it is installed for you; remove it with: {remove}"))
         }
+        None if error.kind() == InstallErrorKind::HoldsSource => {
+            with_hint(&error, "keep its files and forget where they came from with --keep")
+        }
         None if error.kind() == InstallErrorKind::Taken => {
             with_hint(&error, "keep its files with --keep, or delete them with --overwrite")
         }
@@ -130,6 +133,9 @@ impl From<InstallError> for CommandError {
         let hint = match error.kind() {
             Kind::Exists => "give it another name with --as NAME, or replace what is there with --overwrite",
             Kind::Taken => "move it away, leave it alone with --keep, or replace it with --overwrite",
+            Kind::HoldsSource => {
+                "leave it alone with --keep, or move it to another folder and add it from there"
+            }
             Kind::Edited => &format!(
                 "keep the edits with --keep, or lose them with --overwrite; see them with: prowess verify{user}"
             ),

@@ -324,7 +324,9 @@ fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<()
         }
         for left in &change.left {
             let path = place(&left.path);
-            let so = if change.recorded {
+            let so = if left.is_source {
+                format!(", since {} comes from there", clean(&change.name))
+            } else if change.recorded {
                 format!(", so {} does not get the skill", clean(&left.client))
             } else {
                 String::new()

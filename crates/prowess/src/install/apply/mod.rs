@@ -18,6 +18,7 @@ use self::loss::check_shown;
 pub(super) use self::made::Made;
 use self::names::{Names, ordered_twice};
 pub(crate) use self::names::{check_installable, same_name};
+use super::apart::{Apart, holds_source};
 use super::change::{Action, Change, Changes, Edits};
 use super::compare::{Listing, as_kept, is_tree, is_unchanged};
 use super::error::{InstallError, InstallErrorKind};
@@ -104,13 +105,19 @@ pub(crate) fn apply(
         };
         return Err(same_name(&one.locked.name, &at(one), &at(other)));
     }
+    for order in orders {
+        if let Order::Install(new) = order {
+            Apart::check(place, &records, new, (how.clients, how.environment))?;
+        }
+    }
+    let apart = Apart::of(place, &records, orders);
     let mut edited = Vec::new();
     for order in orders {
         let change = match order {
             Order::Install(new) => install(
                 place,
                 &mut records,
-                (dir.as_ref(), &mut names, &accepted),
+                (dir.as_ref(), &mut names, (&accepted, &apart)),
                 new,
                 how,
                 &mut transaction,
@@ -123,7 +130,7 @@ pub(crate) fn apply(
                 Err(unknown(place, name, &before))
             }
             Order::Remove(name) => {
-                remove(place, &mut records, (dir.as_ref(), &accepted), name, how, &mut transaction)
+                remove(place, &mut records, (dir.as_ref(), &accepted, &apart), name, how, &mut transaction)
             }
         };
         match change {
@@ -138,7 +145,7 @@ pub(crate) fn apply(
     }
     records.wanted.set_clients(how.clients, how.link);
     let changing = (&mut transaction, &mut made);
-    links(place, &records, (&before, copied), (orders, &mut done), how, changing)?;
+    links(place, &records, (&before, copied, &apart), (orders, &mut done), how, changing)?;
     how.shown.map_or(Ok(()), |shown| check_shown(&done, shown))?;
     for change in &mut done {
         change.fetched = how.fetch_log.has(&change.locked);
@@ -189,7 +196,7 @@ pub(super) fn changed(place: &InstallTarget, locked: LockedSkill, action: Action
 fn install(
     place: &InstallTarget,
     records: &mut Records,
-    (dir, names, accepted): (Option<&Dir>, &mut Names, &AcceptedSkills),
+    (dir, names, (accepted, apart)): (Option<&Dir>, &mut Names, (&AcceptedSkills, &Apart)),
     new: &NewSkill,
     how: &Orders<'_>,
     transaction: &mut Transaction<'_>,
@@ -256,6 +263,10 @@ fn install(
             .in_entry(name));
         }
     };
+    let is_source = || dir.is_some_and(|dir| apart.holds_source(&dir.path().join(name)));
+    if action == Action::Updated && is_source() {
+        return Err(holds_source(&place.skill(name)).in_entry(name));
+    }
     if action == Action::Kept {
         let locked = old.unwrap_or_else(|| new.locked.clone());
         return Ok(changed(place, locked, action));
@@ -293,7 +304,7 @@ pub(super) fn was_installed(accepted: Option<&str>, there: &str, how: &Orders<'_
 fn remove(
     place: &InstallTarget,
     records: &mut Records,
-    (dir, accepted): (Option<&Dir>, &AcceptedSkills),
+    (dir, accepted, apart): (Option<&Dir>, &AcceptedSkills, &Apart),
     name: &str,
     how: &Orders<'_>,
     transaction: &mut Transaction<'_>,
@@ -312,8 +323,13 @@ fn remove(
     };
     let there = dir.map(|dir| state(dir, name)).transpose()?.flatten();
     let mut replaced = Vec::new();
+    let is_source = || dir.is_some_and(|dir| apart.holds_source(&dir.path().join(name)));
     let action = match &there {
         None => Action::Removed,
+        Some(_) if is_source() => match how.edits {
+            Edits::Keep => Action::Kept,
+            _ => return Err(holds_source(&place.skill(name)).in_entry(name)),
+        },
         Some(there) if is_unchanged(there, &place.skill(name), &old.digest, how.listing) => Action::Removed,
         Some(there) => match how.edits {
             Edits::Overwrite => {

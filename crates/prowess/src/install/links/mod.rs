@@ -17,6 +17,7 @@ use self::refresh::refresh_elsewhere;
 use self::take_back::{Placed, take_back, take_back_elsewhere};
 use self::trusted::Trusted;
 pub(super) use self::trusted::{AcceptedSkills, end_trust};
+use super::apart::{Apart, holds_source};
 use super::apply::{Loss, Made, Order, Orders, changed, named, was_installed};
 use super::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
 use super::compare::{edits_of, is_tree, is_unchanged};
@@ -31,14 +32,14 @@ use crate::error::shown;
 pub(super) fn links(
     place: &InstallTarget,
     records: &Records,
-    before: (&SkillsLock, bool),
+    before: (&SkillsLock, bool, &Apart),
     (orders, done): (&[Order], &mut Vec<Change>),
     how: &Orders<'_>,
     (transaction, made): (&mut Transaction<'_>, &mut Made),
 ) -> Result<(), InstallError> {
     let copies = records.wanted.link().copies();
     let trusted = Trusted::of(place, how)?;
-    let placed = Placed { accepted: trusted.skills(), copied: before.1 };
+    let placed = Placed { accepted: trusted.skills(), copied: before.1, apart: before.2 };
     let available = Installed { orders, place, dir: open_skills(place)?, how };
     let making = (how.files && !records.lock.skills().is_empty()).then_some(made);
     for folder in client_folders(place, records, how.environment, making)? {
@@ -49,17 +50,24 @@ pub(super) fn links(
                 let accepted = trusted.accepted(&folder.folder, locked, transaction);
                 accepted.into_iter().filter(|_| how.files).for_each(|accepted| transaction.accept(accepted));
             };
+            let is_source = placed.is_source(&folder, &locked.name);
             if folder.is_fine(there.as_ref(), place, locked, (copies, how.listing)) {
-                trust(transaction);
+                // A copy that is the source was made by the user.
+                if !copies || !is_source {
+                    trust(transaction);
+                }
                 continue;
             }
             let path = folder.folder.join(&locked.name);
+            if is_source && how.edits != Edits::Keep {
+                return Err(holds_source(&path).in_entry(&locked.name));
+            }
             let given = match available.give(locked, copies)? {
                 Given::Nothing(action) => {
                     let change = change_of(place, locked, done);
                     change.action = action;
                     if action == Action::Kept {
-                        change.left.push(LeftAlone { client: folder.client.clone(), path });
+                        change.left.push(LeftAlone { client: folder.client.clone(), path, is_source });
                     }
                     continue;
                 }
@@ -86,7 +94,7 @@ pub(super) fn links(
                 }
             };
             match how.edits {
-                _ if ours => {}
+                _ if ours && !is_source => {}
                 Edits::Stop => {
                     // A copy from before that differs now was edited.
                     let copied = before.1 && old.is_some() && !matches!(there, Some(State::Link(_)));
@@ -98,7 +106,7 @@ pub(super) fn links(
                 }
                 Edits::Keep => {
                     let client = folder.client.clone();
-                    change_of(place, locked, done).left.push(LeftAlone { client, path });
+                    change_of(place, locked, done).left.push(LeftAlone { client, path, is_source });
                     continue;
                 }
                 Edits::Overwrite => {
@@ -123,7 +131,7 @@ pub(super) fn links(
             take_back(place, &folder, removed, (how, &placed), transaction)?;
         }
     }
-    refresh_elsewhere(&available, (records, before.0), &trusted, done, transaction)?;
+    refresh_elsewhere(&available, (records, before.0), (&trusted, &placed), done, transaction)?;
     let removed = done.iter_mut().filter(|change| change.action == Action::Removed);
     take_back_elsewhere(place, records, removed, (how, &placed), transaction)
 }

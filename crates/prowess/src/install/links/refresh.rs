@@ -2,7 +2,7 @@
 
 use super::change_of;
 use super::given::{Given, Installed};
-use super::take_back::folders_elsewhere;
+use super::take_back::{Placed, folders_elsewhere};
 use super::trusted::Trusted;
 use crate::install::change::{Change, ClientAction, ClientChange, LeftAlone};
 use crate::install::compare::{is_tree, is_unchanged};
@@ -14,7 +14,7 @@ use crate::install::target::{State, Transaction};
 pub(super) fn refresh_elsewhere(
     available: &Installed<'_>,
     (records, before): (&Records, &SkillsLock),
-    trusted: &Trusted<'_>,
+    (trusted, placed): (&Trusted<'_>, &Placed<'_>),
     done: &mut Vec<Change>,
     transaction: &mut Transaction<'_>,
 ) -> Result<(), InstallError> {
@@ -41,12 +41,13 @@ pub(super) fn refresh_elsewhere(
                 }
                 _ => continue,
             };
-            let is_edited = !is_unchanged(&there, &path, old, how.listing);
+            let is_source = placed.is_source(&folder, &locked.name);
+            let is_edited = is_source || !is_unchanged(&there, &path, old, how.listing);
             let Given::Copy(tree) = available.give(locked, true)? else { continue };
             let client = folder.client.clone();
             let change = change_of(place, locked, done);
             if is_edited {
-                change.left.push(LeftAlone { client, path });
+                change.left.push(LeftAlone { client, path, is_source });
                 continue;
             }
             change.clients.push(ClientChange { client, action: ClientAction::Copied, path });

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::folders::ClientFolder;
 use super::trusted::{AcceptedSkills, end_trust};
 use crate::env::Environment;
+use crate::install::apart::Apart;
 use crate::install::apply::{Loss, Orders};
 use crate::install::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
 use crate::install::compare::is_unchanged;
@@ -20,9 +21,16 @@ pub(super) struct Placed<'p> {
     pub(super) accepted: &'p AcceptedSkills,
     /// Whether clients got copies.
     pub(super) copied: bool,
+    /// The user's sources, of which none is removed.
+    pub(super) apart: &'p Apart,
 }
 
 impl Placed<'_> {
+    /// Whether what a client has under a name is the source of an installed skill, or contains it.
+    pub(super) fn is_source(&self, folder: &ClientFolder, name: &str) -> bool {
+        folder.open.as_ref().is_some_and(|(real, _)| self.apart.holds_source(&real.join(name)))
+    }
+
     /// Whether Prowess placed a copy at a path. It may have been edited since.
     fn has_copy(&self, path: &Path, there: &State) -> bool {
         !matches!(there, State::Link(_)) && self.accepted.digest_in(path).is_some()
@@ -74,9 +82,10 @@ pub(super) fn take_back_elsewhere<'c>(
                 State::Link(to) => *to == folder.target(place, &change.name),
                 there => has_copy && is_unchanged(there, &path, &change.locked.digest, how.listing),
             };
-            if !ours {
-                let left = LeftAlone { client: folder.client.clone(), path };
-                change.left.extend(has_copy.then_some(left));
+            let is_source = placed.is_source(&folder, &change.name);
+            if !ours || is_source {
+                let left = LeftAlone { client: folder.client.clone(), path, is_source };
+                change.left.extend((has_copy || is_source).then_some(left));
                 continue;
             }
             if how.files {
@@ -108,8 +117,9 @@ pub(super) fn take_back(
     // Where clients get links, a folder is the user's own.
     let edited = placed.copied && placed.has_copy(&path, &there);
     let is_lost = edited && how.edits == Edits::Overwrite;
-    if kept || !(ours || is_lost) {
-        removed.left.push(LeftAlone { client: folder.client.clone(), path });
+    let is_source = placed.is_source(folder, &removed.name);
+    if kept || !(ours || is_lost) || is_source {
+        removed.left.push(LeftAlone { client: folder.client.clone(), path, is_source });
         return Ok(());
     }
     if !ours {

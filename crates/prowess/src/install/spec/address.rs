@@ -1,5 +1,7 @@
 //! Addresses of repositories: which are allowed, and which repository a page of GitHub or GitLab belongs to.
 
+use std::path::PathBuf;
+
 use super::checks::Refusal;
 use super::{InstallPlace, InstallSpec, with_reference};
 
@@ -33,6 +35,11 @@ pub(crate) fn host_of(url: &str) -> &str {
 /// Whether an address is a path on this machine, so that no network is used.
 pub(crate) fn is_on_this_machine(url: &str) -> bool {
     url.starts_with("file://")
+}
+
+/// The folder of a repository on this machine.
+pub(crate) fn folder_of(url: &str) -> Option<PathBuf> {
+    decoded(url.strip_prefix("file://")?).ok().map(PathBuf::from)
 }
 
 /// A text with the user and the password of each address in it left out.

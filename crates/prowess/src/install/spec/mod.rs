@@ -11,7 +11,7 @@ use std::str::FromStr;
 use prowess_core::RelPath;
 
 use self::address::github;
-pub(crate) use self::address::{host_of, is_on_this_machine, without_credentials};
+pub(crate) use self::address::{folder_of, host_of, is_on_this_machine, without_credentials};
 pub(crate) use self::checks::checked_reference;
 use self::checks::{Refusal, check_reference, check_skill};
 pub use self::reference::{SkillRef, is_local_path};

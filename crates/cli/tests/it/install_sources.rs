@@ -1,0 +1,401 @@
+//! Sources that are where skills are installed, contain such a place or are in it: no command loses what a user wrote.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use insta::assert_snapshot;
+
+use crate::install::{skill, without_times};
+use crate::shelf::command;
+use crate::{Place, skipped};
+
+const NOTES: &str = "written by hand\n";
+
+/// Makes a source below the folder of a project or of the user. Returns what the user names as the source, the options
+/// beside it, and the folder with the files that the user wrote.
+type Make = fn(&Path) -> (PathBuf, &'static [&'static str], PathBuf);
+
+/// A skill called `mine` in a folder, with a second file.
+fn written(folder: PathBuf) -> PathBuf {
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("SKILL.md"), skill("mine", "by hand")).unwrap();
+    fs::write(folder.join("notes.txt"), NOTES).unwrap();
+    folder
+}
+
+fn link(to: &Path, at: PathBuf) -> PathBuf {
+    fs::create_dir_all(at.parent().unwrap()).unwrap();
+    symlink(to, &at).unwrap();
+    at
+}
+
+fn repository(folder: &Path) {
+    for args in [
+        &["init", "--quiet"][..],
+        &["add", "."],
+        &["-c", "user.name=u", "-c", "user.email=u@example.org", "commit", "--quiet", "--message", "one"],
+    ] {
+        let status = Command::new("git").args(args).current_dir(folder).status().unwrap();
+        assert!(status.success());
+    }
+}
+
+/// Every way in which a source and a place where skills are installed overlap.
+const OVERLAPS: &[(&str, Make)] = &[
+    ("the folder of a client", |base| {
+        let own = written(base.join(".claude/skills/mine"));
+        (own.clone(), &[], own)
+    }),
+    ("the folder of a client, under another name", |base| {
+        let own = written(base.join(".claude/skills/mine"));
+        (own.clone(), &["--as", "other"], own)
+    }),
+    ("the folder of installed skills", |base| {
+        let own = written(base.join(".agents/skills/mine"));
+        (own.clone(), &[], own)
+    }),
+    ("all skills of a client", |base| {
+        let own = written(base.join(".claude/skills/mine"));
+        (base.join(".claude/skills"), &["--all"], own)
+    }),
+    ("all skills that are below a folder", |base| {
+        let own = written(base.join(".claude/skills/mine"));
+        (base.join(".claude"), &["--all"], own)
+    }),
+    ("above the folder of a client", |base| {
+        let own = written(base.join(".claude"));
+        (own.clone(), &[], own)
+    }),
+    ("above the folder of installed skills", |base| {
+        let own = written(base.join(".agents"));
+        (own.clone(), &[], own)
+    }),
+    ("the project or the user's folder itself", |base| {
+        let own = written(base.to_owned());
+        (own.clone(), &["--skill", "mine"], own)
+    }),
+    ("inside of the target", |base| {
+        fs::create_dir_all(base.join(".claude/skills/mine")).unwrap();
+        fs::write(base.join(".claude/skills/mine/beside.txt"), NOTES).unwrap();
+        let own = written(base.join(".claude/skills/mine/mine"));
+        (own.clone(), &[], own)
+    }),
+    ("a link in the folder of a client", |base| {
+        let own = written(base.join("work/mine"));
+        (link(&own, base.join(".claude/skills/mine")), &[], own)
+    }),
+    ("a link in the folder of installed skills", |base| {
+        let own = written(base.join("work/mine"));
+        (link(&own, base.join(".agents/skills/mine")), &[], own)
+    }),
+    ("linked from the folder of a client", |base| {
+        let own = written(base.join("work/mine"));
+        link(&own, base.join(".claude/skills/mine"));
+        (own.clone(), &[], own)
+    }),
+    ("linked from the folder of installed skills", |base| {
+        let own = written(base.join("work/mine"));
+        link(&own, base.join(".agents/skills/mine"));
+        (own.clone(), &[], own)
+    }),
+    ("a folder of a client that is a link", |base| {
+        let own = written(base.join("work/mine"));
+        link(&base.join("work"), base.join(".claude/skills"));
+        (own.clone(), &[], own)
+    }),
+    ("a folder of installed skills that is a link", |base| {
+        let own = written(base.join("work/mine"));
+        link(&base.join("work"), base.join(".agents/skills"));
+        (own.clone(), &[], own)
+    }),
+    ("a link above the folder of a client", |base| {
+        let own = written(base.join(".claude/skills/mine"));
+        (link(&base.join(".claude"), base.join("work")).join("skills/mine"), &[], own)
+    }),
+    ("a link to the folder of installed skills", |base| {
+        let own = written(base.join(".agents/skills/mine"));
+        (link(&base.join(".agents/skills"), base.join("work")).join("mine"), &[], own)
+    }),
+    ("the same files by hard links", |base| {
+        let own = written(base.join("work/mine"));
+        fs::create_dir_all(base.join(".claude/skills/mine")).unwrap();
+        for name in ["SKILL.md", "notes.txt"] {
+            fs::hard_link(own.join(name), base.join(".claude/skills/mine").join(name)).unwrap();
+        }
+        (own.clone(), &[], own)
+    }),
+    ("a repository in the folder of a client", |base| {
+        let own = written(base.join(".claude/skills/mine"));
+        repository(&own);
+        (PathBuf::from(format!("file://{}", own.display())), &[], own)
+    }),
+    ("a clone in the folder of a client", |base| {
+        let own = written(base.join(".claude/skills/mine"));
+        repository(&own);
+        (own.clone(), &[], own)
+    }),
+];
+
+/// A project in `project` and its user in `home`, and the folder of one of them.
+fn world(user: bool) -> (Place, PathBuf) {
+    let place = Place::with(&[("project/.git/HEAD", ""), ("home/x", "")]);
+    let base = place.path().join(if user { "home" } else { "project" });
+    (place, base)
+}
+
+fn in_project(place: &Place, args: &[&str]) -> String {
+    let mut command = command(place);
+    let said =
+        place.transcript(&command.current_dir(place.path().join("project")).args(args).output().unwrap());
+    without_times(&said)
+}
+
+fn records_of(base: &Path) -> PathBuf {
+    if base.ends_with("home") { base.join(".agents") } else { base.to_owned() }
+}
+
+/// Checks that what the user wrote is where the user wrote it, and that no record names an installed skill as a source.
+fn check(base: &Path, own: &Path, what: &str) {
+    assert_eq!(fs::read_to_string(own.join("notes.txt")).unwrap_or_default(), NOTES, "{what}");
+    assert_eq!(
+        fs::read_to_string(own.join("SKILL.md")).unwrap_or_default(),
+        skill("mine", "by hand"),
+        "{what}"
+    );
+    assert!(!own.is_symlink(), "{what}");
+    let records = records_of(base);
+    let toml = fs::read_to_string(records.join("skills.toml")).unwrap_or_default();
+    for line in toml.lines().filter(|line| line.contains("path = ")) {
+        let path = line.split("path = \"").nth(1).unwrap().split('"').next().unwrap();
+        let real = fs::canonicalize(records.join(path)).unwrap();
+        let targets = [base.join(".agents/skills"), base.join(".claude/skills")];
+        let is_target =
+            |target: &PathBuf| fs::canonicalize(target).is_ok_and(|target| real.starts_with(target));
+        assert!(!targets.iter().any(is_target), "{what}: {toml}");
+    }
+}
+
+#[test]
+fn no_command_loses_what_the_user_wrote_where_source_and_target_overlap() {
+    for (overlap, make) in OVERLAPS {
+        for user in [false, true] {
+            for mode in ["symlink", "copy"] {
+                for existing in [None, Some("--overwrite")] {
+                    let (place, base) = world(user);
+                    let (source, options, own) = make(&base);
+                    let source = source.to_string_lossy().into_owned();
+                    let scope = if user { &["--user"][..] } else { &[] };
+                    let clients = ["--client", "claude-code", "--link", mode, "--yes"];
+                    let add = [&["add", &source], options, &clients[..], scope].concat();
+                    let add: Vec<&str> = add.into_iter().chain(existing).collect();
+                    let mut said = in_project(&place, &add);
+                    check(&base, &own, &format!("{overlap}, {add:?}: {said}"));
+                    // What was refused has no records, and nothing more can happen to it.
+                    if !said.starts_with("exit 0") {
+                        assert!(
+                            !records_of(&base).join("skills.toml").exists(),
+                            "{overlap}, {add:?}: {said}"
+                        );
+                        continue;
+                    }
+                    let name = if options.contains(&"other") { "other" } else { "mine" };
+                    let other = if mode == "copy" { "symlink" } else { "copy" };
+                    for next in [
+                        &["sync", "--yes", "--overwrite"][..],
+                        &["sync", "--yes", "--link", other, "--overwrite"],
+                        &["remove", name, "--overwrite", "--yes"],
+                        &["sync", "--yes", "--overwrite"],
+                    ] {
+                        said += &in_project(&place, &[next, scope].concat());
+                        check(&base, &own, &format!("{overlap}, {add:?}, then {next:?}: {said}"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_refused_source_says_who_finds_it_and_what_to_do() {
+    let (place, base) = world(true);
+    let own = written(base.join(".claude/skills/mine"));
+    let own = own.to_str().unwrap();
+    assert_snapshot!(in_project(&place, &["add", own, "--user", "--client", "claude-code", "--yes"]), @"
+    exit 2
+    --- stderr
+    resolved 1 skill in [N] ms
+    mine  2 files, 87 bytes
+      asks for tools  Read
+    error: this is where skills are installed for claude-code: [DIR]/home/.claude/skills/mine
+      hint: claude-code finds it there already; to install it, move it to another folder and name that
+    ");
+    assert_snapshot!(in_project(&place, &["add", own, "--user", "--client", "codex", "--yes"]), @"
+    exit 0
+    --- stdout
+    + mine  [DIR]/home/.claude/skills/mine
+    wrote [DIR]/home/.agents/skills.toml
+    wrote [DIR]/home/.agents/skills.lock
+    --- stderr
+    resolved 1 skill in [N] ms
+    mine  2 files, 87 bytes
+      asks for tools  Read
+    installed 1 skill in [N] ms
+    ");
+    // A client that is added later finds the source where its link would be.
+    written(base.join("work/other"));
+    let other = base.join("work/other");
+    let add = ["add", other.to_str().unwrap(), "--as", "other", "--user", "--client", "claude-code", "--yes"];
+    assert_snapshot!(in_project(&place, &add), @"
+    exit 2
+    --- stderr
+    resolved 1 skill in [N] ms
+    other  2 files, 87 bytes
+      agents see the name  mine
+      asks for tools  Read
+      same name as  mine; prowess keeps them apart, other clients may use only one
+    error: an installed skill comes from this folder, so it is not replaced or removed: [DIR]/home/.claude/skills/mine
+      hint: leave it alone with --keep, or move it to another folder and add it from there
+    ");
+    let said = in_project(&place, &[&add[..], &["--overwrite"]].concat());
+    assert!(said.starts_with("exit 2") && said.contains("so it is not replaced or removed"), "{said}");
+    assert_snapshot!(in_project(&place, &[&add[..], &["--keep"]].concat()), @"
+    exit 0
+    --- stdout
+    + other  [DIR]/home/work/other
+      linked for claude-code: [DIR]/home/.claude/skills/other
+    = mine  [DIR]/home/.claude/skills/mine
+      left alone, since mine comes from there: [DIR]/home/.claude/skills/mine
+    wrote [DIR]/home/.agents/skills.toml
+    wrote [DIR]/home/.agents/skills.lock
+    --- stderr
+    resolved 1 skill in [N] ms
+    other  2 files, 87 bytes
+      agents see the name  mine
+      asks for tools  Read
+      same name as  mine; prowess keeps them apart, other clients may use only one
+    installed 1 skill in [N] ms
+    ");
+    for next in [
+        &["sync", "--user", "--keep", "--yes"][..],
+        &["sync", "--user", "--keep", "--link", "copy", "--yes"],
+        &["remove", "--user", "mine"],
+    ] {
+        let said = in_project(&place, next);
+        assert!(said.starts_with("exit 0"), "{said}");
+        assert_eq!(fs::read_to_string(Path::new(own).join("notes.txt")).unwrap(), NOTES, "{said}");
+    }
+}
+
+#[test]
+fn all_hand_made_skills_of_a_client_stay_and_each_is_said() {
+    let (place, base) = world(true);
+    for n in 0..26 {
+        let folder = base.join(format!(".claude/skills/s{n}"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("SKILL.md"), skill(&format!("s{n}"), "by hand")).unwrap();
+    }
+    let all = base.join(".claude/skills");
+    let add = ["add", all.to_str().unwrap(), "--all", "--user", "--client", "claude-code", "--yes"];
+    let said = in_project(&place, &add);
+    assert!(said.starts_with("exit 2") && said.contains("this is where skills are installed"), "{said}");
+    for n in 0..26 {
+        let folder = all.join(format!("s{n}"));
+        assert!(!folder.is_symlink() && folder.join("SKILL.md").is_file(), "{n}");
+    }
+    assert!(!base.join(".agents").exists());
+}
+
+/// Records that name a link to the installed skill as its source, as earlier versions wrote them.
+fn own_link(place: &Place, base: &Path) {
+    written(base.join("work/mine"));
+    let said = in_project(place, &["add", "./work/mine", "--client", "claude-code", "--yes"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+    for file in ["skills.toml", "skills.lock"] {
+        let text = fs::read_to_string(base.join(file)).unwrap();
+        fs::write(base.join(file), text.replace("work/mine", ".claude/skills/mine")).unwrap();
+    }
+    fs::remove_dir_all(base.join("work")).unwrap();
+}
+
+#[test]
+fn an_installed_skill_that_is_its_own_source_is_removed_from_the_records_only() {
+    let (place, base) = world(false);
+    own_link(&place, &base);
+    let installed = base.join(".agents/skills/mine");
+    let is_there = || fs::read_to_string(installed.join("notes.txt")).is_ok_and(|notes| notes == NOTES);
+    assert_snapshot!(in_project(&place, &["sync", "--yes"]), @"
+    exit 0
+    --- stdout
+    = mine  .claude/skills/mine, says the lock; not fetched by you
+    everything is as it should be
+    ");
+    assert_snapshot!(in_project(&place, &["remove", "mine"]), @"
+    exit 2
+    --- stderr
+    error: an installed skill comes from this folder, so it is not replaced or removed: [DIR]/project/.agents/skills/mine
+      hint: keep its files and forget where they came from with --keep
+    ");
+    assert!(is_there());
+    for refused in
+        [&["remove", "mine", "--overwrite", "--yes"][..], &["sync", "--yes", "--overwrite", "--link", "copy"]]
+    {
+        let said = in_project(&place, refused);
+        assert!(said.starts_with("exit 2") && is_there(), "{said}");
+    }
+    // What the user wrote since is not replaced by what was installed.
+    fs::write(installed.join("SKILL.md"), skill("mine", "more by hand")).unwrap();
+    let said = in_project(&place, &["sync", "--yes", "--overwrite"]);
+    assert!(said.starts_with("exit 2"), "{said}");
+    assert!(fs::read_to_string(installed.join("SKILL.md")).unwrap().contains("more by hand"));
+    assert_snapshot!(in_project(&place, &["remove", "mine", "--keep"]), @"
+    exit 0
+    --- stdout
+    = mine (not as installed, kept)  .claude/skills/mine, says the lock; not fetched by you
+      left alone, since mine comes from there: [DIR]/project/.claude/skills/mine
+    wrote [DIR]/project/skills.toml
+    wrote [DIR]/project/skills.lock
+    ");
+    assert!(is_there() && base.join(".claude/skills/mine/notes.txt").is_file());
+    assert!(!fs::read_to_string(base.join("skills.toml")).unwrap().contains("mine"));
+}
+
+#[test]
+fn a_source_that_is_mounted_where_skills_are_installed_stays() {
+    let mounts: &[(&str, &str)] = &[
+        ("work", "project/.agents/skills"),
+        ("work", "project/.claude/skills"),
+        ("work/mine", "project/.claude/skills/mine"),
+        ("work/mine", "project/.claude/skills/mine/inner"),
+        ("work/mine", "project/.agents/skills/mine"),
+        ("work/mine", "project/.agents/skills/mine/inner"),
+    ];
+    for (source, target) in mounts {
+        for existing in ["", "--overwrite"] {
+            let (place, _) = world(false);
+            let own = written(place.path().join("work/mine"));
+            let target = place.path().join(target);
+            fs::create_dir_all(&target).unwrap();
+            let script = format!(
+                "mount --bind '{}' '{}' || exit 77; cd project; \
+                 \"$PROWESS\" add ../work/mine --client claude-code --yes {existing}; \
+                 \"$PROWESS\" sync --yes --overwrite; \"$PROWESS\" remove mine --overwrite --yes; exit 0",
+                place.path().join(source).display(),
+                target.display()
+            );
+            let mut shell = Command::new("/usr/bin/unshare");
+            shell.args(["--mount", "--propagation", "private", "/bin/sh", "-c", &script]);
+            let own_command = command(&place);
+            shell.current_dir(place.path()).env("PROWESS", own_command.get_program());
+            shell.envs(own_command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            let Ok(output) = shell.output() else { return skipped("there is no unshare") };
+            let said = format!("{source} at {}: {}", target.display(), place.transcript(&output));
+            if !output.status.success() {
+                return skipped("this user cannot mount");
+            }
+            assert_eq!(fs::read_to_string(own.join("notes.txt")).unwrap_or_default(), NOTES, "{said}");
+            assert!(own.join("SKILL.md").is_file(), "{said}");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! [`Apart`]: keeps the folders that skills come from apart from the places where skills are installed, so that no
+//! command replaces or removes what a user wrote.
+//!
+//! Folders are compared by device and inode number, since one folder can have several paths: through links, mounts, and
+//! names in another case.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, VecDeque};
+use std::path::{Component, Path, PathBuf};
+
+use prowess_core::RelPath;
+
+use super::apply::{NewSkill, Order};
+use super::error::{InstallError, InstallErrorKind};
+use super::records::{InstallScope, InstallTarget, LockedSkill, Records, SKILLS_FOLDER, not_locked};
+use super::spec::folder_of;
+use crate::env::{self, Environment};
+use crate::error::shown;
+
+/// The most links on the path to a source.
+const MAX_LINKS: usize = 40;
+/// The most entries of a source that are compared. A skill with more is not installed.
+const MAX_ENTRIES: usize = 100_000;
+
+/// The sources on this machine of the skills that are installed, and of those that are going to be.
+pub(super) struct Apart {
+    paths: Vec<SourcePath>,
+    sources: OnceCell<Vec<Source>>,
+}
+
+/// Where a skill comes from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct SourcePath {
+    path: PathBuf,
+    is_repository: bool,
+}
+
+/// The folders and links that a source consists of.
+struct Source {
+    /// The links on the path to it, its folder, and the folders and links in that.
+    own: BTreeSet<Identity>,
+    /// The folders that the path to it passes.
+    above: BTreeSet<Identity>,
+}
+
+impl Apart {
+    pub(super) fn of(place: &InstallTarget, records: &Records, orders: &[Order]) -> Self {
+        let unlocked = records.wanted.skills().iter().filter(|(name, _)| records.lock.get(name).is_none());
+        let unlocked: Vec<LockedSkill> =
+            unlocked.map(|(name, wanted)| not_locked(name, wanted, None)).collect();
+        let new = orders.iter().filter_map(|order| match order {
+            Order::Install(new) => Some(&new.locked),
+            _ => None,
+        });
+        let all = records.lock.skills().iter().chain(&unlocked).chain(new);
+        let paths: BTreeSet<SourcePath> = all.filter_map(|locked| SourcePath::of(place, locked)).collect();
+        Self { paths: paths.into_iter().collect(), sources: OnceCell::new() }
+    }
+
+    /// Whether something at a path is a source, or a part of one, or contains one.
+    pub(super) fn holds_source(&self, path: &Path) -> bool {
+        if self.paths.is_empty() {
+            return false;
+        }
+        let Some(own) = identity(path) else { return false };
+        let sources = self.sources.get_or_init(|| self.paths.iter().map(SourcePath::read).collect());
+        let is_one = |source: &Source| source.own.contains(&own) || source.above.contains(&own);
+        if sources.iter().any(is_one) {
+            return true;
+        }
+        // A mount in it can be a source too, and would be emptied with it.
+        let below = identities_below(path, usize::MAX);
+        sources.iter().any(|source| !source.own.is_disjoint(&below) || !source.above.is_disjoint(&below))
+    }
+
+    /// An error for a new skill whose source is in a folder where it would be installed, or contains that folder.
+    pub(super) fn check(
+        place: &InstallTarget,
+        records: &Records,
+        new: &NewSkill,
+        (clients, environment): (&[String], &Environment),
+    ) -> Result<(), InstallError> {
+        let Some(path) = SourcePath::of(place, &new.locked) else { return Ok(()) };
+        let source = path.read();
+        let mut targets = vec![(place.base.join(SKILLS_FOLDER), None)];
+        // What the records ask for already is compared when a client gets it.
+        if new.wanted.is_some() {
+            for client in records.wanted.clients().iter().chain(clients) {
+                let folder = place.client_folder(client, environment)?;
+                targets.extend(folder.map(|folder| (folder, Some(client))));
+            }
+        }
+        let from = env::real(&path.path);
+        for (folder, client) in targets {
+            let real = env::real(&folder);
+            let is_in =
+                identity(&real).is_some_and(|id| source.above.contains(&id) || source.own.contains(&id));
+            let is_same = || {
+                let there = real.join(&new.locked.name);
+                let below = || identities_below(&there, usize::MAX);
+                identity(&there).is_some_and(|id| source.own.contains(&id))
+                    || !source.own.is_disjoint(&below())
+            };
+            if !path.is_repository && source.contains(&real) {
+                let hint = match place.scope {
+                    InstallScope::Project if client.is_none() => {
+                        "install it for the user, or in another project"
+                    }
+                    _ => "move the skill to a folder of its own",
+                };
+                let message = format!("a skill cannot be installed inside of itself: {}", shown(&from));
+                return Err(
+                    InstallError::new(InstallErrorKind::Request, message, hint).in_entry(&new.locked.name)
+                );
+            }
+            if is_in || is_same() {
+                return Err(is_target(place, records, &from, client).in_entry(&new.locked.name));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The error for something that would be replaced or removed and is, contains or belongs to a source.
+pub(super) fn holds_source(path: &Path) -> InstallError {
+    let message = format!(
+        "an installed skill comes from this folder, so it is not replaced or removed: {}",
+        shown(path)
+    );
+    let hint = "keep it, or move it to another place and add it from there";
+    InstallError::new(InstallErrorKind::HoldsSource, message, hint)
+}
+
+/// The error for a source in a folder where it would be installed.
+fn is_target(place: &InstallTarget, records: &Records, from: &Path, client: Option<&String>) -> InstallError {
+    let installed = records.lock.skills().iter().any(|locked| env::real(&place.skill(&locked.name)) == from);
+    let (whose, finder) = match client {
+        Some(client) => (format!(" for {client}"), client.as_str()),
+        None => (String::new(), "every agent that looks there"),
+    };
+    let message = format!("this is where skills are installed{whose}: {}", shown(from));
+    let hint = if installed {
+        "name the folder that the skill comes from".to_owned()
+    } else {
+        format!("{finder} finds it there already; to install it, move it to another folder and name that")
+    };
+    InstallError::new(InstallErrorKind::Request, message, hint)
+}
+
+impl SourcePath {
+    /// The source of a skill, if it is on this machine.
+    fn of(place: &InstallTarget, locked: &LockedSkill) -> Option<Self> {
+        if let Some(path) = locked.source.strip_prefix("path+") {
+            let below = locked.path.as_ref().map_or("", RelPath::as_str);
+            let folder = if path.starts_with('~') {
+                env::place(Path::new(path))
+            } else {
+                env::place(&place.relative_to().join(path))
+            };
+            return Some(Self { path: folder.join(below), is_repository: false });
+        }
+        let path = folder_of(locked.source.strip_prefix("git+")?)?;
+        Some(Self { path, is_repository: true })
+    }
+
+    fn read(&self) -> Source {
+        let Way { links, mut folders, real } = Way::to(&self.path);
+        let root = identity(&real);
+        folders.retain(|folder| Some(folder) != root.as_ref());
+        let mut own = links;
+        own.extend(root);
+        if self.is_repository {
+            // Its branches are in this folder; the files beside it are a copy of them.
+            own.extend(identity(&real.join(".git")));
+        } else {
+            own.append(&mut identities_below(&real, MAX_ENTRIES));
+        }
+        Source { own, above: folders }
+    }
+}
+
+impl Source {
+    /// Whether a folder is in it, or would be if it existed.
+    fn contains(&self, folder: &Path) -> bool {
+        let there = folder.ancestors().find_map(identity);
+        there.is_some_and(|there| self.own.contains(&there))
+    }
+}
+
+/// The way to a folder.
+struct Way {
+    links: BTreeSet<Identity>,
+    /// The folders that it passes, with the last one.
+    folders: BTreeSet<Identity>,
+    real: PathBuf,
+}
+
+impl Way {
+    fn to(path: &Path) -> Self {
+        let (mut links, mut folders, mut real) = (BTreeSet::new(), BTreeSet::new(), PathBuf::new());
+        let mut followed = 0;
+        let mut left: VecDeque<PathBuf> = parts(path).collect();
+        while let Some(part) = left.pop_front() {
+            if part.as_os_str() == ".." {
+                real.pop();
+                continue;
+            }
+            real.push(&part);
+            match std::fs::read_link(&real) {
+                Ok(target) if followed < MAX_LINKS => {
+                    followed += 1;
+                    links.extend(identity(&real));
+                    real.pop();
+                    for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
+                        left.push_front(part);
+                    }
+                }
+                _ => folders.extend(identity(&real)),
+            }
+        }
+        Self { links, folders, real }
+    }
+}
+
+fn parts(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let parts = path.components().filter(|part| !matches!(part, Component::CurDir));
+    parts.map(|part| PathBuf::from(part.as_os_str()))
+}
+
+/// The folders and links below a folder, at most `limit` entries. No link is followed.
+fn identities_below(folder: &Path, limit: usize) -> BTreeSet<Identity> {
+    let (mut found, mut left, mut seen) = (BTreeSet::new(), vec![folder.to_owned()], 0_usize);
+    if folder.is_symlink() {
+        return found;
+    }
+    while let Some(folder) = left.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            seen += 1;
+            if seen > limit {
+                return found;
+            }
+            let Ok(kind) = entry.file_type() else { continue };
+            if !kind.is_dir() && !kind.is_symlink() {
+                continue;
+            }
+            found.extend(identity(&entry.path()));
+            if kind.is_dir() {
+                left.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
+#[cfg(unix)]
+type Identity = (u64, u64);
+
+/// What identifies an entry, whatever its path. A link is not followed.
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt as _;
+    path.symlink_metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+type Identity = PathBuf;
+
+/// The real path of an entry. A link is not followed.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<Identity> {
+    if !path.symlink_metadata().ok()?.is_symlink() {
+        return std::fs::canonicalize(path).ok();
+    }
+    Some(std::fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?))
+}
