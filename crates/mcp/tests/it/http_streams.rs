@@ -5,7 +5,7 @@ use std::time::Duration;
 use prowess_mcp::HttpOptions;
 use serde_json::json;
 
-use crate::support::http::HttpTestServer;
+use crate::support::http::{HttpTestServer, RawConnection};
 use crate::support::{LONG, skill};
 
 /// Waits until an unused session has expired `times` times, in a server with one free session.
@@ -18,18 +18,32 @@ async fn session_times(web: &HttpTestServer, times: usize) {
     }
 }
 
+/// A session and its stream. On a busy machine, a session may expire before its stream is open; then another begins.
+async fn session_with_stream(web: &HttpTestServer, more: &str) -> (String, RawConnection) {
+    let deadline = tokio::time::Instant::now() + LONG;
+    loop {
+        let begun = web.session().await;
+        if let Some(id) = begun.header("mcp-session-id").map(str::to_owned) {
+            let done = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+            web.post(&[("mcp-session-id", &id)], done).await;
+            let mut stream = web.stream_of(&id, more).await;
+            stream.until("\r\n\r\n").await;
+            if stream.text.starts_with("HTTP/1.1 200") {
+                return (id, stream);
+            }
+        }
+        assert!(tokio::time::Instant::now() < deadline);
+    }
+}
+
 #[tokio::test]
 async fn idle_streams_keep_their_sessions_alive() {
-    // Long enough to open the streams on a busy machine: a session without one would expire.
-    let http = HttpOptions::default().with_max_sessions(3).with_session_time(Duration::from_secs(4));
+    let http = HttpOptions::default().with_max_sessions(3).with_session_time(Duration::from_secs(1));
     let web = HttpTestServer::with(http).await;
     // The first read of the library is not a change.
     assert_eq!(web.request("skills/list", json!({})).await.0, 200);
-    let (first, second) = (web.initialized().await, web.initialized().await);
-    let mut plain = web.stream_of(&first, "").await;
-    let mut resumed = web.stream_of(&second, "last-event-id: 0\r\n").await;
-    plain.until("HTTP/1.1 200").await;
-    resumed.until("HTTP/1.1 200").await;
+    let (first, mut plain) = session_with_stream(&web, "").await;
+    let (second, mut resumed) = session_with_stream(&web, "last-event-id: 0\r\n").await;
     session_times(&web, 2).await;
     skill(web.root.path(), "gamma", "");
     plain.until("notifications/resources/list_changed").await;

@@ -190,11 +190,13 @@ async fn a_revoked_token_is_refused_and_its_streams_end() {
     let listening = |token: &str| {
         let wish = json!({"notifications": {"resourcesListChanged": true}});
         let text = String::from_utf8(sessionless("subscriptions/listen", "", wish)).unwrap();
-        text.replacen("\r\n", &format!("\r\nauthorization: Bearer {token}\r\n"), 1)
+        // Otherwise the connection waits for another request when the stream has ended.
+        text.replacen("\r\n", &format!("\r\nauthorization: Bearer {token}\r\nconnection: close\r\n"), 1)
     };
     let mut revoked = vec![web.open(listening(SOME).as_bytes()).await];
     let id = session(&web, SOME).await;
-    revoked.push(web.stream_of(&id, &format!("authorization: Bearer {SOME}\r\n")).await);
+    let headers = format!("authorization: Bearer {SOME}\r\nconnection: close\r\n");
+    revoked.push(web.stream_of(&id, &headers).await);
     let mut kept = web.open(listening(ALL).as_bytes()).await;
     for open in revoked.iter_mut().chain([&mut kept]) {
         open.until("HTTP/1.1 200").await;

@@ -15,6 +15,18 @@ use tokio_util::sync::CancellationToken;
 /// The timeout of tests for what must happen.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
+/// Repeats an attempt until its result is the wanted one: on a busy machine, what comes before it may time out.
+pub(crate) fn until<T: std::fmt::Debug>(mut attempt: impl FnMut() -> T, wanted: impl Fn(&T) -> bool) -> T {
+    let deadline = std::time::Instant::now() + LONG;
+    loop {
+        let result = attempt();
+        if wanted(&result) {
+            return result;
+        }
+        assert!(std::time::Instant::now() < deadline, "{result:?}");
+    }
+}
+
 const LIST_CHANGED: &str = "notifications/resources/list_changed";
 
 /// The `_meta` of a request of the sessionless era.
