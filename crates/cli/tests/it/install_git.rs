@@ -5,6 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use prowess_testing::without_settings;
+
 use crate::Place;
 use crate::install::place;
 use crate::shelf::command;
@@ -12,9 +14,7 @@ use crate::shelf::command;
 /// git in a folder, without the repository, the configuration and the hooks of the user who runs the tests.
 pub(crate) fn git_in(folder: &Path) -> Command {
     let mut git = Command::new("git");
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
-        git.env_remove(name);
-    }
+    without_settings(&mut git);
     git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", folder);
     git.args(["-c", "user.name=a", "-c", "user.email=a@example.org"]).current_dir(folder);
     git

@@ -115,6 +115,7 @@ pub(crate) struct Place {
 impl Place {
     /// A folder with these files.
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        prowess_testing::usual_umask();
         let folder = tempfile::tempdir().unwrap();
         // The search for prowess.toml ends here.
         std::fs::create_dir(folder.path().join(".git")).unwrap();

@@ -11,6 +11,7 @@ use prowess::install::{
     is_local_path,
 };
 use prowess::{DirSource, Registry, ScanOptions};
+use prowess_testing::without_settings;
 
 pub(crate) struct Desk {
     root: tempfile::TempDir,
@@ -94,9 +95,7 @@ pub(crate) fn skill(name: &str, text: &str) -> String {
 /// git in a folder, without the repository, the configuration and the hooks of the user who runs the tests.
 pub(crate) fn git_in(folder: &Path) -> Command {
     let mut git = Command::new("git");
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
-        git.env_remove(name);
-    }
+    without_settings(&mut git);
     git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", folder);
     git.args(["-c", "user.name=a", "-c", "user.email=a@example.org"]).current_dir(folder);
     git

@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use prowess_testing::without_settings;
+
 use super::World;
 
 /// How a server answers.
@@ -109,7 +111,7 @@ impl Drop for Server {
 
 fn daemon(stream: &TcpStream, program: &str, root: &str) -> Option<()> {
     let pipe = || Some(Stdio::from(OwnedFd::from(stream.try_clone().ok()?)));
-    Command::new(program)
+    without_settings(&mut Command::new(program))
         .args(["--inetd", "--export-all", &format!("--base-path={root}")])
         .env("GIT_CONFIG_COUNT", "1")
         .env("GIT_CONFIG_KEY_0", "safe.directory")
@@ -183,7 +185,7 @@ fn answer(
         return write!(stream, "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"t\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").ok();
     }
     let protocol = header("git-protocol").filter(|_| mode != Mode::Old).unwrap_or_default();
-    let mut child = Command::new(program)
+    let mut child = without_settings(&mut Command::new(program))
         .env("GIT_PROJECT_ROOT", root)
         .env("GIT_HTTP_EXPORT_ALL", "1")
         .env("GIT_CONFIG_COUNT", "1")

@@ -15,9 +15,15 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use prowess_testing::without_settings;
+
 use super::git::GitVersion;
 use super::*;
 use crate::install::records::LockedSkill;
+
+/// Settings of the caller that would change what git does, and that the code does not set itself.
+const INHERITED: &str = "GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_SSH_COMMAND GIT_TEMPLATE_DIR \
+     all_proxy http_proxy https_proxy no_proxy ALL_PROXY HTTP_PROXY HTTPS_PROXY NO_PROXY";
 
 /// A folder with repositories, a store, and a git that knows no configuration but its own.
 struct World {
@@ -37,7 +43,8 @@ impl World {
         fs::write(folder.path().join("gitconfig"), "").unwrap();
         // Written by another process: one that this process still had open for writing could not be started.
         let script = format!(
-            "printf '#!/bin/sh\\nexport GIT_CONFIG_GLOBAL=%s GIT_CONFIG_NOSYSTEM=1 HOME=%s\\nexec git \"$@\"\\n' '{0}/gitconfig' '{0}' > '{0}/git-alone' && chmod +x '{0}/git-alone'",
+            "printf '#!/bin/sh\\nunset %s\\nexport GIT_CONFIG_GLOBAL=%s GIT_CONFIG_NOSYSTEM=1 HOME=%s\\nexec git \"$@\"\\n' \
+             '{INHERITED}' '{0}/gitconfig' '{0}' > '{0}/git-alone' && chmod +x '{0}/git-alone'",
             folder.path().display()
         );
         assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success());
@@ -54,7 +61,7 @@ impl World {
     }
 
     fn git_with(&self, repository: &str, arguments: &[&str], input: &[u8]) -> String {
-        let mut child = Command::new(&self.program)
+        let mut child = without_settings(&mut Command::new(&self.program))
             .current_dir(self.path(repository))
             .args(["-c", "user.name=T", "-c", "user.email=t@t", "-c", "core.autocrlf=false"])
             .args(["-c", "protocol.file.allow=always", "-c", "core.protectNTFS=false"])

@@ -9,7 +9,11 @@ use super::*;
 fn has(world: &World, id: &str) -> bool {
     let bare = world.bare();
     let mut git = Command::new(&world.program);
-    git.arg("--git-dir").arg(bare).args(["cat-file", "-e", id]).env("GIT_NO_LAZY_FETCH", "1");
+    without_settings(&mut git)
+        .arg("--git-dir")
+        .arg(bare)
+        .args(["cat-file", "-e", id])
+        .env("GIT_NO_LAZY_FETCH", "1");
     git.stderr(Stdio::null()).status().unwrap().success()
 }
 
