@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use prowess::SourceError;
 use prowess::env::{self, Environment};
 use prowess::fs::walk::FILE_NAMES;
-use prowess::library::clients::{self, CLIENTS, DOT_FOLDERS, Root};
+use prowess::library::clients::{self, CLIENTS, DOT_FOLDERS};
 use prowess::registry::trust::Approvals;
-use prowess::{Scope, SourceError};
 
 use super::hints::trust_command;
 use crate::error::Failure;
@@ -33,13 +33,6 @@ pub(super) fn project_of(folder: &Path) -> Option<PathBuf> {
         own.any(|own| real.starts_with(own))
     };
     (!is_trusted && !is_above_home() && !is_own()).then(|| project.to_owned())
-}
-
-/// The project that links in a folder of a client must not lead out of.
-pub(super) fn project_of_root(root: &Root, from: &Path, approvals: &Approvals) -> Option<PathBuf> {
-    let untrusted = root.scope == Scope::Project && approvals.folder_of(&root.path).is_none();
-    let own = root.project.clone().filter(|_| !root.path.starts_with(clients::project(from)));
-    untrusted.then(|| own.unwrap_or_else(|| clients::project(from).to_owned()))
 }
 
 /// Whether a SKILL.md in a project is a link to a file outside it. The walk opens the folders, not these files. A link to

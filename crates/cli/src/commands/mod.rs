@@ -43,6 +43,7 @@ pub(crate) mod serve;
 mod short_path;
 pub(crate) mod show;
 mod side_by_side;
+mod skill_arg;
 mod source_in_config;
 pub(crate) mod tools;
 pub(crate) mod trust;
@@ -70,6 +71,7 @@ use prowess::{Candidate, HostTools, LookupError, Profile, Registry, Standing};
 
 use self::advice::Advice;
 use self::hints::command_for;
+use self::skill_arg::{Prefer, SkillArg};
 use self::unread::say_problems;
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
@@ -229,13 +231,22 @@ fn refreshed(
     Ok((registry, said))
 }
 
-/// The offered skill with this name, trusted or not.
+/// The offered skill with this name, or at this place, trusted or not.
 fn named(
     name: &str,
     registry: &Registry,
     places: &Places,
     ui: &mut Ui,
 ) -> Result<Arc<Candidate>, CommandError> {
+    let arg = SkillArg::read(Path::new(name), Prefer::Name);
+    if matches!(arg, SkillArg::Path(_) | SkillArg::Location(_)) {
+        let catalog = registry.catalog();
+        let mut at =
+            arg.matching(&catalog).into_iter().filter(|(_, standing)| **standing == Standing::Listed);
+        if let Some(skill) = at.next().and_then(|(skill, _)| catalog.shared(&skill.entry.key)) {
+            return Ok(skill);
+        }
+    }
     registry.named(name).map_err(|error| not_found(&error, registry, places, ui))
 }
 

@@ -17,8 +17,9 @@ use serde_json::{Map, Value, json};
 
 use super::hints::{check_command, command_for};
 use super::near_miss::{built_in, near_built_in};
+use super::skill_arg::{Prefer, SkillArg};
 use super::unread::{answered, say_beside, say_problems};
-use super::{STDIN, read_skill, registry, shown, skill_file};
+use super::{read_skill, registry, shown, skill_file};
 use crate::Outcome;
 use crate::args::{Places, Show};
 use crate::error::{CommandError, Failure};
@@ -117,19 +118,19 @@ impl Shown {
 }
 
 fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
-    let path = args.path.as_path();
-    if path.as_os_str() == STDIN {
-        let head = Head::whole(ui::read_input(MAX_FILE_BYTES)?);
-        let label = "<stdin>".to_owned();
-        let origin = Origin::text(&*label);
-        return Ok(Shown::of(head, label, origin, None));
-    }
     // With `--in`, a name means a skill that is listed there, even if this folder has a file of that name.
     let elsewhere = !args.places.sources.is_empty() || !args.places.clients.is_empty();
-    let is_name = |name: &&str| !name.contains(['/', '\\']) && (elsewhere || !path.exists());
-    if let Some(name) = path.to_str().filter(is_name) {
-        return listed(name, &args.places, ui);
-    }
+    let arg = SkillArg::read(&args.path, if elsewhere { Prefer::Name } else { Prefer::Path });
+    let path = match arg {
+        SkillArg::Stdin => {
+            let head = Head::whole(ui::read_input(MAX_FILE_BYTES)?);
+            let label = "<stdin>".to_owned();
+            let origin = Origin::text(&*label);
+            return Ok(Shown::of(head, label, origin, None));
+        }
+        SkillArg::Name(_) | SkillArg::Location(_) => return listed(&arg, args, ui),
+        SkillArg::Path(path) => path,
+    };
     let path = if path.is_dir() {
         match skill_file(path) {
             Some(file) => file,
@@ -150,14 +151,16 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
 }
 
 /// The skill of this name among those that are found, read through its own source.
-fn listed(name: &str, places: &Places, ui: &mut Ui) -> Result<Shown, CommandError> {
+fn listed(arg: &SkillArg<'_>, args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
+    let (places, name) = (&args.places, &*args.path.to_string_lossy());
     let registry = registry(places)?;
     let catalog = registry.catalog();
     let found = match catalog.named(name) {
         Named::One(skill) => Some((skill, &Standing::Listed)),
         // A skill that is broken or hidden can be shown too.
         Named::NotOffered(found) => found.first().copied(),
-        Named::Several(_) | Named::Unknown => None,
+        Named::Several(_) => None,
+        Named::Unknown => arg.matching(&catalog).first().copied(),
     };
     let Some((candidate, standing)) = found else {
         return Err(match registry.named(name) {

@@ -20,8 +20,8 @@ fn a_missing_path_and_a_folder_without_a_skill_are_named() {
       hint: check the spelling, or list the skills with: prowess list
     error: there is no SKILL.md in this folder or below it: empty
       hint: a skill is a folder with a file SKILL.md; give such a folder or one above it
-    error: there is no such file or folder: good/SKILL.md/x
-      hint: check the spelling, and that a link is not broken
+    error: there is no such file, folder or skill: good/SKILL.md/x
+      hint: check the spelling, or list the skills with: prowess list
     ");
     let report = place.json(&["check", "--json", "nope", "good"]);
     assert_eq!(report["summary"]["files"], 1);

@@ -1,6 +1,6 @@
 //! `prowess check`: every problem of the skills at some paths.
 
-pub(super) mod by_name;
+mod given;
 mod levels;
 mod stdin;
 
@@ -23,9 +23,9 @@ use prowess::{
 use self::levels::Levels;
 use super::confined::{self, approvals};
 use super::fixable::Fixable;
-use super::hints::command_for;
 use super::in_client::InClient;
 use super::patch_base::PatchBase;
+use super::skill_arg::{FilesByName, Prefer, SkillArg};
 use super::{STDIN, read_skill, shown, skill_file};
 use crate::Outcome;
 use crate::args::{Check, Format};
@@ -77,15 +77,8 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     }
     let of_client = args.client.as_deref().map(|id| InClient::of(id, ui)).transpose()?;
     let here = [PathBuf::from(".")];
-    let given = by_name::resolved(&args.paths);
-    for (name, path) in args.paths.iter().zip(&given).filter(|(name, path)| name != path) {
-        let others = by_name::others(name, path);
-        if others > 0 {
-            let (path, name) = (shown(path), shown(name));
-            let others = if others == 1 { "1 other has".to_owned() } else { format!("{others} others have") };
-            ui.note(&format!("checking {path}; {others} this name: {}", command_for("why", &name, "")));
-        }
-    }
+    let by_name = FilesByName::default();
+    let given = given::files(&args.paths, &by_name, ui)?;
     let paths = match &of_client {
         Some(found) => &found.files,
         None if given.is_empty() => here.as_slice(),
@@ -109,14 +102,15 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     };
     checker.ui.working("checking");
     for path in paths {
-        if path.as_os_str() == STDIN {
-            checker.stdin(args.path.as_deref())?;
-        } else if path.is_dir() {
-            checker.folder(path)?;
-        } else if let Some(failure) = by_name::not_a_skill(path) {
-            checker.failed(failure)?;
-        } else {
-            checker.file(&SkillFile { path: path.clone() })?;
+        match SkillArg::read(path, Prefer::Path) {
+            SkillArg::Stdin => checker.stdin(args.path.as_deref())?,
+            SkillArg::Name(name) => checker.failed(by_name.unknown(name)?)?,
+            SkillArg::Location(_) => checker.failed(given::of_server(path))?,
+            SkillArg::Path(path) if path.is_dir() => checker.folder(path)?,
+            SkillArg::Path(path) => match given::not_a_skill(path) {
+                Some(failure) => checker.failed(failure)?,
+                None => checker.file(&SkillFile { path: path.to_owned() })?,
+            },
         }
     }
     let mut unlisted = false;

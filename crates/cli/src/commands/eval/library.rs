@@ -17,12 +17,12 @@ use super::report::{Asked, NotUsed, Report};
 use super::selectors::{Skill, bm25, selector};
 use crate::Outcome;
 use crate::args::Eval;
-use crate::commands::check::by_name;
 use crate::commands::confined;
 use crate::commands::hints::command_for;
 use crate::commands::ranked::described_by;
 use crate::commands::rivals::{OVERLAPS, rivals};
 use crate::commands::shown;
+use crate::commands::skill_arg::{FilesByName, Prefer, SkillArg};
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
 
@@ -100,7 +100,7 @@ fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
     if found.skills.is_empty() {
         let problem = found.problems.pop().unwrap_or_else(|| SourceErrorKind::NoSkill.at(folder));
         return Err(match problem.kind {
-            SourceErrorKind::Missing => missing(folder, &problem).into(),
+            SourceErrorKind::Missing => missing(folder, &problem)?.into(),
             _ => problem.into(),
         });
     }
@@ -162,13 +162,13 @@ fn read(folder: &Path, ui: &mut Ui) -> Result<Read, CommandError> {
 
 /// The failure of a folder that does not exist, with what may be meant: a similar name, or a skill, which is not a folder
 /// with others to compare it with.
-fn missing(folder: &Path, problem: &SourceError) -> Failure {
+fn missing(folder: &Path, problem: &SourceError) -> Result<Failure, CommandError> {
     let mut failure = Failure::from(problem);
-    if let Some(skill) = by_name::named(folder) {
+    if let Some(skill) = FilesByName::default().file(&SkillArg::read(folder, Prefer::Path))? {
         let skills = skill.parent().and_then(Path::parent).unwrap_or(folder);
         let eval = command_for("eval", &shown(skills), "");
         failure.hints = vec![format!("this is the name of a skill; compare it with those beside it: {eval}")];
-        return failure;
+        return Ok(failure);
     }
     let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let beside = std::fs::read_dir(parent).into_iter().flatten().flatten().take(MAX_BESIDE);
@@ -182,7 +182,7 @@ fn missing(folder: &Path, problem: &SourceError) -> Failure {
         let near: Vec<String> = near.iter().map(|name| shown(&folder.with_file_name(name))).collect();
         failure.error = format!("{}; did you mean {}?", failure.error, near.join(" or "));
     }
-    failure
+    Ok(failure)
 }
 
 impl Read {

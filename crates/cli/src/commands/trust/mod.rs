@@ -21,6 +21,7 @@ use self::shown::Shown;
 use super::advice::{kept_from_its_key_by, name_of};
 use super::hints::command_for;
 use super::install::is_yes;
+use super::skill_arg::is_server_location;
 use super::unread::say_problems;
 use super::{not_found, registry, seen};
 use crate::Outcome;
@@ -246,7 +247,7 @@ fn meant<'c>(
     catalog: &'c Catalog,
     ui: &mut Ui,
 ) -> Result<&'c Candidate, CommandError> {
-    let is_on_server = named::is_server_location(what);
+    let is_on_server = is_server_location(what);
     if is_on_server || named::is_skill_file(what) {
         return at_location(args, what, is_on_server, registry, catalog, ui);
     }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use prowess::Location;
 use prowess::fs::walk::FILE_NAMES;
 
 use crate::commands::hints::command_for;
+use crate::commands::skill_arg::{begins_as_path, is_server_location};
 use crate::error::{CommandError, Failure};
 use crate::ui::clean;
 
@@ -25,17 +25,11 @@ impl Named {
         if is_server_location(what) || is_skill_file(what) {
             return Self::Skill;
         }
-        let begins = ["./", "../", ".\\", "..\\", "~"].iter().any(|start| what.starts_with(start));
-        if matches!(what, "." | "..") || begins || Path::new(what).is_absolute() {
+        if begins_as_path(what) {
             return Self::Folder;
         }
         if what.contains(['/', '\\']) { Self::Either } else { Self::Skill }
     }
-}
-
-/// Whether this is the location of a skill of a server, such as `mcp:team:skill://refunds/SKILL.md`.
-pub(super) fn is_server_location(what: &str) -> bool {
-    matches!(Location::parse(what), Location::Mcp { .. })
 }
 
 /// Whether this is the path of the file of a skill.

@@ -4,15 +4,13 @@ mod page;
 
 use std::cell::LazyCell;
 use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use prowess::env;
-use prowess::fs::walk::FILE_NAMES;
 use prowess::install::Origins;
 use prowess::library::views::Reach;
 use prowess::session::{Hidden, Placement};
-use prowess::{Candidate, Catalog, Registry, Standing, internal};
+use prowess::{Candidate, Registry, Standing, internal};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -27,6 +25,7 @@ use super::provenance::{self, Provenance};
 use super::ranked::Ranked;
 use super::row::{Row, not_for_model};
 use super::short_path::ShortPaths;
+use super::skill_arg::{Prefer, SkillArg};
 use super::unread::{Unread, ended, say_problems};
 use super::{clients_named, search, search_index, seen, session_defaults};
 use crate::Outcome;
@@ -114,11 +113,9 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
     say_problems(&registry, ui);
     let origins = provenance::origins(ui);
     let catalog = registry.catalog();
-    let mut found = catalog.why(&args.name);
-    let file = file_at(Path::new(&args.name)).filter(|_| found.is_empty());
-    if let Some(file) = &file {
-        found = at(file, &catalog);
-    }
+    let arg = SkillArg::read(Path::new(&args.name), Prefer::Name);
+    let found = arg.matching(&catalog);
+    let file = arg.file().filter(|_| found.is_empty());
     let said = session_defaults(said, args.filter.as_ref(), None);
     let selector = search_index(&args.places, &registry);
     let mut ranked: Vec<(&str, Ranked<'_>)> = Vec::new();
@@ -297,19 +294,6 @@ fn say(failure: &Failure, among: bool, ui: &mut Ui) -> Result<(), CommandError> 
         }
     }
     ui.print(&text)
-}
-
-/// The SKILL.md that a path leads to, or the folder at the path.
-fn file_at(path: &Path) -> Option<PathBuf> {
-    let is_file = FILE_NAMES.iter().any(|name| path.ends_with(name)) && path.is_file();
-    if is_file { Some(Path::new(".").join(path)) } else { super::skill_file(path) }
-}
-
-/// The skills whose file this is, by any path.
-fn at<'c>(file: &Path, catalog: &'c Catalog) -> Vec<(&'c Candidate, &'c Standing)> {
-    let Ok(real) = fs::canonicalize(file) else { return Vec::new() };
-    let is_it = |path: &str| fs::canonicalize(path).is_ok_and(|path| path == real);
-    catalog.all().filter(|(skill, _)| skill.entry.origin.location.path().is_some_and(is_it)).collect()
 }
 
 /// The error for a skill that the lock names and whose folder is gone.
