@@ -111,3 +111,42 @@ fn an_entry_that_is_not_set_has_no_origin() {
     assert_eq!(got["settings"], serde_json::json!([]));
     assert_eq!(code(&output(&place, &["config", "get", "check.levels.name-too-long"])), 0);
 }
+
+#[test]
+fn a_setting_that_is_said_to_have_no_effect_has_none() {
+    // Augment looks to any depth, and Prowess 6 deep by default.
+    let deep = ".augment/skills/1/2/3/4/5/6/7/8/9/deep/SKILL.md";
+    let skills = [
+        (deep, "---\nname: deep\ndescription: Sorts socks when asked.\n---\n"),
+        (".augment/skills/1/2/near/SKILL.md", "---\nname: near\ndescription: Sorts socks when asked.\n---\n"),
+        (".claude/skills/flat/SKILL.md", "---\nname: flat\ndescription: Sorts socks when asked.\n---\n"),
+        (".claude/skills/flat/in/SKILL.md", "---\nname: in\ndescription: Sorts socks when asked.\n---\n"),
+        (".claude/skills/_x/SKILL.md", "---\nname: x\ndescription: Sorts socks when asked.\n---\n"),
+    ];
+    let values = (1..14).map(|depth| format!("depth = {depth}"));
+    let others = ["nested = true", "nested = false", "skip = ['_']"].map(ToOwned::to_owned);
+    let mut without_effect = 0;
+    for value in values.chain(others) {
+        let (place, plain) = (Place::with(&skills), Place::with(&skills));
+        place.write("prowess.toml", format!("[scan]\n{value}\n").as_bytes());
+        for client in [[].as_slice(), &["--client", "augment"], &["--client", "claude-code"]] {
+            for route in [
+                &["try", "sort socks", "--json"],
+                &["tools", "--dialect", "mcp"],
+                &["show", "deep", "--json"],
+            ] {
+                let args = [route.as_slice(), client].concat();
+                let said = run(&place, &args);
+                if said.contains("so these settings have no effect") {
+                    without_effect += 1;
+                    let without =
+                        said.lines().filter(|line| !line.contains("have no effect") && *line != "--- stderr");
+                    let as_before = run(&plain, &args);
+                    let as_before = as_before.lines().filter(|line| *line != "--- stderr");
+                    assert!(without.eq(as_before), "{value} {args:?}: {said}");
+                }
+            }
+        }
+    }
+    assert!(without_effect >= 9, "{without_effect}");
+}

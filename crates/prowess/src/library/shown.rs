@@ -18,8 +18,9 @@ use crate::source::Layer;
 #[derive(Default)]
 pub(super) struct Shown {
     of_caller: ScanChanges,
+    /// What counts of the changes of the project.
     of_project: ScanChanges,
-    /// Whether the project is trusted. If not, it can only narrow a walk.
+    /// Whether the project is trusted. If not, it widens no walk.
     trusted: bool,
     of_user: ScanChanges,
     strict: Option<Profile>,
@@ -58,7 +59,9 @@ impl Shown {
         let project = project.map(|found| &found.config);
         Self {
             of_caller: options.scan.clone(),
-            of_project: project.map(|project| project.scan.clone()).unwrap_or_default(),
+            of_project: project
+                .map(|project| if trusted { project.scan.clone() } else { project.scan.of_untrusted() })
+                .unwrap_or_default(),
             trusted,
             of_user: own.map(|own| own.scan.clone()).unwrap_or_default(),
             strict: project

@@ -35,6 +35,13 @@ impl ScanChanges {
         options
     }
 
+    /// The part of these changes that counts before the project that asks for them is trusted: what finds less than the
+    /// defaults do. The one place that decides it, also for what is said about such settings.
+    #[must_use]
+    pub(crate) fn of_untrusted(&self) -> Self {
+        self.narrowing(&ScanOptions::default())
+    }
+
     /// The part of these changes that makes a walk with these options visit less.
     #[must_use]
     pub(crate) fn narrowing(&self, options: &ScanOptions) -> Self {

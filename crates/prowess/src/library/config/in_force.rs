@@ -14,7 +14,7 @@ use super::key_path::{KeyPath, config_keys};
 use super::keys::{ConfigKey, InProject};
 use super::{Config, ConfigError, ConfigLimits, confined};
 use crate::env::{self, Environment};
-use crate::fs::walk::ScanOptions;
+use crate::fs::walk::ScanChanges;
 use crate::library::config_edit::of_toml;
 use crate::library::found_config::waits_for_trust;
 use crate::library::{LibraryError, approvals};
@@ -122,6 +122,8 @@ pub struct InForce {
     pub unused: Vec<(ConfigSetting, WhyUnused)>,
     /// The names that the file of the project turns off.
     disabled: Vec<Glob>,
+    /// What the project changes in the search for skills before it is trusted.
+    narrowed: ScanChanges,
 }
 
 /// The value of an option, by the key that has its meaning.
@@ -139,6 +141,7 @@ impl InForce {
             settings: Vec::new(),
             unused: Vec::new(),
             disabled: Vec::new(),
+            narrowed: ScanChanges::default(),
         };
         let mut user = Written::default();
         if let Some(path) = Config::place_of_user(environment) {
@@ -165,6 +168,8 @@ impl InForce {
         }
         project.take_refused_sources(&mut gathered, environment);
         gathered.disabled = project.config.as_ref().map(|config| config.disabled.clone()).unwrap_or_default();
+        gathered.narrowed =
+            project.config.as_ref().map(|config| config.scan.of_untrusted()).unwrap_or_default();
         for (table, key) in config_keys() {
             let path = KeyPath::of(table, key);
             let name = path.to_string();
@@ -213,7 +218,9 @@ impl InForce {
             }
             InProject::Trusted | InProject::Narrows | InProject::Lowers => {
                 let trusted = self.project.as_ref().is_some_and(|project| project.trusted);
-                let why = project.as_ref().and_then(|project| why_not(key, trusted, project, user.as_ref()));
+                let why = project
+                    .as_ref()
+                    .and_then(|project| why_not(key, trusted, &self.narrowed, project, user.as_ref()));
                 match (why, project) {
                     (Some(why), project) => {
                         self.unused.extend(unused(project, why));
@@ -266,17 +273,16 @@ fn is_about_own_skills(key: &ConfigKey) -> bool {
 fn why_not(
     key: &ConfigKey,
     trusted: bool,
+    narrowed: &ScanChanges,
     project: &ConfigSetting,
     user: Option<&ConfigSetting>,
 ) -> Option<WhyUnused> {
-    let narrows = || match (&project.value, key.project) {
-        (Some(Value::Bool(nested)), InProject::Narrows) => !nested,
-        (Some(Value::Number(depth)), InProject::Narrows) => {
-            depth.as_u64().is_some_and(|depth| depth < ScanOptions::default().max_depth as u64)
-        }
+    let narrows = match key.name {
+        "depth" => narrowed.depth.is_some(),
+        "nested" => narrowed.nested.is_some(),
         _ => false,
     };
-    if !trusted && !narrows() {
+    if !trusted && (key.project != InProject::Narrows || !narrows) {
         return Some(WhyUnused::Untrusted);
     }
     if key.project == InProject::Lowers {
