@@ -207,7 +207,7 @@ impl Page<'_> {
                 here.first()?.id
             )),
             names => Some(format!(
-                "on this machine are {}; each lists a part: prowess list --client installed",
+                "on this machine are {}; what each lists: prowess list --client installed",
                 names.join(", ")
             )),
         }

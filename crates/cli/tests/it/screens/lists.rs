@@ -26,7 +26,7 @@ fn a_list_is_a_table_by_folder_with_totals() {
     4 skills; 1 not trusted: prowess trust
     4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all,
     prowess why NAME
-    on this machine are Claude Code, Codex; each lists a part:
+    on this machine are Claude Code, Codex; what each lists:
     prowess list --client installed
     ");
     assert_snapshot!(screen(&place, 80, &["list", "--all"]), @"
@@ -48,7 +48,7 @@ fn a_list_is_a_table_by_folder_with_totals() {
 
     4 skills; 1 not trusted: prowess trust
     4 left out (1 broken, 1 turned off, 2 shadowed)
-    on this machine are Claude Code, Codex; each lists a part:
+    on this machine are Claude Code, Codex; what each lists:
     prowess list --client installed
     ");
     assert_snapshot!(screen(&place, 120, &["list", "--all"]), @"
@@ -70,7 +70,7 @@ fn a_list_is_a_table_by_folder_with_totals() {
 
     4 skills; 1 not trusted: prowess trust
     4 left out (1 broken, 1 turned off, 2 shadowed)
-    on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
+    on this machine are Claude Code, Codex; what each lists: prowess list --client installed
     ");
     assert_snapshot!(screen(&place, 200, &["list", "--all"]), @"
     exit 0
@@ -91,7 +91,7 @@ fn a_list_is_a_table_by_folder_with_totals() {
 
     4 skills; 1 not trusted: prowess trust
     4 left out (1 broken, 1 turned off, 2 shadowed)
-    on this machine are Claude Code, Codex; each lists a part: prowess list --client installed
+    on this machine are Claude Code, Codex; what each lists: prowess list --client installed
     ");
     assert_snapshot!(screen(&place, 20, &["list"]), @"
     exit 0
@@ -120,7 +120,7 @@ fn a_list_is_a_table_by_folder_with_totals() {
     prowess why NAME
     on this machine are
     Claude Code, Codex;
-    each lists a part:
+    what each lists:
     prowess list --client installed
     ");
 }
@@ -158,7 +158,7 @@ fn a_list_can_be_sorted_and_shows_costs_with_titles() {
     33 not trusted); 1 not trusted: prowess trust
     4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all,
     prowess why NAME
-    on this machine are Claude Code, Codex; each lists a part:
+    on this machine are Claude Code, Codex; what each lists:
     prowess list --client installed
     ");
     assert_snapshot!(screen(&place, 80, &["list", "--all", "--sort", "state"]), @"
@@ -175,7 +175,7 @@ fn a_list_can_be_sorted_and_shows_costs_with_titles() {
 
     4 skills; 1 not trusted: prowess trust
     4 left out (1 broken, 1 turned off, 2 shadowed)
-    on this machine are Claude Code, Codex; each lists a part:
+    on this machine are Claude Code, Codex; what each lists:
     prowess list --client installed
     ");
     assert_snapshot!(screen(&place, 80, &["list", "--cost"]), @"
@@ -197,7 +197,7 @@ fn a_list_can_be_sorted_and_shows_costs_with_titles() {
     33 not trusted); 1 not trusted: prowess trust
     4 left out (1 broken, 1 turned off, 2 shadowed): prowess list --all,
     prowess why NAME
-    on this machine are Claude Code, Codex; each lists a part:
+    on this machine are Claude Code, Codex; what each lists:
     prowess list --client installed
     ");
     assert_snapshot!(shelf::run(&place, &["list", "--all", "--sort", "folder"]), @"
@@ -318,7 +318,7 @@ fn the_foot_of_a_list_wraps_between_words_and_keeps_commands_whole() {
     shadowed): prowess list --all,
     prowess why NAME
     on this machine are Claude Code, Codex;
-    each lists a part:
+    what each lists:
     prowess list --client installed
     ");
     for columns in [20, 30, 40, 60] {
