@@ -64,6 +64,17 @@ impl ClientPrompt {
         })
     }
 
+    /// The skills with as much of their descriptions as the client shows.
+    pub(super) fn as_shown(&self) -> Arc<Catalog> {
+        let most = self.listing().max_description.unwrap_or(usize::MAX);
+        let shown = |skill: &Candidate| {
+            let mut skill = skill.clone();
+            skill.entry.description = skill.entry.description.chars().take(most).collect();
+            Arc::new(skill)
+        };
+        Arc::new(Catalog::apart(self.catalog.iter().map(shown).collect()))
+    }
+
     /// A style with the client's limit for descriptions.
     pub(super) fn style(&self, style: CatalogStyle) -> CatalogStyle {
         let by_budget = self.fitted.as_ref().and_then(|report| report.max_description);

@@ -179,3 +179,56 @@ fn a_folder_called_like_a_skill_file_is_explained_by_why_check_and_show() {
     let why = json_of(&place, &["why", "odd", "--in", "skills", "--json"]);
     assert_eq!(why["unread"][0]["hint"], "SKILL.md must be a file; rename or remove the folder");
 }
+
+/// A skill whose instructions say more about a task than its description, among others.
+fn vague() -> Place {
+    let place = Place::with(&[
+        (
+            "home/.claude/skills/vague/SKILL.md",
+            "---\nname: vague\ndescription: Useful helper\n---\nAdd a column with alembic: alembic revision, alembic upgrade.\n",
+        ),
+        (
+            "home/.claude/skills/tables/SKILL.md",
+            "---\nname: tables\ndescription: Adds a column to a table. Use when a table needs a column.\n---\nDo it.\n",
+        ),
+    ]);
+    for number in 0..6 {
+        let text = format!(
+            "---\nname: s{number}\ndescription: Sorts socks {number}. Use when asked.\n---\nDo it.\n"
+        );
+        place.write(&format!("home/.claude/skills/s{number}/SKILL.md"), text.as_bytes());
+    }
+    place
+}
+
+#[test]
+fn the_rank_for_a_client_is_by_what_its_model_sees() {
+    let place = vague();
+    let query = ["--query", "add a column with alembic"];
+    let why = |more: &[&str]| run(&place, &[&["why", "vague"], &query[..], more].concat());
+    let client = why(&["--client", "claude-code"]);
+    assert!(
+        client.contains(
+            "by the names and descriptions in the prompt of an agent: does not fit; the first is tables"
+        ),
+        "{client}"
+    );
+    assert!(!client.contains("1 of"), "{client}");
+    assert!(client.contains("[description-too-short]"), "{client}");
+    // A search of Prowess reads the instructions too, and it is said what a prompt without them does.
+    let own = why(&[]);
+    assert!(own.contains("for this query: 2 of 2 that fit"), "{own}");
+    assert!(own.contains("in the prompt of an agent: does not fit"), "{own}");
+    assert!(own.contains("[description-too-short]"), "{own}");
+    let json =
+        json_of(&place, &[&["why", "vague", "--json"], &query[..], &["--client", "claude-code"]].concat());
+    let of_client = &json["candidates"][0];
+    assert_eq!((&of_client["ranked"]["by"], &of_client["ranked"]["rank"]), (&json!("prompt"), &json!(null)));
+    assert_eq!(of_client["description_notes"][0]["severity"], "info");
+    let json = json_of(&place, &[&["why", "vague", "--json"], &query[..]].concat());
+    assert_eq!(json["candidates"][0]["ranked"]["rank"], 2);
+    assert_eq!(json["candidates"][0]["ranked_in_prompts"]["rank"], json!(null));
+    // The skill that a model would choose has no second line and no notes.
+    let tables = run(&place, &[&["why", "tables"], &query[..], &["--client", "claude-code"]].concat());
+    assert!(tables.contains("1 of 1 that fit") && !tables.contains("[description-"), "{tables}");
+}

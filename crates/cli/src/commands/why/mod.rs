@@ -5,12 +5,13 @@ mod page;
 use std::cell::LazyCell;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use prowess::env;
 use prowess::install::Origins;
 use prowess::library::views::Reach;
 use prowess::session::{Hidden, Placement};
-use prowess::{Candidate, Registry, Standing, internal};
+use prowess::{Candidate, Location, Problem, Registry, Standing, internal};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ use super::install::scope_option;
 use super::near_miss::{NearMiss, built_in, near_built_in};
 use super::needed::Needed;
 use super::provenance::{self, Provenance};
-use super::ranked::Ranked;
+use super::ranked::{Ranked, notes_on_description};
 use super::row::{Row, not_for_model};
 use super::short_path::ShortPaths;
 use super::skill_arg::{Prefer, SkillArg};
@@ -44,6 +45,48 @@ struct Explained<'c> {
     /// Its place in the ranking for the query.
     #[serde(skip_serializing_if = "Option::is_none")]
     ranked: Option<&'c Ranked<'c>>,
+    /// Its place by what the prompts of agents have, if `ranked` counts more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranked_in_prompts: Option<&'c Ranked<'c>>,
+    /// With a query: what `check` says about its description.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    description_notes: Vec<Note>,
+}
+
+/// A problem of a description.
+#[derive(Serialize)]
+struct Note {
+    code: &'static str,
+    severity: &'static str,
+    message: String,
+}
+
+impl Note {
+    fn of(problem: &Problem) -> Self {
+        let (code, severity) = (problem.code, problem.severity.name());
+        Self { code, severity, message: problem.message.clone() }
+    }
+}
+
+/// The places of a skill in the rankings for a query.
+struct Ranks<'q> {
+    prompt: Ranked<'q>,
+    /// By the search of Prowess; none for a client.
+    search: Option<Ranked<'q>>,
+}
+
+impl<'q> Ranks<'q> {
+    fn first(&self) -> &Ranked<'q> {
+        self.search.as_ref().unwrap_or(&self.prompt)
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![self.first().place()];
+        let other = self.search.as_ref().filter(|search| search.rank() != self.prompt.rank());
+        lines.extend(other.map(|_| self.prompt.place()));
+        lines.extend(self.prompt.words());
+        lines
+    }
 }
 
 /// Runs the command.
@@ -118,18 +161,29 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
     let file = arg.file().filter(|_| found.is_empty());
     let said = session_defaults(said, args.filter.as_ref(), None);
     let selector = search_index(&args.places, &registry);
-    let mut ranked: Vec<(&str, Ranked<'_>)> = Vec::new();
+    let client_prompt = ClientPrompt::of(&registry, &args.size);
+    // The model of a client sees what is in its prompt. A search of Prowess also reads the instructions.
+    let prompt = match &client_prompt {
+        Some(prompt) => prompt.as_shown(),
+        None => Arc::clone(&catalog),
+    };
+    let mut ranked: Vec<(&Location, Ranks<'_>)> = Vec::new();
     if let Some(query) = args.query.as_deref().filter(|query| !query.trim().is_empty()) {
         let among = catalog.list();
         for (candidate, _) in found.iter().filter(|(_, standing)| **standing == Standing::Listed) {
-            let key = candidate.entry.key.as_str();
-            let place = Ranked::of(key, query, &selector, &among).map_err(|error| search::failed(&error))?;
-            ranked.push((key, place));
+            let by_prompt = Ranked::by_prompt(candidate, query, &registry, &prompt);
+            let by_search = match client_prompt {
+                Some(_) => None,
+                None => Some(Ranked::by_search(&candidate.entry.key, query, &selector, &among)),
+            };
+            let ranks = by_prompt.and_then(|prompt| Ok(Ranks { prompt, search: by_search.transpose()? }));
+            let ranks = ranks.map_err(|error| search::failed(&error))?;
+            ranked.push((&candidate.entry.origin.location, ranks));
         }
     }
-    let rank_of = |candidate: &Candidate, standing: &Standing| {
+    let ranks_of = |candidate: &Candidate, standing: &Standing| {
         let mut ranked = ranked.iter().filter(|_| *standing == Standing::Listed);
-        ranked.find(|(key, _)| *key == candidate.entry.key).map(|(_, place)| place)
+        ranked.find(|(place, _)| **place == candidate.entry.origin.location).map(|(_, ranks)| ranks)
     };
     let copy_of = |candidate: &Candidate, standing: &Standing| match standing {
         Standing::Shadowed { by } => Copy::of(candidate, by, &catalog, &registry),
@@ -149,7 +203,6 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
     let listed =
         || found.iter().any(|(skill, standing)| **standing == Standing::Listed && !is_not_read(skill));
     let offered = if registry.client().is_some() { listed() } else { best.is_some_and(InPrompt::is_there) };
-    let client_prompt = ClientPrompt::of(&registry, &args.size);
     let in_client = |candidate: &Candidate, standing: &Standing| {
         let prompt = client_prompt.as_ref().filter(|_| *standing == Standing::Listed)?;
         Some(match not_for_model(candidate, &registry) {
@@ -183,8 +236,21 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
                 let mut row = Row::new(candidate, standing, &registry);
                 row.installed = Provenance::compared(candidate, &origins);
                 row.copy = copy_of(candidate, standing);
-                let ranked = rank_of(candidate, standing);
-                Explained { row, not_published: withheld(&registry, candidate, standing), ranked }
+                let ranks = ranks_of(candidate, standing);
+                let description = if ranks.is_some() {
+                    notes_on_description(candidate, &registry).iter().map(Note::of).collect()
+                } else {
+                    Vec::new()
+                };
+                Explained {
+                    row,
+                    not_published: withheld(&registry, candidate, standing),
+                    ranked: ranks.map(Ranks::first),
+                    ranked_in_prompts: ranks
+                        .filter(|ranks| ranks.search.is_some())
+                        .map(|ranks| &ranks.prompt),
+                    description_notes: description,
+                }
             })
             .collect();
         let is_found = |key: &&str| found.iter().any(|(candidate, _)| candidate.entry.key == *key);
@@ -251,8 +317,14 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
         let copy = copy_of(candidate, standing);
         let in_its = in_client(candidate, standing).map(|(place, _)| InPrompt(place));
         page::page(&mut text, candidate, standing, &registry, place.or(in_its), copy, &around);
-        for line in rank_of(candidate, standing).iter().flat_map(|ranked| ranked.lines()) {
-            let _ = writeln!(text, "  {}", clean(&line));
+        if let Some(ranks) = ranks_of(candidate, standing) {
+            for line in ranks.lines() {
+                let _ = writeln!(text, "  {}", clean(&line));
+            }
+            for problem in notes_on_description(candidate, &registry) {
+                let (severity, code) = (problem.severity.name(), problem.code);
+                let _ = writeln!(text, "  {severity}[{code}]: {}", clean(&problem.message));
+            }
         }
         if let Some(words) = place.and_then(|place| place.sentence(&said, &args.size, report)) {
             let _ = writeln!(text, "  {words}");
