@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use prowess_mcp::CLIENT_CONFIGS;
 
-use crate::shelf::{json_of, output};
+use crate::shelf::output;
 use crate::{Place, code};
 
 /// A configuration for each client.
@@ -208,7 +208,7 @@ fn connect_then_disconnect_gives_back_a_real_configuration_of_every_client_byte_
                 assert!(said.contains("this client has no configuration in projects"), "{said}");
                 continue;
             }
-            let plan = json_of(&place, &with("connect", &["--json"]));
+            let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
             let file = PathBuf::from(plan["file"].as_str().unwrap());
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             for (number, text) in variants(text).iter().enumerate() {

@@ -28,6 +28,17 @@ impl Desk {
         desk
     }
 
+    /// Removes what was installed, fetched and recorded; what can be installed stays.
+    #[cfg(unix)]
+    pub(crate) fn empty(&self) {
+        for folder in ["project", "home", "state", "cache"] {
+            let _ = fs::remove_dir_all(self.path(folder));
+        }
+        for folder in ["project", "home"] {
+            fs::create_dir(self.path(folder)).unwrap();
+        }
+    }
+
     /// Writes a git for the installer that does not read the configuration of the user who runs the tests.
     #[cfg(unix)]
     fn isolate_git(&self) {

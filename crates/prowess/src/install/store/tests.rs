@@ -179,12 +179,17 @@ fn skills_that_are_stored_together_share_one_file_and_a_damaged_one_counts_as_mi
     for at in 0..whole.len() {
         let mut bytes = whole.clone();
         bytes[at] ^= 1;
-        fs::remove_file(pack).unwrap();
+        // One that was found to be damaged is gone already.
+        let _ = fs::remove_file(pack);
         fs::write(pack, bytes).unwrap();
         let store = again();
         let missing: Vec<&SkillTree> =
             trees.iter().filter(|tree| store.get(tree.digest()).as_ref() != Some(*tree)).collect();
         assert!(!missing.is_empty(), "byte {at}");
+        // Writing to the disk takes its time, so one in sixteen is repaired.
+        if at % 16 != 0 {
+            continue;
+        }
         store.put(missing).unwrap();
         for tree in &trees {
             store.put([tree]).unwrap();
