@@ -25,6 +25,12 @@ pub const MAX_YAML_NODES: usize = 10_000;
 /// any size can be repeated and memory stays small.
 pub const MAX_YAML_COPIED_BYTES: usize = 4 * MAX_FRONTMATTER_BYTES;
 
+/// The largest file beside the skills of a project that is parsed, in bytes: `skills.toml`, `skills.lock`,
+/// `prowess.toml`, the manifest of a plugin, a client's configuration. A lock of this size has 2,500 skills.
+pub const MAX_PROJECT_FILE_BYTES: usize = 1024 * 1024;
+/// The most values in such a file. A table of eleven bytes takes two thousand in memory, so the bytes alone are no limit.
+pub const MAX_PROJECT_FILE_VALUES: usize = 65_536;
+
 /// The specification's advice for the length of SKILL.md, in lines.
 pub const RECOMMENDED_LINES: usize = 500;
 /// The specification's advice for the length of the instructions, in tokens.

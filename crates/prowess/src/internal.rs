@@ -9,6 +9,7 @@ pub use prowess_core::with_methods;
 pub use crate::error::{advice, escape_control, plain_cause};
 pub use crate::fs::atomic::{WriteError, abandoned, make_folder, replace_where, sweep};
 pub use crate::fs::location::file_of;
+pub use crate::fs::parsed::ParsedLimits;
 #[cfg(feature = "install")]
 pub use crate::install::preview::preview_of_found;
 pub use crate::library::below::Below;
@@ -23,7 +24,7 @@ pub use crate::library::config::in_force::{
 pub use crate::library::config::key_path::{KeyPath, UnknownKey, config_keys};
 pub use crate::library::config::keys::{CONFIG_TABLES, ConfigKey, ConfigKind, ConfigTable, InProject};
 pub use crate::library::config_edit::{
-    ConfigChange, ConfigEditError, ConfigFormat, EditedFileError, EntryPath, MAX_EDITED_BYTES, toml_value,
+    ConfigChange, ConfigEditError, ConfigFormat, EditedFileError, EntryPath, toml_value,
 };
 pub use crate::library::connections::{
     Connection, ConnectionError, PlannedConnection, serves_all, unread_connections,

@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use insta::assert_snapshot;
+
+use crate::Place;
 use crate::install::{place, read, skill};
 use crate::install_git::commit;
 use crate::shelf::run;
@@ -124,4 +127,95 @@ fn conflict_markers_are_named_in_both_records() {
         assert!(said.contains(&format!("{file}: it has conflict markers of a merge")), "{said}");
         place.write(file, before.as_bytes());
     }
+}
+
+/// The first error of a command and its hint.
+fn refusal(place: &Place, args: &[&str]) -> String {
+    let said = run(place, args);
+    let lines = said.lines().skip_while(|line| !line.contains("error:"));
+    lines.take(2).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn records_of_a_project_over_their_limits_are_refused_before_they_are_parsed() {
+    let place = place();
+    let write = |file: &str, text: &str| fs::write(place.path().join(file), text).unwrap();
+    // Either would be refused for its contents too, if it were parsed.
+    write("skills.lock", &format!("version = 1\n{}", "[[skill]]\n".repeat(1_000_000)));
+    assert_snapshot!(refusal(&place, &["sync"]), @"
+    error: the file is too large: [DIR]/skills.lock: 10000012 bytes, at most 1048576
+      hint: nothing was changed; install fewer skills for the project, or restore the file from version control
+    ");
+    assert_snapshot!(run(&place, &["list"]), @"
+    exit 0
+    --- stdout
+    no skills here
+    --- stderr
+    it is not known where some skills came from: the file is too large: [DIR]/skills.lock: 10000012 bytes, at most 1048576
+    ");
+    write("skills.lock", &format!("version = 1\n{}", "[[skill]]\n".repeat(50_000)));
+    assert_snapshot!(refusal(&place, &["add", "./from/pdf", "--yes"]), @"
+    error: this file is not understood: [DIR]/skills.lock: it has too many values: 100002, at most 65536
+      hint: nothing was changed; install fewer skills for the project, or restore the file from version control
+    ");
+    fs::remove_file(place.path().join("skills.lock")).unwrap();
+    write("skills.toml", &(0..40_000).map(|number| format!("[skills.s{number}]\n")).collect::<String>());
+    assert_snapshot!(refusal(&place, &["sync"]), @"
+    error: this file is not understood: [DIR]/skills.toml: it has too many values: 80001, at most 65536
+      hint: nothing was changed; install fewer skills for the project, or restore the file from version control
+    ");
+    assert_snapshot!(refusal(&place, &["doctor"]), @"
+    error: records-broken: this file is not understood: [DIR]/skills.toml: it has too many values: 80001, at most 65536; hint: nothing was changed; install fewer skills for the project, or restore the file from version control
+    1 error
+    ");
+}
+
+#[test]
+fn a_record_that_could_not_be_read_again_is_not_written() {
+    let place = place();
+    let digest = "0".repeat(64);
+    let locked = |number: usize| {
+        format!("\n[[skill]]\nname = \"s{number:04}\"\nsource = \"path+x\"\ndigest = \"sha256:{digest}\"\n")
+    };
+    // There is room for the heading, and for less than one skill.
+    let mut lock = "version = 1\n".to_owned();
+    lock.extend((0..((1 << 20) - 100) / locked(0).len()).map(locked));
+    fs::write(place.path().join("skills.lock"), &lock).unwrap();
+    let wanted = "[skills]\ns0000 = { path = \"x\" }\n";
+    fs::write(place.path().join("skills.toml"), wanted).unwrap();
+    assert_snapshot!(refusal(&place, &["add", "./from/pdf", "--yes"]), @"
+    error: the file is too large: [DIR]/skills.lock: 1048617 bytes, at most 1048576
+      hint: nothing was changed; install fewer skills for the project, or restore the file from version control
+    ");
+    assert_eq!(read(&place, "skills.lock"), lock);
+    assert!(!place.path().join(".agents/skills/pdf").exists());
+    assert_eq!(read(&place, "skills.toml"), wanted);
+}
+
+#[test]
+fn files_of_a_project_with_too_many_values_are_refused_before_they_are_parsed() {
+    let place = Place::with(&[
+        ("prowess.toml", &format!("[skills]\nunknown = [{}]\n", "0,".repeat(100_000))),
+        ("plug/plugin.json", &format!("{{\"name\": \"-\", \"keywords\": [{}0]}}", "0,".repeat(100_000))),
+        (".mcp.json", &format!("// \"\n{{\"mcpServers\": [{}0]}}", "0,".repeat(100_000))),
+    ]);
+    assert_snapshot!(refusal(&place, &["list"]), @"
+    error: the configuration is not understood: [DIR]/prowess.toml:1: it has too many values: 100004, at most 65536
+      hint: name fewer: a folder covers all skills below it, and a glob all names it matches
+    ");
+    assert_snapshot!(refusal(&place, &["config", "set", "--project", "check.profile", "spec"]), @"
+    error: could not read the configuration
+      cause: this file is not understood: [DIR]/prowess.toml: it has too many values: 100004, at most 65536
+    ");
+    assert_snapshot!(refusal(&place, &["connect", "claude-code", "--project"]), @"
+    error: could not read the configuration
+      cause: this file is not understood: [DIR]/.mcp.json: it has too many values: 100004, at most 65536
+    ");
+    fs::remove_file(place.path().join("prowess.toml")).unwrap();
+    assert_snapshot!(run(&place, &["list", "--in", "plugin=plug"]), @"
+    exit 2
+    --- stderr
+    error: this file is not understood: [DIR]/plug/plugin.json: it has too many values: 100006, at most 65536
+      hint: correct it, or restore it from a copy
+    ");
 }

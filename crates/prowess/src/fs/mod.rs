@@ -7,6 +7,7 @@ pub(crate) mod dir;
 pub(crate) mod file_cache;
 pub(crate) mod listing;
 pub(crate) mod location;
+pub(crate) mod parsed;
 pub mod read;
 pub(crate) mod sandbox;
 pub(crate) mod stamp;

@@ -18,12 +18,10 @@ use serde_json::Value;
 pub use self::error::ConnectionError;
 use self::records::{Record, Records, missing_folders};
 
-use super::config_edit::{
-    ConfigChange, ConfigFormat, EditedFile, EntryPath, MAX_EDITED_BYTES, TRIES, changed_meanwhile,
-};
+use super::config_edit::{ConfigChange, ConfigFormat, EditedFile, EntryPath, TRIES, changed_meanwhile};
 use crate::env::Environment;
 use crate::fs::atomic::{self, WriteError};
-use crate::fs::read;
+use crate::fs::parsed::ParsedLimits;
 
 /// An entry in the configuration of a client.
 #[derive(Clone, Debug)]
@@ -254,7 +252,7 @@ impl Connection<'_> {
 
     /// The file as it is edited.
     fn edited(&self) -> EditedFile<'_> {
-        EditedFile { file: self.file, within: self.within, most: MAX_EDITED_BYTES }
+        EditedFile { file: self.file, within: self.within, limits: ParsedLimits::of(self.within) }
     }
 
     fn write(&self, plan: &PlannedConnection, old: Option<&Record>) -> Result<(), WriteError> {
@@ -264,7 +262,8 @@ impl Connection<'_> {
             (None, Some(after)) => self.edited().create(after, self.within.is_none()),
             (Some(before), Some(after)) => self.edited().replace(before, after),
             (Some(before), None) => {
-                let now = read::read_small(self.file, MAX_EDITED_BYTES)
+                let now = ParsedLimits::of(self.within)
+                    .read(self.file)
                     .map_err(|error| failed(io::Error::other(error)))?;
                 if now != before.as_bytes() {
                     return Err(WriteError::Changed { path: self.file.to_owned() });

@@ -13,15 +13,13 @@ use super::{Chunk, DirSource, Listing, Slice, Source, SourceTraits, Watched, jud
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::confine;
+use crate::fs::parsed::ParsedLimits;
 use crate::fs::walk::{FileName, MissingRoot, ScanOptions};
 use crate::registry::digests::{DigestLimits, Digests};
 use crate::source::budget::ProjectBudget;
 
 /// The two places of a plugin's manifest: that of the open specification, and that of Claude Code.
 pub const PLUGIN_FILES: [&str; 2] = ["plugin.json", ".claude-plugin/plugin.json"];
-
-/// The largest manifest that is read.
-const MAX_BYTES: usize = 1 << 20;
 
 /// The maximum number of unknown keys of a manifest that are reported one by one.
 const MAX_PROBLEMS: usize = 20;
@@ -127,7 +125,8 @@ impl PluginSource {
             return Err(SourceErrorKind::NotPlugin.at(&self.folder));
         };
         let damaged = |reason: String| SourceErrorKind::Damaged { reason }.at(&file);
-        let bytes = confine::read_small(&file, MAX_BYTES, self.project.as_deref())?;
+        let bytes = confine::read_small(&file, ParsedLimits::PROJECT.bytes, self.project.as_deref())?;
+        ParsedLimits::PROJECT.check(&bytes, &file)?;
         let manifest: Map<String, Value> =
             serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
         let name = manifest.get("name").and_then(Value::as_str).unwrap_or_default();

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use prowess::client::{Fact, Facts, NotListed};
-use prowess::fs::read;
-use prowess::internal::{MAX_EDITED_BYTES, serves_all};
+use prowess::internal::{ParsedLimits, serves_all};
 use prowess::library::clients::{self, Client};
 use prowess::library::views::{NotSeen, Sight};
 use prowess::{Candidate, Location, Obstacle, Profile, Severity, SkillFile, Standing};
@@ -215,7 +214,11 @@ fn is_connected(look: &Look) -> bool {
     configs.into_iter().any(|config| {
         [ConfigOwner::User, ConfigOwner::Project].into_iter().any(|owner| {
             let file = config.file(owner, clients::project(&look.here), &look.environment);
-            let bytes = file.and_then(|file| read::read_small(&file, MAX_EDITED_BYTES).ok());
+            let limits = match owner {
+                ConfigOwner::User => ParsedLimits::USER,
+                ConfigOwner::Project => ParsedLimits::PROJECT,
+            };
+            let bytes = file.and_then(|file| limits.read(&file).ok());
             let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
             let entry = config.format.entry(&text, config.path()).ok().flatten();
             entry.is_some_and(|entry| serves_all(&entry))

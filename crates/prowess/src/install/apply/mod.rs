@@ -164,6 +164,7 @@ pub(crate) fn apply(
                 continue;
             }
             written.push(file.clone());
+            place.check_record(&file, &after)?;
             if how.records {
                 transaction.write(file, before, after, place.within());
             }

@@ -12,10 +12,10 @@ use prowess_core::internal::did_you_mean;
 use super::skills_lock::{LOCK_FILE, SkillsLock};
 use super::skills_toml::{SKILLS_FILE, SkillsToml};
 use crate::env;
-use crate::error::{SourceErrorKind, shown};
+use crate::error::{SourceError, SourceErrorKind, shown};
 use crate::fs::atomic;
 use crate::fs::dir::Kind;
-use crate::fs::read::read_small;
+use crate::fs::parsed::ParsedLimits;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::target::{Books, Dir, is_inside};
 use crate::library::clients::meant::client_meant;
@@ -24,8 +24,6 @@ use crate::registry::digests;
 
 /// The folder that holds the files of installed skills, below a project or a user's folder.
 pub const SKILLS_FOLDER: &str = ".agents/skills";
-/// The largest `skills.toml` or `skills.lock` that is read.
-const MAX_FILE_BYTES: usize = 16 << 20;
 /// How long to wait for another process before the wait is reported.
 const QUIET_WAIT: Duration = Duration::from_millis(500);
 
@@ -139,7 +137,7 @@ impl InstallTarget {
     /// The text of a record; none when it does not exist.
     fn record(&self, file: &Path) -> Result<Option<String>, InstallError> {
         if !file.is_symlink() {
-            return read(file);
+            return self.read_record(file);
         }
         match (fs::canonicalize(file), self.within()) {
             (Ok(target), Some(base)) if !is_inside(&target, &base) => Err(leads_out(file, &target, &base)),
@@ -148,8 +146,51 @@ impl InstallTarget {
                 let hint = "remove the link, or restore the file that it leads to";
                 Err(InstallError::new(InstallErrorKind::Refused, message, hint))
             }
-            _ => read(file),
+            _ => self.read_record(file),
         }
+    }
+
+    /// The limits of its records.
+    fn limits(&self) -> ParsedLimits {
+        match self.scope {
+            InstallScope::Project => ParsedLimits::PROJECT,
+            InstallScope::User => ParsedLimits::USER,
+        }
+    }
+
+    /// The text of a file; none when it does not exist.
+    fn read_record(&self, file: &Path) -> Result<Option<String>, InstallError> {
+        let bytes = match self.limits().read(file) {
+            Ok(bytes) => bytes,
+            Err(error) if matches!(error.kind, SourceErrorKind::Missing) => return Ok(None),
+            Err(error) if is_over_limit(&error) => return Err(self.over_limit(&error)),
+            Err(error) => {
+                let error = InstallError::io("read", file, io::Error::other(error.full_message()));
+                return Err(error.with_hint(
+                    "nothing was changed; make it a readable file, or restore it from version control",
+                ));
+            }
+        };
+        String::from_utf8(bytes).map(Some).map_err(|_| {
+            let message = format!("this file is not understood: {}: it is no UTF-8", shown(file));
+            let hint = "nothing was changed; repair it, or restore it from version control";
+            InstallError::new(InstallErrorKind::Damaged, message, hint)
+        })
+    }
+
+    /// An error if a record would be one that cannot be read afterwards.
+    pub(crate) fn check_record(&self, file: &Path, text: &str) -> Result<(), InstallError> {
+        self.limits().check(text.as_bytes(), file).map_err(|error| self.over_limit(&error))
+    }
+
+    fn over_limit(&self, error: &SourceError) -> InstallError {
+        let hint = match self.scope {
+            InstallScope::Project => {
+                "nothing was changed; install fewer skills for the project, or restore the file from version control"
+            }
+            InstallScope::User => "nothing was changed; install fewer skills for the user",
+        };
+        InstallError::new(InstallErrorKind::Damaged, error.to_string(), hint)
     }
 
     /// Waits until no other process changes this place. `waiting` is called once if that takes a while.
@@ -284,23 +325,9 @@ fn leads_out(link: &Path, target: &Path, base: &Path) -> InstallError {
     InstallError::new(InstallErrorKind::Refused, message, hint)
 }
 
-/// The text of a file; none when it does not exist.
-fn read(file: &Path) -> Result<Option<String>, InstallError> {
-    let bytes = match read_small(file, MAX_FILE_BYTES) {
-        Ok(bytes) => bytes,
-        Err(error) if matches!(error.kind, SourceErrorKind::Missing) => return Ok(None),
-        Err(error) => {
-            let error = InstallError::io("read", file, io::Error::other(error.full_message()));
-            return Err(error.with_hint(
-                "nothing was changed; make it a readable file, or restore it from version control",
-            ));
-        }
-    };
-    String::from_utf8(bytes).map(Some).map_err(|_| {
-        let message = format!("this file is not understood: {}: it is no UTF-8", shown(file));
-        let hint = "nothing was changed; repair it, or restore it from version control";
-        InstallError::new(InstallErrorKind::Damaged, message, hint)
-    })
+/// Whether a file could be read, and has more than it may have.
+fn is_over_limit(error: &SourceError) -> bool {
+    matches!(error.kind, SourceErrorKind::TooLarge { .. } | SourceErrorKind::Damaged { .. })
 }
 
 #[cfg(all(test, target_os = "linux"))]

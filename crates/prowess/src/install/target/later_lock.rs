@@ -5,6 +5,7 @@
 
 use super::journal::{Journal, State, Step};
 use super::steps::text_of;
+use crate::fs::parsed::ParsedLimits;
 use crate::install::records::{LOCK_FILE, SkillsLock};
 
 /// The lock as it is now, if it has neither the text before nor the text after an interrupted installation.
@@ -18,7 +19,10 @@ impl LaterLock {
         let Some(step) = journal.files.iter().find(|file| is_lock(&file.path)) else {
             return Self::default();
         };
-        let text = text_of(&step.path).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+        let bytes = text_of(&step.path).ok().flatten();
+        let bytes =
+            bytes.filter(|bytes| ParsedLimits::of(step.within.as_deref()).check(bytes, &step.path).is_ok());
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
         let later = text.filter(|text| step.before.as_ref() != Some(text) && step.after != *text);
         Self(later.and_then(|text| SkillsLock::parse(&text, &step.path).ok()))
     }

@@ -13,10 +13,10 @@ use std::path::PathBuf;
 use toml::de::DeTable;
 
 use super::key_path::KeyPath;
-use super::{Config, ConfigError, MAX_CONFIG_BYTES};
+use super::{Config, ConfigError};
 use crate::env::Environment;
-use crate::error::SourceErrorKind;
 use crate::fs::atomic::{self, WriteError};
+use crate::fs::parsed::ParsedLimits;
 use crate::library::config_edit::{EditedFile, EditedFileError, TRIES, changed_meanwhile};
 
 /// A file in which keys are set.
@@ -107,7 +107,8 @@ impl ConfigEditor {
         environment: &Environment,
     ) -> Result<ConfigSet, ConfigSetError> {
         let _lock = lock(environment)?;
-        let file = EditedFile { file: &self.file, within: self.within.as_deref(), most: MAX_CONFIG_BYTES };
+        let file =
+            EditedFile { file: &self.file, within: self.within.as_deref(), limits: ParsedLimits::PROJECT };
         let mut tries = 0;
         loop {
             file.real()?;
@@ -142,12 +143,10 @@ impl ConfigEditor {
         let value = value.map(|value| value::written(key, value)).transpose()?;
         let after = text::edit(text, &key.parts(), value.as_deref()).ok_or_else(|| self.form(key))?;
         match Config::parse(&after, &self.file) {
-            Ok(_) if after.len() > MAX_CONFIG_BYTES => {
-                let kind =
-                    SourceErrorKind::TooLarge { size: after.len() as u64, limit: MAX_CONFIG_BYTES as u64 };
-                Err(EditedFileError::from(kind.at(&self.file)).into())
+            Ok(_) => {
+                ParsedLimits::PROJECT.check(after.as_bytes(), &self.file).map_err(EditedFileError::from)?;
+                Ok(after)
             }
-            Ok(_) => Ok(after),
             // A mistake that was there before is not that of the value.
             Err(new) if old.is_err_and(|old| what(&old) == what(&new)) => Err(ConfigSetError::Broken(new)),
             Err(ConfigError::Content { message, hint, .. }) => Err(ConfigSetError::Value { message, hint }),

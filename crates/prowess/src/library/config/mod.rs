@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::check;
 use prowess_core::finding::Preset;
+use prowess_core::limits::MAX_PROJECT_FILE_BYTES;
 use prowess_core::with_methods;
 use prowess_core::{Duplicates, Level, Profile};
 
@@ -35,7 +36,7 @@ pub use session::SessionConfig;
 pub const FILE_NAME: &str = "prowess.toml";
 
 /// The maximum size of a configuration, in bytes.
-pub const MAX_CONFIG_BYTES: usize = 1024 * 1024;
+pub const MAX_CONFIG_BYTES: usize = MAX_PROJECT_FILE_BYTES;
 
 /// The maximum numbers of entries in a configuration. A repository can contain one, and each entry costs work for every
 /// command that is run in it.

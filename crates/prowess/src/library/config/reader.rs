@@ -8,6 +8,8 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::{Config, ConfigError, ConfigLimits, PathConfig, keys, refuse_level};
+use crate::error::{SourceError, SourceErrorKind};
+use crate::fs::parsed::ParsedLimits;
 use crate::library::config_edit::lines;
 use crate::source::spec::{FLAG_KEYS, Pairs, SourceSpec, Wrong};
 use prowess_core::internal::did_you_mean;
@@ -25,6 +27,9 @@ impl ConfigError {
         }
     }
 }
+
+/// What to do about a file with too much in it.
+const NAME_FEWER: &str = "name fewer: a folder covers all skills below it, and a glob all names it matches";
 
 /// A value of a TOML file, with its place.
 pub(super) type Toml<'i> = Spanned<DeValue<'i>>;
@@ -56,6 +61,11 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn read(&self, text: &str, mut config: Config) -> Result<Config, ConfigError> {
+        if let Err(SourceError { kind: SourceErrorKind::Damaged { reason }, .. }) =
+            ParsedLimits::PROJECT.check(text.as_bytes(), self.file)
+        {
+            return self.fail(0..0, reason, NAME_FEWER);
+        }
         let table = match DeTable::parse(text) {
             Ok(table) => table,
             Err(error) => {
@@ -150,8 +160,7 @@ impl<'a> Reader<'a> {
         if number <= most {
             return Ok(());
         }
-        let hint = "name fewer: a folder covers all skills below it, and a glob all names it matches";
-        self.fail(value.span(), format!("{key}: there are {number}, at most {most}"), hint)
+        self.fail(value.span(), format!("{key}: there are {number}, at most {most}"), NAME_FEWER)
     }
 
     fn source(&self, entry: &str, item: &Toml<'_>) -> Result<SourceSpec, ConfigError> {

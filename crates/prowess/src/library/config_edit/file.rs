@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, WriteError};
-use crate::fs::read;
+use crate::fs::parsed::ParsedLimits;
 use crate::library::clients;
 use crate::library::config_edit::lines;
 
@@ -19,8 +19,7 @@ pub(crate) struct EditedFile<'f> {
     pub(crate) file: &'f Path,
     /// The folder of the project that the file must not lead out of.
     pub(crate) within: Option<&'f Path>,
-    /// The most bytes it may have.
-    pub(crate) most: usize,
+    pub(crate) limits: ParsedLimits,
 }
 
 /// Why a file cannot be edited.
@@ -81,7 +80,7 @@ impl EditedFile<'_> {
         if self.file.symlink_metadata().is_err_and(|error| is_missing(&error)) {
             return Ok(None);
         }
-        match String::from_utf8(read::read_small(self.file, self.most)?) {
+        match String::from_utf8(self.limits.read(self.file)?) {
             Ok(text) => Ok(Some(text)),
             Err(error) => {
                 Err(EditedFileError::NotText { file: self.file.to_owned(), line: lines::not_text(&error) })

@@ -23,9 +23,6 @@ pub(crate) use self::toml::{number, of_value as of_toml};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The maximum size of a configuration that is edited, in bytes. Some clients keep their history in it.
-pub const MAX_EDITED_BYTES: usize = 16 * 1024 * 1024;
-
 /// The format of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
