@@ -38,6 +38,8 @@ pub use crate::net::client::{HttpAnswer, body_failed};
 pub use crate::net::public::PublicHosts;
 pub use crate::process::ProcessError;
 pub use crate::process::child_process::ChildProcess;
+#[cfg(any(feature = "http", feature = "install"))]
+pub use crate::source::spec::hosts::is_this_machine;
 
 /// Locks a mutex. A panic elsewhere cannot have left the value half changed, because every change is one step.
 pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

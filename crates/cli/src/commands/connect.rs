@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use prowess::env::{self, Environment};
-use prowess::internal::{Connection, PlannedConnection};
+use prowess::internal::{Connection, PlannedConnection, is_this_machine};
 use prowess::library::{clients, library};
 use prowess_mcp::{ConfigOwner, SERVER_NAME, ServerTransport};
 use serde_json::json;
@@ -245,12 +245,7 @@ fn is_exposed(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("http://") else { return false };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    let name = match host.strip_prefix('[') {
-        Some(six) => six.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    let is_loopback = name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-    !is_loopback && name != "localhost"
+    !is_this_machine(host)
 }
 
 /// Whether an address is only that of a machine.

@@ -56,6 +56,41 @@ fn a_source_outside_of_the_project_is_read_only_with_consent() {
 }
 
 #[test]
+fn private_names_in_a_cloned_manifest_are_contacted_only_with_consent() {
+    let place = place();
+    for host in [
+        "git.corp",
+        "nas.home",
+        "nas.lan",
+        "wiki.intranet",
+        "git.internal",
+        "git.private",
+        "ci.test",
+        "printer.local",
+        "x.localhost",
+        "localhost.localdomain",
+        "git.home.arpa",
+        "fritz.box",
+        "nas.fritz.box",
+        "x.invalid",
+        "x.example",
+        "x.onion",
+        "x.alt",
+        "server",
+    ] {
+        place.write(
+            "skills.toml",
+            format!("[skills]\npdf = {{ git = \"https://{host}/x.git\" }}\n").as_bytes(),
+        );
+        let said = run(&place, &["sync"]);
+        let why = format!(
+            "needs your consent, so nothing was read: pdf: https://{host}/x.git: it is a host of this machine or of your network"
+        );
+        assert!(said.starts_with("exit 2") && said.contains(&why), "{host}: {said}");
+    }
+}
+
+#[test]
 fn every_place_that_only_its_user_can_reach_needs_consent() {
     for entry in [
         "{ path = \"../from/pdf\" }",

@@ -1,14 +1,11 @@
 //! Addresses of the web: which can be fetched from, which name this machine or a private network, and how references are
 //! resolved.
 
-use std::net::IpAddr;
-
-use fluent_uri::component::Host;
 use fluent_uri::{Uri, UriRef};
 use prowess_core::text::uri_path;
 
 use super::HttpError;
-use crate::source::spec::public_address::is_private;
+use crate::source::spec::hosts::{is_private_address, is_this_machine};
 
 /// Parses an address to fetch from: `http` or `https`, with a host and without a password. Removes the fragment.
 pub(crate) fn checked(url: &str) -> Result<Uri<String>, HttpError> {
@@ -79,25 +76,14 @@ pub(crate) fn same_site(one: &str, other: &str) -> bool {
     site(one).is_some_and(|one| site(other) == Some(one))
 }
 
-/// Whether an address is this machine: `localhost`, or a loopback IP address.
+/// Whether the host of an address is this machine, as [`is_this_machine`] says.
 pub fn is_local(url: &str) -> bool {
-    is_localhost_or(url, |address| address.is_loopback())
+    host(url).is_some_and(|host| is_this_machine(&host))
 }
 
-/// Whether the host of an address is a private IP address or `localhost`.
+/// Whether the host of an address is a private IP address or `localhost`. Other names are judged by what they resolve to.
 pub(crate) fn names_private(url: &str) -> bool {
-    is_localhost_or(url, is_private)
-}
-
-/// Whether the host of an address is `localhost`, or an IP address for which `test` is true.
-fn is_localhost_or(url: &str, test: impl Fn(IpAddr) -> bool) -> bool {
-    let Ok(uri) = checked(url) else { return false };
-    let Some(authority) = uri.authority() else { return false };
-    match authority.host_parsed() {
-        Host::Ipv4(v4) => test(v4.into()),
-        Host::Ipv6(v6) => test(v6.into()),
-        _ => authority.host().eq_ignore_ascii_case("localhost"),
-    }
+    host(url).is_some_and(|host| is_private_address(&host))
 }
 
 #[cfg(test)]

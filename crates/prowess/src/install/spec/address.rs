@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::checks::Refusal;
 use super::{InstallPlace, InstallSpec, with_reference};
+use crate::source::spec::hosts::is_this_machine;
 
 const GITHUB: &str = "https://github.com/";
 
@@ -84,7 +85,7 @@ pub(super) fn url(scheme: &str, rest: &str) -> Result<InstallSpec, Refusal> {
         "file" if !["", "localhost"].contains(&host.as_str()) => return Err(Refusal::ADDRESS),
         "file" => {}
         _ if !is_host(&host) => return Err(Refusal::ADDRESS),
-        "http" | "git" if !is_loopback(&host) => return Err(Refusal::PLAIN),
+        "http" | "git" if !is_this_machine(&host) => return Err(Refusal::PLAIN),
         _ => {}
     }
     let path = path.trim_end_matches('/');
@@ -178,14 +179,6 @@ fn is_host(text: &str) -> bool {
         None => host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)),
     };
     !host.is_empty() && !host.starts_with(['-', '.']) && plain && port.is_none_or(number)
-}
-
-fn is_loopback(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// The path of a repository in an address.

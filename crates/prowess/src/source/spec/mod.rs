@@ -25,6 +25,8 @@
 //! quotes, and a double quote in it is doubled. The command line of an `mcp` server is split at spaces, with single or
 //! double quotes around words that contain spaces; no shell is involved.
 
+#[cfg(any(feature = "http", feature = "install"))]
+pub(crate) mod hosts;
 mod pairs;
 #[cfg(any(feature = "http", feature = "install"))]
 pub(crate) mod public_address;
