@@ -1,4 +1,5 @@
-//! What `check` and `eval` do not follow below a folder: links that lead out of a project that is not trusted.
+//! Links that lead out of a project: `check` and `eval` do not follow them if it is not trusted, and no command writes
+//! through them.
 
 use std::path::{Path, PathBuf};
 
@@ -55,4 +56,16 @@ pub(super) fn is_for_skills(link: &Path, project: &Path) -> bool {
     let kept = |name: &str| name == "skills" || FILE_NAMES.contains(&name) || DOT_FOLDERS.contains(&name);
     let names = link.strip_prefix(project).unwrap_or(&link);
     names.iter().filter_map(|name| name.to_str()).any(kept)
+}
+
+/// An error if a link of a project leads the path of a new file out of the project, or into its `.git`. In a project
+/// that holds the home, such as one of dotfiles, the links are the user's own.
+pub(super) fn check_written(path: &Path) -> Result<(), Failure> {
+    let path = env::absolute(path);
+    let project = clients::project(path.parent().unwrap_or(&path));
+    let holds_home = Environment::current().home().is_some_and(|home| home.starts_with(project));
+    let is_repository = project.join(".git").exists();
+    let refused = prowess::internal::leads_out(&path, project)
+        .filter(|out| is_repository && (out.into_git || !holds_home));
+    refused.map_or(Ok(()), |out| Err(Failure::new(out.to_string(), out.hint())))
 }

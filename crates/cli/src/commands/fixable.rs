@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prowess::env::Environment;
-use prowess::library::clients::CLIENTS;
+use prowess::env::{self, Environment};
+use prowess::internal::{is_inside, leads_out};
+use prowess::library::clients::{self, CLIENTS};
 
 /// The real paths where files may be written.
 #[derive(Debug, Default)]
@@ -20,7 +21,13 @@ impl Fixable {
     /// folders, and the user's own folders of skills, to which installers link.
     pub(super) fn of(named: &[PathBuf], environment: &Environment) -> Self {
         let mut fixable = Self::default();
-        for path in named.iter().filter_map(|path| fs::canonicalize(path).ok()) {
+        for (named, path) in named.iter().filter_map(|path| Some((path, fs::canonicalize(path).ok()?))) {
+            // A named link is as good as its target, except one of a project that leads to the files of git.
+            if leads_out(&env::absolute(named), clients::project(&env::absolute(named)))
+                .is_some_and(|out| out.into_git)
+            {
+                continue;
+            }
             if !path.is_dir() {
                 fixable.files.push(path);
                 continue;
@@ -41,10 +48,7 @@ impl Fixable {
 
     /// Whether a file may be written, by its real path.
     pub(super) fn allows(&self, target: &Path) -> bool {
-        let below = |folder: &PathBuf| {
-            // Files of git itself are not skills.
-            target.strip_prefix(folder).is_ok_and(|rest| rest.iter().all(|name| name != ".git"))
-        };
+        let below = |folder: &PathBuf| is_inside(target, folder);
         self.files.iter().any(|file| file == target) || self.folders.iter().any(below)
     }
 }

@@ -177,7 +177,7 @@ pub(crate) fn of_connection(error: &ConnectionError, client: &str) -> String {
                  the text of: prowess serve --print-config {client}"
             )
         }
-        Error::File(EditedFileError::Outside { .. }) => {
+        Error::File(EditedFileError::Outside(out)) if !out.into_git => {
             "connect for yourself, without --project; nothing was changed".to_owned()
         }
         Error::File(error) => error.hint(),

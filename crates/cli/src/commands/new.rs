@@ -10,6 +10,7 @@ use prowess::library::clients;
 use prowess::path::RelPath;
 use serde_json::json;
 
+use super::confined;
 use super::hints::command_for;
 use super::shown;
 use crate::Outcome;
@@ -44,6 +45,7 @@ pub(crate) fn run(args: &New, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     }
     let folder = args.dir.join(&args.name);
     let contents: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
+    confined::check_written(&folder)?;
     make_folder(&folder, &contents).map_err(|error| Failure::from(&error))?;
     let (path, names) = (shown(&folder), files.iter().map(|(path, _)| *path).collect::<Vec<_>>());
     if json {

@@ -242,7 +242,7 @@ fn a_link_stays_a_link_and_one_of_a_project_does_not_lead_out_of_it() {
     assert_snapshot!(place.transcript(&said), @"
     exit 2
     --- stderr
-    error: the configuration leads out of the project: [DIR]/project/prowess.toml: [DIR]/dotfiles.toml
+    error: a link leads out of the project: [DIR]/project/prowess.toml: [DIR]/dotfiles.toml
       hint: edit the target of the link itself; nothing was changed
     ");
     fs::remove_file(&user).unwrap();

@@ -228,7 +228,7 @@ fn a_link_stays_a_link_and_one_of_a_project_does_not_lead_out_of_it() {
     let said = run_there(&["connect", "claude-code", "--project", "--write"]);
     assert!(
         said.starts_with("exit 2")
-            && said.contains("error: the configuration leads out of the project: [DIR]/project/.mcp.json"),
+            && said.contains("error: a link leads out of the project: [DIR]/project/.mcp.json: [DIR]/home"),
         "{said}"
     );
     assert_eq!(read(&place, "home/dotfiles/cursor.json").unwrap(), "{}\n");

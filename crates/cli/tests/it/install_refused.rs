@@ -23,7 +23,7 @@ fn nothing_is_written_where_a_link_of_the_project_leads() {
     pdf  2 files, 84 bytes
       can be run  scripts/run.sh
       asks for tools  Read
-    error: a link leads out of the project: [DIR]/project/.agents
+    error: a link leads out of the project: [DIR]/project/.agents: [DIR]/outside
       hint: remove the link, or let it lead to a place inside of the project
     ");
     assert_eq!(fs::read_dir(place.path().join("outside")).unwrap().count(), 1);

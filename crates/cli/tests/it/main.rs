@@ -69,6 +69,7 @@ mod new;
 #[cfg(unix)]
 mod operate;
 mod places;
+mod project_links;
 mod prompt_numbers;
 mod provenance;
 mod rule_and_try;

@@ -5,6 +5,7 @@ pub(crate) mod codec;
 pub(crate) mod confine;
 pub(crate) mod dir;
 pub(crate) mod file_cache;
+pub(crate) mod inside;
 pub(crate) mod listing;
 pub(crate) mod location;
 pub(crate) mod parsed;

@@ -13,6 +13,7 @@ use prowess_core::Scope;
 use prowess_core::client::{Fact, Reads};
 
 use crate::env::Environment;
+use crate::fs::inside::is_inside;
 pub use all::{common_roots, installed};
 use places::Here;
 
@@ -194,9 +195,9 @@ pub fn project(from: &Path) -> &Path {
     places::repository(from).unwrap_or(from)
 }
 
-/// Whether a path without links is in the project of a folder; any path is if there is no folder.
+/// Whether a path without links may be written in the project of a folder; any path may if there is no folder.
 pub(crate) fn holds(folder: Option<&Path>, target: &Path) -> bool {
-    folder.is_none_or(|folder| target.starts_with(crate::env::real(project(folder))))
+    folder.is_none_or(|folder| is_inside(target, &crate::env::real(project(folder))))
 }
 
 /// The defaults of the rows.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use prowess::client::Fact;
 use prowess::env::{self, Environment};
 use prowess::install::{Installer, Origins};
+use prowess::internal::is_inside;
 use prowess::library::clients::{self, Client, Root};
 use prowess::library::views::{Reach, Sight, Views};
 use prowess::library::{LibraryError, library_with_session};
@@ -175,7 +176,7 @@ pub(super) fn names(clients: &[&'static Client]) -> String {
 pub(super) fn stays(path: &Path, within: Option<&Path>) -> bool {
     let Some(within) = within else { return true };
     let both = std::fs::canonicalize(path).ok().zip(std::fs::canonicalize(within).ok());
-    both.is_some_and(|(path, within)| path.starts_with(within))
+    both.is_some_and(|(path, within)| is_inside(&path, &within))
 }
 
 /// The folder of a skill on this machine. A SKILL.md directly in a folder of skills has none of its own: that folder

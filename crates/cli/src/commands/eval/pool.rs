@@ -8,6 +8,7 @@ use prowess::select::{Query, SelectOptions, search};
 use prowess::{Entry, Origin, parse};
 use serde_json::{Value, json};
 
+use super::super::confined::check_written;
 use super::percent;
 use super::selectors::{Skill, lines, selector};
 use crate::Outcome;
@@ -65,6 +66,7 @@ pub(super) fn run(
         totals.add(&ranked, &relevant);
     }
     if let Some(path) = &args.run {
+        check_written(path)?;
         std::fs::write(path, &written).map_err(|error| {
             let what = format!("could not write the rankings: {}", path.display());
             Failure::new(what, "check the folder it should be in").with_cause(error)

@@ -15,9 +15,10 @@ use crate::env;
 use crate::error::{SourceError, SourceErrorKind, shown};
 use crate::fs::atomic;
 use crate::fs::dir::Kind;
+use crate::fs::inside::{LeadsOut, is_inside};
 use crate::fs::parsed::ParsedLimits;
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::target::{Books, Dir, is_inside};
+use crate::install::target::{Books, Dir};
 use crate::library::clients::meant::client_meant;
 use crate::library::clients::{self, CLIENTS, Client};
 use crate::registry::digests;
@@ -319,10 +320,8 @@ fn user_folders(client: &Client, environment: &crate::env::Environment) -> Vec<P
 }
 
 fn leads_out(link: &Path, target: &Path, base: &Path) -> InstallError {
-    let to = if target.starts_with(base) { "into .git" } else { "out of the project" };
-    let message = format!("a link leads {to}: {}", shown(link));
-    let hint = "remove the link, or let it lead to a place inside of the project";
-    InstallError::new(InstallErrorKind::Refused, message, hint)
+    let out = LeadsOut::new(link, target, base);
+    InstallError::new(InstallErrorKind::Refused, out.to_string(), out.hint())
 }
 
 /// Whether a file could be read, and has more than it may have.

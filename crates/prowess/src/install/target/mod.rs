@@ -2,7 +2,6 @@
 
 mod contents;
 mod dir;
-mod inside;
 mod journal;
 mod later_lock;
 mod moved;
@@ -13,7 +12,6 @@ mod transaction;
 
 pub(crate) use contents::{manifest_of, read_tree, state_of, tree_of};
 pub(crate) use dir::Dir;
-pub(crate) use inside::is_inside;
 pub(crate) use journal::{Accepted, State};
 pub(crate) use moved::unknown_stages;
 pub(crate) use recover::{Recovered, has_leftovers, is_interrupted, own_stages, recover, sweep_state};

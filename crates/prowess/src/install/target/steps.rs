@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::contents::{known_state_of, state_of};
 use super::dir::Dir;
-use super::inside::is_inside;
 use super::journal::{FileStep, Journal, State, Step};
 use super::later_lock::LaterLock;
 use crate::error::SourceErrorKind;
 use crate::fs::atomic::{self, WriteError};
+use crate::fs::inside::is_inside;
 use crate::fs::read;
 use crate::install::error::InstallError;
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, WriteError};
+use crate::fs::inside::{self, LeadsOut};
 use crate::fs::parsed::ParsedLimits;
 use crate::library::clients;
 use crate::library::config_edit::lines;
@@ -45,14 +46,9 @@ pub enum EditedFileError {
         /// Where it leads.
         target: PathBuf,
     },
-    /// A link of a project leads out of it.
-    #[error("the configuration leads out of the project: {}: {}", .file.display(), .target.display())]
-    Outside {
-        /// The file.
-        file: PathBuf,
-        /// Where the link leads.
-        target: PathBuf,
-    },
+    /// A link of a project leads out of it, or into its `.git`.
+    #[error(transparent)]
+    Outside(LeadsOut),
 }
 
 impl EditedFileError {
@@ -64,7 +60,8 @@ impl EditedFileError {
             Self::Dangling { .. } => {
                 "create what it leads to, or remove the link; nothing was changed".to_owned()
             }
-            Self::Outside { .. } => "edit the target of the link itself; nothing was changed".to_owned(),
+            Self::Outside(out) if out.into_git => format!("{}; nothing was changed", out.hint()),
+            Self::Outside(_) => "edit the target of the link itself; nothing was changed".to_owned(),
         }
     }
 
@@ -111,11 +108,10 @@ impl EditedFile<'_> {
                 Err(error) => return Err(unread(error).into()),
             }
         }
-        if let Some(project) = self.within {
-            let project = fs::canonicalize(clients::project(project)).map_err(unread)?;
-            if !real.starts_with(project) {
-                return Err(EditedFileError::Outside { file: self.file.to_owned(), target: real });
-            }
+        if let Some(project) = self.within
+            && let Some(out) = inside::leads_out(self.file, clients::project(project))
+        {
+            return Err(EditedFileError::Outside(out));
         }
         Ok(real)
     }
@@ -130,9 +126,15 @@ impl EditedFile<'_> {
     /// Creates the file and the folders above it. With `private`, only the user can read the file.
     pub(crate) fn create(self, text: &str, private: bool) -> Result<(), WriteError> {
         let folder = self.file.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).map_err(|error| WriteError::io(folder, error))?;
+        let failed = |error| WriteError::io(folder, error);
+        fs::create_dir_all(folder).map_err(failed)?;
+        // A link may have taken the place of a folder since the path was checked.
+        let real = fs::canonicalize(folder).map_err(failed)?;
+        if !clients::holds(self.within, &real) {
+            return Err(WriteError::Outside { path: self.file.to_owned(), target: real });
+        }
         let create = if private { atomic::create_private } else { atomic::create };
-        create(self.file, text.as_bytes())
+        create(&real.join(self.file.file_name().unwrap_or_default()), text.as_bytes())
     }
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn is_private_host(host: &str) -> bool {
     let number = number && last.starts_with(|c: char| c.is_ascii_digit());
     let is_below =
         |name: &&str| host.strip_suffix(*name).is_some_and(|above| above.is_empty() || above.ends_with('.'));
-    number || PRIVATE_DOMAINS.contains(&last) || PRIVATE_NAMES.iter().any(|name| is_below(&name))
+    number || PRIVATE_DOMAINS.contains(&last) || PRIVATE_NAMES.iter().any(is_below)
 }
 
 #[cfg(all(test, feature = "install"))]
