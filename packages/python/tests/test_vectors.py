@@ -91,6 +91,8 @@ def document_faults(case: dict[str, Any]) -> list[str]:
             for code, value in expected.items():
                 first = next((one.text for one in found if one.code == code), None)
                 faults += same(code, first, value)
+        elif member == "fixed":
+            faults += same(member, prowess.fix(source, **options, profile="spec").text, expected)
         elif member in PROFILES:
             problems = prowess.check(source, **options, profile=member)
             codes = verdict(problems)

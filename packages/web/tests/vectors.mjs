@@ -99,6 +99,8 @@ function documentFaults(prowess, { input, input_hex: digits, folder = 'demo', fi
       for (const [code, value] of Object.entries(expected)) {
         compare(code, found.find((finding) => finding.code === code)?.text ?? null, value);
       }
+    } else if (member === 'fixed') {
+      compare(member, prowess.fix(bytes, { ...options, profile: 'spec' }).text, expected);
     } else if (PROFILES.includes(member)) {
       const problems = prowess.check(bytes, { ...options, profile: member });
       const found = verdict(problems);

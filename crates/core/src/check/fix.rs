@@ -70,7 +70,7 @@ pub fn fix(
             (most == 1 || !has_new_error(&problems, &left)).then_some((next, left))
         });
         let Some((next, left)) = round else { break };
-        if mode == FixMode::Safe && !same_identity(&fixed.document, &next, at) {
+        if mode == FixMode::Safe && !same_skill(&fixed.document, &next, at) {
             break;
         }
         fixed.document = next;
@@ -132,16 +132,26 @@ fn choose(problems: &[Problem], mode: FixMode, most: usize) -> Vec<Edit> {
     edits
 }
 
-/// Whether both have the same name and description; a description may come to be where there was none.
-fn same_identity(before: &Document, after: &Document, at: &Origin) -> bool {
+/// Whether both have the same name, description and body; a description may come to be where there was none.
+fn same_skill(before: &Document, after: &Document, at: &Origin) -> bool {
     let described = before.description();
-    before.name(at) == after.name(at) && (described.is_none() || described == after.description())
+    before.name(at) == after.name(at)
+        && (described.is_none() || described == after.description())
+        && body(before) == body(after)
+}
+
+/// The body. Without frontmatter it begins where the file begins, and a byte order mark is no part of it.
+fn body(document: &Document) -> &str {
+    document.body_raw().trim_start_matches('\u{feff}')
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::finding::rule::Preset;
+    use crate::text::testing::many;
 
     fn fixed(text: &str, mode: FixMode, preset: Preset) -> String {
         let at = Origin::at("x/demo/SKILL.md");
@@ -164,6 +174,81 @@ mod tests {
         let expected = format!("---\nname: demo\ndescription: d\n---\n{}end\n", "a".repeat(5_000));
         assert_eq!(fixed(&text, FixMode::All, Preset::Spec), expected);
         assert_eq!(fixed(&text, FixMode::Safe, Preset::Spec), text);
+    }
+
+    /// Frontmatter, and a body that begins below a blank line, with what bodies begin with.
+    fn parts() -> impl Strategy<Value = (String, String)> {
+        let field = prop::sample::select(vec![
+            "license: MIT",
+            "description: >-\n  Folded text.\n\n  More of it.",
+            "description: Use when: asked",
+            "description: \"In quotes\"",
+            "metadata:\n  a: b\n\n  c: d",
+            "metadata: {a: b,\n  c: d}",
+            "allowed-tools:\n- Read\n- Grep",
+            "x-own: 1",
+            "# a comment",
+        ]);
+        let line = prop::sample::select(vec![
+            "# Title",
+            "## Next",
+            "Do it.",
+            "- one",
+            "1. one",
+            "Note: this",
+            "usage: that",
+            "```sh",
+            "    code",
+            "a: b",
+            "| a | b |",
+            "[link](x)",
+            "\"quoted\"",
+            "{{x}}",
+            "> said",
+            "",
+            "",
+            "*bold*",
+            "  - two",
+        ]);
+        let fields = prop::collection::vec(field, 0..4);
+        let lines = prop::collection::vec(line, 1..8);
+        (fields, lines, any::<bool>()).prop_map(|(fields, lines, rule)| {
+            let head = format!("---\nname: demo\n{}\n", fields.join("\n"));
+            let rule = if rule { "\n---\nmore\n" } else { "" };
+            (head, format!("\n{}\n{rule}", lines.join("\n")))
+        })
+    }
+
+    proptest! {
+        #![proptest_config(many())]
+
+        #[test]
+        fn a_missing_fence_is_written_before_the_first_word_of_the_body_or_not_at_all((head, body) in parts()) {
+            let text = format!("{head}{body}");
+            let irregular = |document: &Document| {
+                document.findings().iter().any(|finding| finding.code() == "fence-irregular")
+            };
+            let after = parse(fixed(&text, FixMode::Safe, Preset::Spec).as_bytes());
+            if irregular(&parse(text.as_bytes())) && !irregular(&after) {
+                let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+                // A comment below the last key may be the title of the body, and becomes part of it.
+                prop_assert!(words(after.body_raw()).ends_with(&words(&body)), "{}", after.text());
+            }
+        }
+
+        #[test]
+        fn a_safe_fix_changes_no_byte_of_the_body((head, body) in parts(), close in prop::sample::select(vec!["---\n", "----\n", " ---\n", "...\n", "---", ""])) {
+            let text = format!("{head}{close}{body}");
+            let before = parse(text.as_bytes());
+            let after = parse(fixed(&text, FixMode::Safe, Preset::Spec).as_bytes());
+            prop_assert_eq!(before.body_raw(), after.body_raw());
+        }
+    }
+
+    #[test]
+    fn a_comment_that_a_repair_would_lose_is_left_to_the_author() {
+        let text = "---\nname: demo\ndescription: Use when: a\n  # why\n  and: b\n---\nB\n";
+        assert_eq!(fixed(text, FixMode::Safe, Preset::Spec), text);
     }
 
     #[test]
@@ -228,6 +313,11 @@ mod tests {
             assert_eq!(fixed(&text, FixMode::Safe, Preset::SkillsRef), text);
             assert_eq!(fixed(&text, FixMode::Safe, Preset::Spec), text);
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_removed_from_a_file_without_frontmatter() {
+        assert_eq!(fixed("\u{feff}# Title\n", FixMode::Safe, Preset::Spec), "# Title\n");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::document::node::move_spans;
+use crate::document::repair::BodyStart;
 use crate::document::rules::{
     BYTE_ORDER_MARK, FENCE_IRREGULAR, FENCE_LEADING_TEXT, FRONTMATTER_EMPTY, FRONTMATTER_MISSING,
     FRONTMATTER_NOT_MAPPING, FRONTMATTER_TOO_LARGE, FRONTMATTER_UNCLOSED, NOT_UTF8, YAML_SYNTAX,
@@ -68,6 +69,18 @@ struct Reading<'t> {
     findings: Vec<Finding>,
 }
 
+/// A closing fence that is missing or mistyped: where the parts of the file would be.
+#[derive(Clone, Copy)]
+struct IrregularFence {
+    open: Span,
+    /// The first byte of the YAML.
+    start: usize,
+    close: Span,
+    body: usize,
+    /// Whether the body may begin at another place.
+    doubtful: bool,
+}
+
 impl Reading<'_> {
     fn add(&mut self, finding: Finding) {
         self.findings.push(finding);
@@ -90,19 +103,32 @@ impl Reading<'_> {
                 return;
             }
         }
-        if read.error.is_some() && self.read_to_prose(fences.open, fences.yaml.start, yaml) {
+        if read.error.is_some()
+            && let Some(body) = repair::body_before_fence(yaml)
+            && self.read_to_body(fences.open, fences.yaml.start, body)
+        {
             return;
         }
         self.fences = Some(fences);
-        self.take(yaml, fences.yaml, read);
+        self.take(yaml, fences.yaml, read, false);
     }
 
-    /// Reads prose at the left margin as the body of a file whose closing fence is missing.
-    fn read_to_prose(&mut self, open: Span, start: usize, yaml: &str) -> bool {
-        repair::prose_start(yaml).is_some_and(|at| {
-            let place = start + at;
-            self.read_to_near_close(open, start, Span::at(place), place, true)
-        })
+    /// Reads a file whose closing fence is missing up to the place where its body begins.
+    fn read_to_body(&mut self, open: Span, start: usize, body: BodyStart) -> bool {
+        let place = start + body.at;
+        let fence =
+            IrregularFence { open, start, close: Span::at(place), body: place, doubtful: body.doubtful };
+        self.read_to_irregular(fence, true)
+    }
+
+    /// Reads up to a line that may have been meant as the closing fence, unless the body begins before it.
+    fn read_to_near_close(&mut self, open: Span, start: usize, close: Span, body: usize, only: bool) -> bool {
+        let yaml = Span::new(start, close.start).slice(self.text).unwrap_or("");
+        if repair::body_before_fence(yaml).is_some() {
+            return false;
+        }
+        let doubtful = repair::body_without_fence(yaml).is_some();
+        self.read_to_irregular(IrregularFence { open, start, close, body, doubtful }, only)
     }
 
     /// Reads a file without a closing fence. Perhaps a line was meant as one.
@@ -115,7 +141,9 @@ impl Reading<'_> {
         }
         let capped = Span::new(yaml.start, yaml.end.min(yaml.start + MAX_FRONTMATTER_BYTES));
         let text = capped.slice(self.text).unwrap_or("");
-        if self.read_to_prose(open, yaml.start, text) {
+        if let Some(body) = repair::body_without_fence(text)
+            && self.read_to_body(open, yaml.start, body)
+        {
             return;
         }
         self.add(
@@ -127,20 +155,24 @@ impl Reading<'_> {
         self.root = yaml::read(text, yaml.start).root;
     }
 
-    /// Accepts an irregular closing fence if the text before it is a mapping, or, when `only` is set, can be repaired into
-    /// one.
-    fn read_to_near_close(&mut self, open: Span, start: usize, close: Span, body: usize, only: bool) -> bool {
+    /// Accepts an irregular or missing closing fence if the text before it is a mapping, or, when `repair` is set, can be
+    /// repaired into one.
+    fn read_to_irregular(&mut self, fence: IrregularFence, repair: bool) -> bool {
+        let IrregularFence { open, start, close, body, doubtful } = fence;
         let place = Span::new(start, close.start);
         let Some(yaml) = place.slice(self.text) else { return false };
         let read = yaml::read(yaml, start);
         let mapping = read.root.as_ref().is_some_and(|root| root.pairs().is_some());
-        let reads = if read.error.is_some() { only && repair::repair(yaml).is_some() } else { mapping };
+        let reads = if read.error.is_some() { repair && repair::repair(yaml).is_some() } else { mapping };
         if !reads {
             return false;
         }
-        let line_end = if body == close.end { "\n" } else { "" };
-        let missing = close.is_empty();
-        let what = if missing {
+        let line_end = match self.text.get(open.end..start) {
+            _ if body != close.end => "",
+            Some(end) if end.ends_with("\r\n") => "\r\n",
+            _ => "\n",
+        };
+        let what = if close.is_empty() {
             "the closing fence is missing"
         } else {
             "the closing fence is not a line of three dashes"
@@ -152,11 +184,11 @@ impl Reading<'_> {
                 .with_fix(Fix {
                     title: "write a regular fence".to_owned(),
                     edits: vec![Edit { span: close, replacement: format!("---{line_end}") }],
-                    safe: true,
+                    safe: !doubtful,
                 }),
         );
         self.fences = Some(Fences { open, yaml: place, close, body });
-        self.take(yaml, place, read);
+        self.take(yaml, place, read, doubtful);
         true
     }
 
@@ -181,8 +213,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Keeps the result of strict YAML, or that of the repair.
-    fn take(&mut self, yaml: &str, place: Span, read: yaml::Read) {
+    /// Keeps the result of strict YAML, or that of the repair, which is not safe to write when its end is in doubt.
+    fn take(&mut self, yaml: &str, place: Span, read: yaml::Read, doubtful: bool) {
         let yaml::Read { root, findings, error } = read;
         let Some(error) = error else {
             self.findings.extend(findings);
@@ -203,7 +235,7 @@ impl Reading<'_> {
         let fix = Fix {
             title: "write it as the lenient reader reads it".to_owned(),
             edits: edits.collect(),
-            safe: true,
+            safe: !doubtful && !repaired.drops_comment,
         };
         self.add(yaml_errors::syntax_finding(&YAML_SYNTAX, &error, self.text, place).with_fix(fix));
         self.findings.extend(second.findings.into_iter().map(|mut finding| {

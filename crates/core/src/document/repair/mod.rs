@@ -11,11 +11,17 @@ use crate::document::{SPEC_FIELDS, yaml};
 use crate::finding::Edit;
 use crate::span::Span;
 
+pub(crate) use body_start::{BodyStart, body_before_fence, body_without_fence};
+
+mod body_start;
+
 /// Text that is valid YAML after edits, and these edits.
 #[derive(Debug)]
 pub(crate) struct Repaired {
     pub(crate) text: String,
     pub(crate) edits: Vec<Edit>,
+    /// Whether a comment inside a value that is put in quotes is lost.
+    pub(crate) drops_comment: bool,
 }
 
 impl Repaired {
@@ -44,18 +50,18 @@ impl Repaired {
 
 /// Repairs text that strict YAML refuses; none when it cannot be repaired.
 pub(crate) fn repair(yaml: &str) -> Option<Repaired> {
-    let mut repair = Repair { yaml, edits: Vec::new(), anchors: OnceCell::new() };
-    let lines = repair.lines();
-    if prose_start(yaml).is_some() {
+    if body_before_fence(yaml).is_some() {
         return None;
     }
+    let mut repair = Repair::new(yaml);
+    let lines = repair.lines();
     repair.block(&lines);
-    let mut edits = repair.edits;
+    let Repair { mut edits, drops_comment, .. } = repair;
     edits.sort_by_key(|edit| edit.span);
     let text = apply(yaml, &edits);
     let read = yaml::read(&text, 0);
     let mapping = read.error.is_none() && read.root.is_some_and(|root| root.pairs().is_some());
-    mapping.then_some(Repaired { text, edits })
+    mapping.then_some(Repaired { text, edits, drops_comment })
 }
 
 /// Applies ordered, disjoint edits.
@@ -71,22 +77,6 @@ pub(crate) fn apply(text: &str, edits: &[Edit]) -> String {
     result
 }
 
-/// Where prose begins at the left margin below a blank line. It is not part of a value, but the body of a file whose
-/// closing fence is missing.
-pub(crate) fn prose_start(yaml: &str) -> Option<usize> {
-    let lines = Repair { yaml, edits: Vec::new(), anchors: OnceCell::new() }.lines();
-    let keyed = lines.iter().position(|line| line.indent == 0 && key_length(line.text).is_some())?;
-    lines.get(keyed..)?.windows(2).find_map(|pair| match pair {
-        [above, line] => {
-            let prose =
-                line.indent == 0 && !line.is_comment() && !line.is_item() && key_length(line.text).is_none();
-            let value = line.text.starts_with(['"', '\'', '[', '{', ']', '}']);
-            (above.is_blank() && !line.is_blank() && prose && !value).then_some(line.begin)
-        }
-        _ => None,
-    })
-}
-
 /// One line: where its text begins and ends, and how far it is indented once tabs are spaces.
 #[derive(Clone, Copy, Debug)]
 struct Line<'t> {
@@ -94,6 +84,8 @@ struct Line<'t> {
     begin: usize,
     start: usize,
     text: &'t str,
+    /// The first byte of the next line.
+    next: usize,
 }
 
 impl Line<'_> {
@@ -117,11 +109,16 @@ impl Line<'_> {
 struct Repair<'t> {
     yaml: &'t str,
     edits: Vec<Edit>,
+    drops_comment: bool,
     /// The names of all anchors, collected once when the first alias is found: a frontmatter may consist of aliases.
     anchors: OnceCell<BTreeSet<&'t str>>,
 }
 
 impl<'t> Repair<'t> {
+    const fn new(yaml: &'t str) -> Self {
+        Self { yaml, edits: Vec::new(), drops_comment: false, anchors: OnceCell::new() }
+    }
+
     /// Splits the text into lines, and adds the edits of tabs in indentation and of control characters, which YAML does
     /// not allow.
     fn lines(&mut self) -> Vec<Line<'t>> {
@@ -136,8 +133,9 @@ impl<'t> Repair<'t> {
                 let replacement = spaces.replace('\t', "  ");
                 self.edits.push(Edit { span: Span::new(at, at + spaces.len()), replacement });
             }
-            lines.push(Line { indent: spaces.len() + tabs, begin: at, start: at + spaces.len(), text });
-            at += full.len();
+            let next = at + full.len();
+            lines.push(Line { indent: spaces.len() + tabs, begin: at, start: at + spaces.len(), text, next });
+            at = next;
         }
         lines
     }
@@ -175,7 +173,13 @@ impl<'t> Repair<'t> {
         if head.is_item() {
             let text = head.text.get(1..).unwrap_or("").trim_start();
             let start = head.end() - text.len();
-            let inner = Line { indent: head.indent + (start - head.start), begin: start, start, text };
+            let inner = Line {
+                indent: head.indent + (start - head.start),
+                begin: start,
+                start,
+                text,
+                next: head.next,
+            };
             if inner.is_item() || key_length(text).is_some() {
                 let mut block = vec![inner];
                 block.extend_from_slice(below);
@@ -195,7 +199,7 @@ impl<'t> Repair<'t> {
             return self.block(below);
         }
         // A field of the specification that is indented by mistake does not continue the one above it.
-        let stray = below.iter().position(|line| !value.is_empty() && is_known_field(line.text));
+        let stray = below.iter().position(|line| !value.is_empty() && known_field(line.text).is_some());
         let Some((mine, others)) = stray.and_then(|at| below.split_at_checked(at)) else {
             return self.quote(start, value, below);
         };
@@ -238,6 +242,7 @@ impl<'t> Repair<'t> {
         let is_text = |line: &&Line<'t>| !line.is_blank() && (block_text || !line.is_comment());
         let rest: Vec<&Line<'t>> = below.iter().filter(is_text).collect();
         let end = rest.last().map_or(start + value.len(), |line| line.end());
+        self.drops_comment |= !block_text && below.iter().any(|line| line.is_comment() && line.end() < end);
         let block = value.starts_with(['|', '>']) && value.len() <= 3;
         let separator = if value.starts_with('|') && block { "\n" } else { " " };
         let mut parts: Vec<&str> = if block || value.is_empty() { Vec::new() } else { vec![value] };
@@ -292,9 +297,9 @@ fn key_length(text: &str) -> Option<usize> {
     }
 }
 
-/// Whether the line is one of the specification's fields.
-fn is_known_field(text: &str) -> bool {
-    key_length(text).and_then(|colon| text.get(..colon)).is_some_and(|key| SPEC_FIELDS.contains(&key))
+/// The field of the specification that the line begins with.
+fn known_field(text: &str) -> Option<&str> {
+    key_length(text).and_then(|colon| text.get(..colon)).filter(|key| SPEC_FIELDS.contains(key))
 }
 
 /// The text inside quotes that the author meant as quotes.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use prowess_core::{
-    Document, Entry, FileEntry, LeftOut, Level, Manifest, Origin, Preset, Profile, RelPath, Severity, check,
-    parse,
+    Document, Entry, FileEntry, FixMode, LeftOut, Level, Manifest, Origin, Preset, Profile, RelPath,
+    Severity, check, fix, parse,
 };
 use serde_json::{Map, Value, json};
 
@@ -204,6 +204,11 @@ impl Reading {
                     for (code, expected) in value.as_object().unwrap() {
                         compare(code, format!("{:?}", self.place(code)), format!("{:?}", expected.as_str()));
                     }
+                }
+                "fixed" => {
+                    let fixed =
+                        fix(&self.document, self.files.as_ref(), &self.at, &Profile::spec(), FixMode::Safe);
+                    compare(member, json!(fixed.document.text()).to_string(), value.to_string());
                 }
                 profile => {
                     let mut found = self.verdict(profile.parse().unwrap());
