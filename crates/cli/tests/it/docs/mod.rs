@@ -34,7 +34,7 @@ fn the_readme_is_short_and_begins_with_two_commands() {
     let commands = text.split_once("```sh\n").unwrap().1.split_once("```").unwrap().0;
     assert_eq!(
         commands,
-        "cargo run --release -- try \"turn these meeting notes into minutes\"\ncargo test --workspace\n"
+        "cargo run -- try \"turn these meeting notes into minutes\"\ncargo test --workspace\n"
     );
 }
 
