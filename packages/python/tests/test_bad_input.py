@@ -694,7 +694,7 @@ def test_a_cycle_through_callbacks_is_collected() -> None:
 
 
 def test_a_watch_keeps_the_sources_of_its_skills(tmp_path) -> None:
-    changes = Skills(source(), tmp_path).watch(timeout=30)
+    changes = Skills(source(), tmp_path).watch(timeout=60)
     gc.collect()
     (tmp_path / "tea.part").mkdir()
     (tmp_path / "tea.part" / "SKILL.md").write_text(skill_md("tea"))

@@ -170,7 +170,7 @@ def test_a_refresh_reaches_chats(skills: Skills, write) -> None:
 
 
 def test_a_watch_yields_changes(skills: Skills, write) -> None:
-    changes = skills.watch(timeout=30)
+    changes = skills.watch(timeout=60)
     write("tea", "Makes tea.", whole=True)
     assert next(changes).added == ("tea",)
     changes.close()
@@ -352,7 +352,7 @@ def test_asyncio(write) -> None:
         assert len(await chat.aanswer_all("anthropic", [call])) == 1
         assert [one.ok for one in await chat.auser_message("$bread")] == [True]
         assert (await chat.aactivate("bread")).ok
-        changes = skills.awatch(timeout=30)
+        changes = skills.awatch(timeout=60)
         first = asyncio.ensure_future(anext(changes))
         write("tea", "Makes tea.", whole=True)
         assert (await first).added == ("tea",)
