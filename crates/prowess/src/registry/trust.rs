@@ -124,11 +124,17 @@ impl Trust {
         if file.is_some_and(|file| self.approvals.folder_of(file).is_some()) {
             return Verdict::Yes;
         }
-        let Some(approval) = self.approval_of(&origin.location) else { return Verdict::No };
-        match digest() {
-            Ok(digest) if digest == approval.digest => Verdict::AsApproved(digest),
-            _ => Verdict::No,
+        let approval = self.approval_of(&origin.location);
+        // The user's own folders may have the skill once more, for another client: the same bytes were accepted. In a
+        // project, only the user's decision about that project counts.
+        if approval.is_none() && origin.scope != Scope::User {
+            return Verdict::No;
         }
+        let is_accepted = |digest: &String| match approval {
+            Some(approval) => approval.digest == *digest,
+            None => self.approvals.skills.iter().any(|other| other.digest == *digest),
+        };
+        digest().ok().filter(is_accepted).map_or(Verdict::No, Verdict::AsApproved)
     }
 
     /// The approval at the location of a skill, even if the skill has changed since.

@@ -119,3 +119,27 @@ fn a_file_of_a_newer_version_is_not_thrown_away() {
     let report = examined(&place);
     assert_eq!(report["troubles"][0]["fix"]["commands"], Value::Array(Vec::new()), "{report:#}");
 }
+
+#[test]
+fn an_identical_copy_of_an_accepted_skill_in_the_folder_of_another_client_is_accepted() {
+    let place = place(&[("src/one/SKILL.md", &skill("one", &own_words(1, 8)))], &[".claude", ".codex"]);
+    with_git(&place);
+    let copy = "home/.codex/skills/one/SKILL.md";
+    place.write(copy, skill("one", &own_words(1, 8)).as_bytes());
+    prowess(
+        &place,
+        &["add", "../src/one", "--user", "--client", "claude-code", "--client", "codex", "--yes"],
+    );
+    let report = examined(&place);
+    assert_eq!(kinds(&report), ["copy-identical"], "{report:#}");
+    // Other bytes are not accepted, and neither are those in the place of an approval.
+    for (path, expected) in
+        [(copy, "skill-untrusted"), ("home/.agents/skills/one/SKILL.md", "installed-differs")]
+    {
+        let whole = fs::read(place.path().join(path)).unwrap();
+        place.write(path, skill("one", &own_words(2, 8)).as_bytes());
+        let report = examined(&place);
+        assert!(kinds(&report).contains(&expected), "{path}: {report:#}");
+        place.write(path, &whole);
+    }
+}
