@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, WriteError};
@@ -13,6 +14,13 @@ use crate::library::config_edit::lines;
 
 /// How often a change is tried when the file changes at the same time.
 pub(crate) const TRIES: usize = 3;
+
+/// How long an existing file must stay as it is before it counts as empty. A program that writes its configuration in
+/// place truncates the file first, and an entry that is written then would replace all that the program is writing.
+pub(crate) const EMPTY_FOR: Duration = Duration::from_millis(200);
+
+/// How often an empty file is looked at, if it changes every time.
+const EMPTY_LOOKS: usize = 10;
 
 /// A file that is edited; it need not exist.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +46,12 @@ pub enum EditedFileError {
         /// The first line that is not.
         line: usize,
     },
+    /// It is empty, and another program is writing it.
+    #[error("another program is writing the configuration: {}", .file.display())]
+    Busy {
+        /// The file.
+        file: PathBuf,
+    },
     /// A link leads to nothing.
     #[error("the configuration is a link that leads nowhere: {}: {}", .link.display(), .target.display())]
     Dangling {
@@ -57,6 +71,9 @@ impl EditedFileError {
         match self {
             Self::Read(error) => error.hint().into_owned(),
             Self::NotText { .. } => "save the file as UTF-8; nothing was changed".to_owned(),
+            Self::Busy { .. } => {
+                "wait for the other program, then run the command again; nothing was changed".to_owned()
+            }
             Self::Dangling { .. } => {
                 "create what it leads to, or remove the link; nothing was changed".to_owned()
             }
@@ -72,8 +89,34 @@ impl EditedFileError {
 }
 
 impl EditedFile<'_> {
-    /// The text of the file; `None` if there is none.
+    /// The text of the file; `None` if there is none. This waits for a program that writes the file in place.
     pub(crate) fn read(self) -> Result<Option<String>, EditedFileError> {
+        self.read_after(std::thread::sleep)
+    }
+
+    /// Reads the file; `pause` waits, and tests act in it as another program.
+    fn read_after(self, mut pause: impl FnMut(Duration)) -> Result<Option<String>, EditedFileError> {
+        for _ in 0..EMPTY_LOOKS {
+            let before = self.state();
+            let text = self.read_once()?;
+            if text.as_ref().is_none_or(|text| !text.is_empty()) {
+                return Ok(text);
+            }
+            pause(EMPTY_FOR);
+            if before.is_some() && self.state() == before {
+                return Ok(text);
+            }
+        }
+        Err(EditedFileError::Busy { file: self.file.to_owned() })
+    }
+
+    /// Differs once the file has been written or replaced.
+    fn state(self) -> Option<(u64, SystemTime)> {
+        let found = fs::metadata(self.file).ok()?;
+        Some((found.len(), found.modified().ok()?))
+    }
+
+    fn read_once(self) -> Result<Option<String>, EditedFileError> {
         if self.file.symlink_metadata().is_err_and(|error| is_missing(&error)) {
             return Ok(None);
         }
@@ -146,4 +189,51 @@ pub(crate) fn changed_meanwhile(error: &WriteError) -> bool {
 /// Whether there is no such file.
 pub(crate) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_file(text: &str, act: impl Fn(&Path)) -> (Result<Option<String>, EditedFileError>, usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        fs::write(&file, text).unwrap();
+        let edited = EditedFile { file: &file, within: None, limits: ParsedLimits::USER };
+        let mut pauses = 0;
+        let read = edited.read_after(|time| {
+            assert_eq!(time, EMPTY_FOR);
+            pauses += 1;
+            act(&file);
+        });
+        (read, pauses)
+    }
+
+    #[test]
+    fn a_file_that_another_program_writes_in_place_is_read_once_it_is_written() {
+        let (read, pauses) = in_file("", |file| fs::write(file, "model = \"x\"\n").unwrap());
+        assert_eq!((read.unwrap().as_deref(), pauses), (Some("model = \"x\"\n"), 1));
+        // Nor does one count as empty that is removed to be made anew.
+        let (read, _) = in_file("", |file| fs::remove_file(file).unwrap());
+        assert_eq!(read.unwrap(), None);
+    }
+
+    #[test]
+    fn an_empty_file_counts_as_empty_only_after_it_stayed_so() {
+        let (read, pauses) = in_file("", |_| {});
+        assert_eq!((read.unwrap().as_deref(), pauses), (Some(""), 1));
+        let (read, pauses) = in_file("a = 1\n", |_| unreachable!());
+        assert_eq!((read.unwrap().as_deref(), pauses), (Some("a = 1\n"), 0));
+    }
+
+    #[test]
+    fn a_file_that_is_truncated_again_and_again_is_not_edited() {
+        let (read, pauses) = in_file("", |file| {
+            let open = fs::File::options().write(true).open(file).unwrap();
+            let later = open.metadata().unwrap().modified().unwrap() + Duration::from_secs(1);
+            open.set_modified(later).unwrap();
+        });
+        assert!(matches!(read, Err(EditedFileError::Busy { .. })), "{read:?}");
+        assert_eq!(pauses, EMPTY_LOOKS);
+    }
 }
