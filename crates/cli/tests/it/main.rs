@@ -54,6 +54,7 @@ mod install_preview;
 mod install_records;
 mod install_refused;
 mod install_reports;
+mod install_repositories;
 mod install_said;
 mod install_sources;
 mod install_sync;

@@ -2,6 +2,8 @@
 
 pub(crate) mod manifest;
 pub(crate) mod page;
+pub(crate) mod repository;
 
 pub use manifest::{FileEntry, FileKind, LeftOut, Manifest};
 pub use page::{Contents, DEFAULT_LIMIT, Groups, OverLimit, Resource, TooLarge};
+pub use repository::Repository;

@@ -56,6 +56,9 @@ pub(crate) fn inspect(
         {
             return Err("it is not what was approved".to_owned());
         }
+        if let Some(found) = found.repository() {
+            return Err(format!("{} takes a folder of it for a repository: {}", found.system, found.folder));
+        }
         let files = presented(found, candidate).ok_or("it has no SKILL.md")?;
         if let Some(before) = before.filter(|before| before.files == files) {
             return Ok(Arc::clone(before));

@@ -94,3 +94,33 @@ async fn revoked_trust_takes_effect_at_once() {
     trust(Some(root.path()));
     client.until("resources/read", uri, |response| response["result"]["contents"].is_array()).await;
 }
+
+#[tokio::test]
+async fn a_skill_that_a_system_takes_for_a_repository_is_not_published() {
+    let root = library();
+    for (name, files) in [
+        ("bare", &["HEAD", "config", "objects/x", "refs/x"][..]),
+        ("nested", &["assets/Head", "assets/Objects/x", "assets/refs/x"]),
+        ("other", &[".hg/hgrc"]),
+    ] {
+        skill(root.path(), name, "");
+        for file in files {
+            let file = root.path().join(name).join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "x").unwrap();
+        }
+    }
+    let mut registry = Registry::new();
+    registry.add(DirSource::new(root.path(), ScanOptions::unbounded()).with_scope(Scope::User));
+    let mut client = PipeClient::initialized(served(registry, ServeOptions::default()), true).await;
+    for method in ["skills/list", "resources/list"] {
+        let listed = client.result(method, json!({})).await.to_string();
+        assert!(listed.contains("alpha"), "{listed}");
+        for name in ["skill://bare", "skill://nested", "skill://other"] {
+            assert!(!listed.contains(name), "{method}: {listed}");
+        }
+    }
+    for uri in ["skill://bare/SKILL.md", "skill://nested/assets/Head", "skill://other/.hg/hgrc"] {
+        assert_eq!(client.error("resources/read", json!({"uri": uri})).await, -32602, "{uri}");
+    }
+}

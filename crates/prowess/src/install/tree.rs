@@ -186,6 +186,13 @@ impl SkillTree {
             entry
         });
         let manifest = Manifest::new(entries.collect());
+        if let Some(found) = manifest.repository() {
+            let message = format!(
+                "{} takes this folder of the skill for a repository, which can run programs: {}",
+                found.system, found.folder
+            );
+            return Err(refused(message));
+        }
         if manifest.own().is_none() {
             return Err(refused(format!("there is no {} in the skill's folder", FILE_NAMES[0])));
         }

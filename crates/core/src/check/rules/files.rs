@@ -14,6 +14,9 @@ rules! {
     FILE_LEFT_OUT = "file-left-out" [W O W W W],
         "an entry of the folder is not a file of the skill",
         "A skill's files are regular files whose names every system can store, in the skill's own folder: no broken links or links out of it, no sockets, no names with `:` or `?` or that are not UTF-8. What is left out is not listed for agents, not installed and not served. A file whose name only this system can store can still be read here by an agent that knows its name. Of `SKILL.md` and `skill.md` in one folder only the first is a file of the skill: on other systems they are one file.\n\nRename it, put the file itself in place of the link, make it readable, or remove it.";
+    SKILL_REPOSITORY = "skill-repository" [W O E E W],
+        "a version control system takes a folder of the skill for a repository",
+        "An agent that calls `git status` or `hg status` in a folder runs the programs that the configuration of its repository names. A folder is a repository by an entry such as `.hg`, `.jj` or `.svn`, and for git also by the files `HEAD` and `config`, or the folders `objects` and `refs`, in any case. Such a skill is not installed and not published. A `.git` that a clone has is no part of the skill and is left out.\n\nRename the files, or put them into an archive.";
     SKILL_TOO_MANY_FILES = "skill-too-many-files" [W O W W O],
         "the skill has more than 512 files",
         "Hosts that get skills over MCP need not accept more than 512 files.";
@@ -51,6 +54,12 @@ pub(in crate::check) fn check(files: Option<&Manifest>, findings: &mut Findings<
     if let Some(more) = files.left_out.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
         let message = format!("more entries of the folder are not files of the skill: {more}");
         findings.push(Finding::new(&FILE_LEFT_OUT, message));
+    }
+    if let Some(found) = files.repository() {
+        let message =
+            format!("{} takes this folder of the skill for a repository: {}", found.system, found.folder);
+        let help = "rename its files, or put them into an archive";
+        findings.push(Finding::new(&SKILL_REPOSITORY, message).with_help(help));
     }
     let count = files.files.len();
     if count > MAX_SKILL_FILES {

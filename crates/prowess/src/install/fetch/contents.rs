@@ -63,6 +63,12 @@ pub(super) trait Contents {
     /// The entries of a folder.
     fn list(&mut self, folder: &str) -> Result<Arc<[Item]>, InstallError>;
 
+    /// Whether an entry is no part of a skill and is left out: a folder on disk may be a repository. A tree of git has
+    /// such an entry only if someone wants to harm.
+    fn is_apart(&self, item: &Item) -> bool {
+        item.name == GIT && !matches!(item.kind, Kind::Other(_))
+    }
+
     /// The target of a link. None when it must be fetched first; then it is fetched with the next files.
     fn target(&mut self, folder: &str, link: &Item) -> Result<Option<String>, InstallError>;
 }
@@ -182,8 +188,7 @@ impl Gathering<'_> {
         }
         within.push(folder.to_owned());
         for item in self.contents.list(folder)?.iter() {
-            // A folder on disk may be a repository; a tree of git has such an entry only if someone wants to harm.
-            if item.name != GIT || matches!(item.kind, Kind::Other(_)) {
+            if !self.contents.is_apart(item) {
                 self.item(folder, item, below, within)?;
             }
         }

@@ -15,6 +15,9 @@ use crate::install::tree::{InstallLimits, TreeFile, refused};
 /// The most entries of one folder.
 const MAX_ENTRIES: usize = 100_000;
 
+/// The folders of version control systems, which a skill has that its user cloned.
+const REPOSITORIES: [&str; 5] = [".bzr", ".hg", ".jj", ".sl", ".svn"];
+
 /// An open folder.
 #[derive(Debug)]
 pub(super) struct FolderContents {
@@ -148,6 +151,11 @@ impl Contents for FolderContents {
         let items: Arc<[Item]> = names.into_iter().map(item).filter(is_source).collect();
         self.listed.insert(folder.to_owned(), Arc::clone(&items));
         Ok(items)
+    }
+
+    fn is_apart(&self, item: &Item) -> bool {
+        REPOSITORIES.contains(&item.name.as_str()) && item.kind == Kind::Folder
+            || item.name == ".git" && !matches!(item.kind, Kind::Other(_))
     }
 
     fn target(&mut self, folder: &str, link: &Item) -> Result<Option<String>, InstallError> {

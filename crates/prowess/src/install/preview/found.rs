@@ -27,6 +27,10 @@ pub fn preview_of_found(
         Ok(manifest) => {
             (preview.files, preview.bytes) = (manifest.files.len(), manifest.total_size());
             let is_remote = skill.wants_approval || registry.is_remote(skill);
+            let repository = manifest.repository();
+            let repository =
+                repository.map(|found| format!("{}: a repository of {}", found.folder, found.system));
+            preview.loaded_by_others.extend(repository);
             let own = manifest.own().map(|own| own.path.clone());
             for file in &manifest.files {
                 let path = file.path.as_str();
