@@ -1,10 +1,12 @@
 //! [`GitCommand`]: requests to git, as arguments of the command `git`.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::PathBuf;
 
 use super::clone::{Bare, REMOTE};
 use super::errors::{self, Fault, Problem};
+use super::ids::is_id_of;
 use super::missing;
 use super::output::{Header, next_bytes, next_header, tree_entry};
 use super::run::GitRunner;
@@ -12,6 +14,7 @@ use super::{FetchedRef, Git, GitEntry, GitLimits, GitObject, GitVersion, Waiting
 use crate::env::Environment;
 use crate::install::error::InstallError;
 use crate::install::spec::is_on_this_machine;
+use crate::install::tree::refused;
 use crate::process::ProcessError;
 
 /// All branches and tags.
@@ -129,6 +132,43 @@ impl GitCommand {
     }
 }
 
+impl GitCommand {
+    /// Objects with their kinds, each of which has the id that git says it has.
+    fn read(
+        &self,
+        url: &str,
+        names: &[String],
+        limit: usize,
+    ) -> Result<Vec<Option<(String, GitObject)>>, InstallError> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Each has a line before it.
+        let limit = limit.saturating_add(names.len().saturating_mul(200));
+        let bytes = self.batch(url, "--batch", names, limit)?;
+        let mut rest = bytes.as_slice();
+        let mut objects = Vec::with_capacity(names.len());
+        for name in names {
+            let object = match next_header(&mut rest) {
+                Some(Header::Missing) => Some(None),
+                Some(Header::Object { id, kind, size }) => {
+                    next_bytes(&mut rest, size).map(|bytes| Some((kind, GitObject { id, bytes })))
+                }
+                None => None,
+            };
+            let object = object.ok_or_else(|| errors::not_understood(url, "an object"))?;
+            if let Some((kind, object)) = &object {
+                let is_asked = *name == object.id || !is_id(name);
+                if !is_asked || !is_id_of(&object.id, kind, &object.bytes) {
+                    return Err(errors::changed_object(url, &object.id, self.runner.folder()));
+                }
+            }
+            objects.push(object);
+        }
+        Ok(objects)
+    }
+}
+
 impl Git for GitCommand {
     fn refs(&self, url: &str) -> Result<Vec<String>, InstallError> {
         self.runner.locked(url, |bare, _| {
@@ -183,7 +223,15 @@ impl Git for GitCommand {
                 },
             }
         })?;
-        Ok(read.flatten())
+        let Some(entries) = read.flatten() else { return Ok(None) };
+        // What it lists is what the trees say, so each of them is compared with its id.
+        let trees =
+            entries.iter().filter(|entry| entry.mode & 0o170_000 == 0o040_000).map(|entry| entry.id.clone());
+        let names = [commit.to_owned(), format!("{commit}^{{commit}}"), format!("{commit}^{{tree}}")];
+        let names: BTreeSet<String> = trees.chain(names).collect();
+        let names: Vec<String> = names.into_iter().collect();
+        let is_whole = self.read(url, &names, self.runner.limits.listing_bytes)?.iter().all(Option::is_some);
+        Ok(is_whole.then_some(entries))
     }
 
     fn objects(
@@ -192,25 +240,19 @@ impl Git for GitCommand {
         names: &[String],
         limit: usize,
     ) -> Result<Vec<Option<GitObject>>, InstallError> {
-        if names.is_empty() {
-            return Ok(Vec::new());
-        }
-        // Each has a line before it.
-        let limit = limit.saturating_add(names.len().saturating_mul(200));
-        let bytes = self.batch(url, "--batch", names, limit)?;
-        let mut rest = bytes.as_slice();
-        let mut objects = Vec::with_capacity(names.len());
-        for _ in names {
-            let object = match next_header(&mut rest) {
-                Some(Header::Missing) => Some(None),
-                Some(Header::Object { id, size }) => {
-                    next_bytes(&mut rest, size).map(|bytes| Some(GitObject { id, bytes }))
+        let objects = self.read(url, names, limit)?.into_iter().zip(names);
+        let objects = objects.map(|(object, name)| {
+            let expected = if is_id(name) { "blob" } else { "commit" };
+            match object {
+                // The mode of an entry says that it is a file, and its object is something else.
+                Some((kind, object)) if kind != expected => {
+                    let message = format!("an entry of the repository is a {kind} in place of a {expected}");
+                    Err(refused(format!("{message}: {url}: {}", object.id)))
                 }
-                None => None,
-            };
-            objects.push(object.ok_or_else(|| errors::not_understood(url, "an object"))?);
-        }
-        Ok(objects)
+                object => Ok(object.map(|(_, object)| object)),
+            }
+        });
+        objects.collect()
     }
 
     fn sizes(&self, url: &str, names: &[String]) -> Result<Vec<Option<u64>>, InstallError> {

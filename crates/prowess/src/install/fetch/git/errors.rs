@@ -1,10 +1,12 @@
 //! Why git failed, and what to do about it: read from its messages, which are in English here.
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use super::clone::Bare;
 use super::watch::Stop;
+use crate::error::shown;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::spec::{host_of, without_credentials};
 use crate::process::ProcessError;
@@ -307,6 +309,13 @@ pub(super) fn not_understood(url: &str, what: &str) -> InstallError {
         message,
         "run the command again; if it persists, use a newer git",
     )
+}
+
+/// The error for an object that is not what its id says.
+pub(super) fn changed_object(url: &str, id: &str, cache: &Path) -> InstallError {
+    let message = format!("the stored copy of a repository is not what was fetched: {url}: {id}");
+    let hint = format!("delete the copies, then run the command again: {}", shown(cache));
+    InstallError::new(InstallErrorKind::Damaged, message, hint)
 }
 
 pub(super) fn too_many_files(url: &str) -> InstallError {

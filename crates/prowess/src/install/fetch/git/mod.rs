@@ -6,6 +6,7 @@
 mod clone;
 mod command;
 mod errors;
+mod ids;
 mod missing;
 mod output;
 mod redirect;

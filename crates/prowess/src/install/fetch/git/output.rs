@@ -15,7 +15,7 @@ pub(super) fn tree_entry(line: &[u8]) -> Option<GitEntry> {
 /// The header of an object.
 pub(super) enum Header {
     Missing,
-    Object { id: String, size: u64 },
+    Object { id: String, kind: String, size: u64 },
 }
 
 /// Reads `id type size` or `name missing`; none when it is neither.
@@ -27,7 +27,10 @@ pub(super) fn next_header(rest: &mut &[u8]) -> Option<Header> {
     let (id, kind, size) = (words.next()?, words.next()?, words.next());
     match (kind, size) {
         ("missing" | "ambiguous", None) => Some(Header::Missing),
-        (_, Some(size)) if is_id(id) => Some(Header::Object { id: id.to_owned(), size: size.parse().ok()? }),
+        (kind, Some(size)) if is_id(id) => {
+            let (id, kind) = (id.to_owned(), kind.to_owned());
+            Some(Header::Object { id, kind, size: size.parse().ok()? })
+        }
         _ => None,
     }
 }

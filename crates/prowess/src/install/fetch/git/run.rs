@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -51,6 +51,11 @@ pub(super) struct GitRunner {
 }
 
 impl GitRunner {
+    /// The folder with the repositories that were fetched.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     pub(super) fn new(folder: PathBuf, environment: Environment, limits: GitLimits) -> Self {
         // Without a `PATH` of its own, the environment is that of this process, as it is for the programs it starts.
         let path =

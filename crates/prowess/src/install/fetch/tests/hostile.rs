@@ -321,3 +321,99 @@ fn a_ref_is_checked_also_when_a_program_wrote_it() {
     }
     assert!(!is_there(&world.path("store/git")));
 }
+
+#[test]
+fn an_entry_that_is_no_file_whatever_its_mode_says_is_refused() {
+    for (mode, what) in
+        [("100644", "HEAD:skills"), ("100755", "HEAD:skills"), ("120000", "HEAD:skills"), ("100644", "HEAD")]
+    {
+        let Some(world) = World::new() else { return };
+        world.init("repo");
+        world.skill("repo/skills/a");
+        world.commit("repo");
+        let id = world.git("repo", &["rev-parse", what]);
+        with_raw_entry(&world, mode, "x", &id);
+        let error = take(&world.fetcher(), &world.url("repo")).unwrap_err();
+        let is_refused =
+            error.kind() == InstallErrorKind::Refused && error.to_string().contains("in place of a blob");
+        // A git that looks at what it sends refuses it first.
+        assert!(
+            is_refused || error.kind() == InstallErrorKind::Git,
+            "{mode} {what}: {}",
+            error.full_message()
+        );
+        assert!(
+            !is_there(&world.path("store/trees")) && !is_there(&world.path("store/packs")),
+            "{mode} {what}"
+        );
+    }
+}
+
+#[test]
+fn an_object_that_was_replaced_in_the_cache_is_refused() {
+    for format in ["sha1", "sha256"] {
+        for (replaced, kind) in
+            [("HEAD:skills/a/SKILL.md", "blob"), ("HEAD:skills/a", "tree"), ("HEAD", "commit")]
+        {
+            let Some(world) = World::new() else { return };
+            fs::create_dir_all(world.path("repo")).unwrap();
+            let format = format!("--object-format={format}");
+            world.git("repo", &["init", "--quiet", &format, "--initial-branch=main"]);
+            world.skill("repo/skills/a");
+            world.commit("repo");
+            assert_eq!(take(&world.fetcher(), &world.url("repo")).unwrap().len(), 1);
+            let id = world.git("repo", &["rev-parse", replaced]);
+            world.write("repo/skills/a/SKILL.md", "---\nname: a\ndescription: Of another author.\n---\n");
+            world.git("repo", &["add", "--all"]);
+            world.git("repo", &["commit", "--quiet", "--message=y"]);
+            let other = world.git("repo", &["rev-parse", replaced]);
+            assert_ne!(id, other);
+            // The other object in the place of the first, as another program of the user could put it there.
+            let file = |id: &str| {
+                let (folder, name) = id.split_at(2);
+                format!("objects/{folder}/{name}")
+            };
+            let target = world.bare().join(file(&id));
+            if !target.exists() {
+                let packs = fs::read_dir(world.bare().join("objects/pack")).unwrap();
+                for pack in packs
+                    .map(|entry| entry.unwrap().path())
+                    .filter(|path| path.extension().is_some_and(|end| end == "pack"))
+                {
+                    let away = world.path("away.pack");
+                    fs::rename(&pack, &away).unwrap();
+                    let bare = world.bare();
+                    world.git_with(
+                        bare.to_str().unwrap(),
+                        &["unpack-objects", "-q"],
+                        &fs::read(away).unwrap(),
+                    );
+                }
+            }
+            let _ = fs::remove_file(&target);
+            fs::copy(world.path("repo/.git").join(file(&other)), &target).unwrap();
+            world.git("repo", &["reset", "--quiet", "--hard", "HEAD~1"]);
+            empty_store(&world);
+            let commit = world.git("repo", &["rev-parse", "HEAD"]);
+            let taken = take(&world.fetcher(), &format!("{}#{commit}", world.url("repo")));
+            let error = match taken {
+                // git itself notices some of these, and then the commit is fetched again.
+                Ok(skills) => {
+                    let description = skills[0].tree.document().description().map(str::to_owned);
+                    assert!(
+                        kind != "blob" && description.as_deref() == Some("Does a."),
+                        "{kind}: {description:?}"
+                    );
+                    continue;
+                }
+                Err(error) => error,
+            };
+            assert!(
+                error.to_string().contains("is not what was fetched"),
+                "{kind}: {}",
+                error.full_message()
+            );
+            assert!(!is_there(&world.path("store/trees")) && !is_there(&world.path("store/packs")), "{kind}");
+        }
+    }
+}
