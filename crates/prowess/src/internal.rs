@@ -12,7 +12,7 @@ pub use crate::fs::inside::{LeadsOut, is_inside, leads_out};
 pub use crate::fs::location::file_of;
 pub use crate::fs::parsed::ParsedLimits;
 #[cfg(feature = "install")]
-pub use crate::install::preview::preview_of_found;
+pub use crate::install::preview::{preview_of_found, preview_of_text};
 pub use crate::library::below::Below;
 pub use crate::library::builtin::builtin_names;
 pub use crate::library::caches::{StaleCache, Staleness, stale_caches};

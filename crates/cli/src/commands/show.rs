@@ -6,26 +6,29 @@ use std::path::Path;
 use prowess::catalog::Named;
 use prowess::finding::Preset;
 use prowess::fs::read::{self, Head};
-use prowess::install::upstream_name;
-use prowess::internal::did_you_mean;
+use prowess::install::{Preview, upstream_name};
+use prowess::internal::{did_you_mean, preview_of_found, preview_of_text};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::{
     Candidate, Document, Entry, FileKind, LineIndex, LookupError, Manifest, Obstacle, Origin, Problem,
-    Profile, Severity, SkillFile, SourceError, SourceErrorKind, Standing, ToolList,
+    Profile, Severity, SkillFile, SourceError, SourceErrorKind, SourceSpec, Standing, ToolList,
 };
 use serde_json::{Map, Value, json};
 
 use super::hints::{check_command, command_for};
+use super::install::preview_lines;
 use super::near_miss::{built_in, near_built_in};
 use super::skill_arg::{Prefer, SkillArg};
 use super::unread::{answered, say_beside, say_problems};
 use super::{read_skill, registry, shown, skill_file};
 use crate::Outcome;
-use crate::args::{Places, Show};
+use crate::args::{Places, Scan, Show};
 use crate::error::{CommandError, Failure};
 use crate::report::json::{VERSION, brief};
 use crate::ui::{self, STRONG, Ui, clean, count, size, wrap};
 
+/// The most bytes of a skill that are read for what it can do.
+const MAX_PREVIEW_BYTES: u64 = 256 << 20;
 /// The width of the card.
 const WIDTH: usize = 80;
 
@@ -42,11 +45,13 @@ struct Card {
     /// The strict profile by which it is broken, although it loads.
     strict: Option<Preset>,
     files: Option<Manifest>,
+    /// What it could do, as before an installation.
+    preview: Preview,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let Shown { head, path, origin, files, note, strict, complete } = read(args, ui)?;
+    let Shown { head, path, origin, files, note, strict, complete, preview } = read(args, ui)?;
     let fine = if complete { Outcome::Fine } else { Outcome::Incomplete };
     let document = head.document();
     if args.body || args.raw {
@@ -75,6 +80,7 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         problems: profile.check(&document, files.as_ref(), &as_its_author(&origin)),
         profile: preset.name(),
         strict,
+        preview: preview.unwrap_or_else(|| preview_of_text(&head.bytes)),
         document,
         files,
     };
@@ -109,11 +115,13 @@ struct Shown {
     strict: Option<Preset>,
     /// Whether everything that was asked for could be read.
     complete: bool,
+    /// What it could do, by all its files.
+    preview: Option<Preview>,
 }
 
 impl Shown {
     fn of(head: Head, path: String, origin: Origin, files: Option<Result<Manifest, SourceError>>) -> Self {
-        Self { head, path, origin, files, note: None, strict: None, complete: true }
+        Self { head, path, origin, files, note: None, strict: None, complete: true, preview: None }
     }
 }
 
@@ -147,7 +155,19 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
     let head = read_skill(&path)?;
     let found = SkillFile { path };
     let files = read::list(found.folder()).map(|listing| listing.manifest);
-    Ok(Shown::of(head, shown(&found.path), found.origin(), Some(files)))
+    let preview = preview_at(&found).filter(|_| !(args.body || args.raw));
+    Ok(Shown { preview, ..Shown::of(head, shown(&found.path), found.origin(), Some(files)) })
+}
+
+/// What the skill with this file could do, by all its files.
+fn preview_at(file: &SkillFile) -> Option<Preview> {
+    // Only the skill itself: what is inside its folder are its files.
+    let scan = Scan { depth: Some(0), ..Scan::default() };
+    let places = Places { sources: vec![SourceSpec::dir(file.folder())], scan, ..Places::default() };
+    let registry = registry(&places).ok()?;
+    let catalog = registry.catalog();
+    let (skill, _) = SkillArg::Path(&file.path).matching(&catalog).into_iter().next()?;
+    Some(preview_of_found(&registry, skill, &[], &mut { MAX_PREVIEW_BYTES }))
 }
 
 /// The skill of this name among those that are found, read through its own source.
@@ -192,7 +212,9 @@ fn listed(arg: &SkillArg<'_>, args: &Show, ui: &mut Ui) -> Result<Shown, Command
     };
     let note = note_on(candidate, standing, places);
     let complete = answered(&registry) == Outcome::Fine;
-    Ok(Shown { note, strict, complete, ..Shown::of(head, path, origin, files) })
+    let names: Vec<&str> = catalog.all().map(|(skill, _)| skill.entry.key.as_str()).collect();
+    let preview = preview_of_found(&registry, candidate, &names, &mut { MAX_PREVIEW_BYTES });
+    Ok(Shown { note, strict, complete, preview: Some(preview), ..Shown::of(head, path, origin, files) })
 }
 
 /// A note about a skill that is not offered or may not be used; for a broken one, the card says it.
@@ -235,6 +257,7 @@ impl Card {
             "body_bytes": self.document.raw().len().saturating_sub(entry.body_offset),
             "profile": self.profile,
             "problems": problems,
+            "preview": self.preview,
             "files": self.files.as_ref().map(|files| &files.files),
             "left_out": self.files.as_ref().map(|files| &files.left_out),
         })
@@ -267,6 +290,7 @@ impl Card {
             let _ = writeln!(text, "  {:width$}  {}", clean(&label), clean(&value));
         }
         text.push_str(&self.files_text());
+        text.push_str(&self.can_do());
         let _ = writeln!(text, "\n{}", self.verdict());
         text
     }
@@ -353,6 +377,16 @@ impl Card {
             let _ = writeln!(text, "    and {} more", manifest.left_out.len() - 20);
         }
         text
+    }
+
+    /// What it can do, in the lines that `add` and `trust` show.
+    fn can_do(&self) -> String {
+        let lines = preview_lines(&self.entry.name, &self.preview);
+        let Some((_, lines)) = lines.split_once('\n').filter(|(_, lines)| !lines.is_empty()) else {
+            return String::new();
+        };
+        let lines: String = lines.lines().map(|line| format!("  {line}\n")).collect();
+        format!("\n  what it can do\n{lines}")
     }
 
     fn verdict(&self) -> String {

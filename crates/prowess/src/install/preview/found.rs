@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use prowess_core::Candidate;
+use prowess_core::path::RelPath;
+use prowess_core::{Candidate, FileEntry};
 
 use super::{OtherNames, Preview, files};
 use crate::fs::listing;
@@ -67,6 +68,15 @@ pub fn preview_of_found(
     let declared = preview.declared_name.clone();
     let others = others.iter().copied().filter(|other| *other != name && *other != declared);
     preview.looks_like = OtherNames::new(others).like([name, &declared]);
+    preview
+}
+
+/// What the text of a SKILL.md asks for, without the files beside it.
+pub fn preview_of_text(bytes: &[u8]) -> Preview {
+    let mut preview = Preview { files: 1, bytes: bytes.len() as u64, ..Preview::default() };
+    if let Ok(path) = RelPath::parse("SKILL.md") {
+        preview.look_at(&FileEntry::new(path, preview.bytes), true, "", bytes);
+    }
     preview
 }
 

@@ -13,7 +13,7 @@ use prowess_core::text::Unseen;
 use prowess_core::{FileEntry, Origin, check, parse};
 use serde::Serialize;
 
-pub use self::found::preview_of_found;
+pub use self::found::{preview_of_found, preview_of_text};
 pub(crate) use self::names::OtherNames;
 pub use self::runs::RunText;
 use super::tree::SkillTree;
