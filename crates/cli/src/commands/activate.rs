@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, C
     let first = usable(&args.name, &registry, &args.places, ui)?;
     let also: Result<Vec<_>, _> =
         args.also.iter().map(|name| usable(name, &registry, &args.places, ui)).collect();
-    say_beside(&registry, ui);
+    say_beside(&registry, &args.places, ui);
     let said = session_defaults(said, None, None);
     let mut options = said.options();
     options.activation.plain |= args.plain;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, C
     } else {
         ui.raw(format!("{text}\n").as_bytes())?;
     }
-    Ok(answered(&registry))
+    Ok(answered(&registry, &args.places))
 }
 
 /// Starts one skill for a user.

@@ -29,7 +29,7 @@ const MAX_IN_JSON: usize = MAX_SKILL_BYTES as usize;
 pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let (registry, _) = opened_for(&args.places, Purpose::Use)?;
     let skill = named(&args.name, &registry, &args.places, ui)?;
-    say_beside(&registry, ui);
+    say_beside(&registry, &args.places, ui);
     let file = File { registry: &registry, skill: &skill, path: requested(args)?, args };
     if let Some(Obstacle::Untrusted) = skill.obstacle {
         ui.note(&format!(
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Cat, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     } else {
         file.stream(ui)?;
     }
-    Ok(answered(&registry))
+    Ok(answered(&registry, &args.places))
 }
 
 /// The requested file, as the user wrote it.

@@ -8,7 +8,7 @@ use prowess::library::views::Reach;
 use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, render_catalog};
 use prowess::select::{All, NotNarrowed, Query};
 use prowess::session::{PromptOptions, Session};
-use prowess::{Candidate, Catalog, Registry};
+use prowess::{Candidate, Catalog, Obstacle, Registry};
 use serde_json::{Value, json};
 
 use super::client_prompt::ClientPrompt;
@@ -16,7 +16,7 @@ use super::hints::trust_hint;
 use super::provenance;
 use super::row::not_for_model;
 use super::search::{failed, options, selector};
-use super::unread::{Unread, answered, ended, say_beside};
+use super::unread::{Unread, answered, say_beside};
 use super::{by_place, seen, session_defaults, unmatched};
 use crate::Outcome;
 use crate::args::{Places, Prompt};
@@ -30,10 +30,10 @@ const NAMED: usize = 20;
 /// Runs the command.
 pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let (registry, said) = seen(&args.places, Reach::Clients)?;
-    say_beside(&registry, ui);
+    say_beside(&registry, &args.places, ui);
     let catalog = registry.catalog();
     unmatched::say(&args.places, &registry, ui);
-    let outcome = if catalog.is_empty() { ended(Outcome::Fine, &registry) } else { answered(&registry) };
+    let outcome = answered(&registry, &args.places);
     // What a client shows depends on no configuration of Prowess.
     let client = ClientPrompt::of(&registry, &args.size);
     let query = Query::text(args.query.as_deref().unwrap_or_default());
@@ -95,6 +95,13 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let (usable, for_models) =
         usable.fold((0, 0), |(all, seen), skill| (all + 1, seen + usize::from(for_model(skill))));
     let untrusted = catalog.len() - usable;
+    // A client shows its model what Prowess would withhold.
+    let shown_untrusted: Vec<&str> = catalog
+        .iter()
+        .filter(|skill| registry.client().is_some() && skill.obstacle == Some(Obstacle::Untrusted))
+        .filter(|skill| for_model(skill) && prompt.skills.contains(&skill.entry.key))
+        .map(|skill| skill.entry.key.as_str())
+        .collect();
     if json {
         let (narrowed, error) = described(prompt.not_narrowed.as_ref());
         let active = session.state().active().iter();
@@ -113,6 +120,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
                 "offered": catalog.len(),
                 "untrusted": untrusted,
                 "not_for_models": usable - for_models,
+                "shown_untrusted": shown_untrusted,
             },
             "limits": client.as_ref().map(ClientPrompt::json),
             "unread": Unread::all(&registry),
@@ -152,6 +160,13 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let (for_users, without_query) = (usable - for_models, args.query.is_none());
     if for_users > 0 && without_query {
         ui.note(&format!("left out {} that only a user may start", count(for_users, "skill")));
+    }
+    if let (Some(client), [_, ..]) = (registry.client(), shown_untrusted.as_slice()) {
+        ui.note(&format!(
+            "not trusted, and {} shows it to its model: {}; this text is for reading, not for following",
+            client.name,
+            shown_untrusted.join(", ")
+        ));
     }
     if untrusted > 0 {
         let origins = provenance::origins(ui);

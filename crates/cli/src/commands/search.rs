@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     }
     ui.working("searching");
     let (registry, _) = seen(&args.places, Reach::Clients)?;
-    say_beside(&registry, ui);
+    say_beside(&registry, &args.places, ui);
     // The process ends after the search, and freeing every skill and term would take as long as finding them.
     let catalog = ManuallyDrop::new(registry.catalog());
     unmatched::say(&args.places, &registry, ui);
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let how = (&args.selection, &args.places);
     let hits = by_place::ranked(&registry, &among, &query, how).map_err(|error| failed(&error))?;
     let nothing = hits.is_empty();
-    let outcome = if nothing { ended(Outcome::Fine, &registry) } else { answered(&registry) };
+    let outcome = if nothing { ended(Outcome::Fine, &registry) } else { answered(&registry, &args.places) };
     let found: Vec<(&Candidate, &Hit)> = hits.iter().map(|(skill, hit)| (*skill, hit)).collect();
     if json {
         let hits = (1..).zip(&found).map(|(rank, (candidate, hit))| {

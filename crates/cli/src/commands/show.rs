@@ -201,7 +201,7 @@ fn listed(arg: &SkillArg<'_>, args: &Show, ui: &mut Ui) -> Result<Shown, Command
             }
         });
     };
-    say_beside(&registry, ui);
+    say_beside(&registry, places, ui);
     let head = registry.head_of(candidate)?;
     let origin = candidate.entry.origin.clone();
     let path = shown(std::path::Path::new(&*origin.location.text()));
@@ -211,7 +211,7 @@ fn listed(arg: &SkillArg<'_>, args: &Show, ui: &mut Ui) -> Result<Shown, Command
         _ => None,
     };
     let note = note_on(candidate, standing, places);
-    let complete = answered(&registry) == Outcome::Fine;
+    let complete = answered(&registry, places) == Outcome::Fine;
     let names: Vec<&str> = catalog.all().map(|(skill, _)| skill.entry.key.as_str()).collect();
     let preview = preview_of_found(&registry, candidate, &names, &mut { MAX_PREVIEW_BYTES });
     Ok(Shown { note, strict, complete, preview: Some(preview), ..Shown::of(head, path, origin, files) })

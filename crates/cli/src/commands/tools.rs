@@ -14,7 +14,7 @@ use crate::ui::Ui;
 /// Runs the command.
 pub(crate) fn run(args: &Tools, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let (registry, said) = opened(&args.places)?;
-    say_beside(&registry, ui);
+    say_beside(&registry, &args.places, ui);
     let said = session_defaults(said, None, None);
     let options = said.options().with_naming(args.naming.clone());
     let session = Session::new("tools", registry.catalog(), said.policy(), options);
@@ -26,5 +26,5 @@ pub(crate) fn run(args: &Tools, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         ui.json(&tools)?;
     }
     // No tools may mean no skills, or that they could not be looked at.
-    Ok(answered(&registry))
+    Ok(answered(&registry, &args.places))
 }

@@ -1,17 +1,20 @@
 //! What could not be read: in words, as JSON, and in the exit code.
 
 use std::error::Error as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess::client::Fact;
-use prowess::library::clients::Client;
+use prowess::env::{self, Environment};
+use prowess::library::clients::{self, Client};
 use prowess::library::views::Views;
 use prowess::{Registry, SourceError, SourceErrorKind};
 use serde::Serialize;
 
+use super::confined::approvals;
 use super::ignored_settings;
 use crate::Outcome;
+use crate::args::Places;
 use crate::error::Failure;
 use crate::ui::Ui;
 
@@ -123,14 +126,47 @@ pub(super) fn ended<'r>(outcome: Outcome, read: impl Into<Scanned<'r>>) -> Outco
     if read.into().problems().is_empty() { outcome } else { Outcome::Incomplete }
 }
 
-/// Reports what could not be read, for a command that can answer without it: a link out of a project that is not trusted
-/// is a warning, since nothing behind it could take the place of another skill.
-pub(super) fn say_beside(registry: &Registry, ui: &mut Ui) {
+/// The folders of a project that is not trusted. What it names or has in them could not take the place of another skill,
+/// so it must not make a command fail that answers without it.
+struct UntrustedProject(Option<PathBuf>);
+
+impl UntrustedProject {
+    /// The project around the current folder, unless its folders were named or the user's home is in it.
+    fn of(places: &Places) -> Self {
+        let project = clients::project(&env::absolute(Path::new("."))).to_owned();
+        let is_own = || {
+            !places.sources.is_empty()
+                || approvals().folder_of(&project).is_some()
+                || Environment::current().has_home_in(&project)
+        };
+        Self((!is_own()).then_some(project))
+    }
+
+    /// Whether a problem is a matter of the project.
+    fn has(&self, problem: &SourceError) -> bool {
+        let of_project = matches!(
+            problem.kind,
+            SourceErrorKind::OutsideProject
+                | SourceErrorKind::SiteOfProject
+                | SourceErrorKind::ServerOfProject
+                | SourceErrorKind::ProjectTooLarge { .. }
+        );
+        let is_in =
+            |project: &PathBuf| problem.at.path().is_some_and(|at| Path::new(at).starts_with(project));
+        of_project || self.0.as_ref().is_some_and(is_in)
+    }
+}
+
+/// Reports what could not be read, for a command that can answer without it: what is a matter of a project that is not
+/// trusted is a warning.
+pub(super) fn say_beside(registry: &Registry, places: &Places, ui: &mut Ui) {
     let read = Scanned::from(registry);
+    let project = UntrustedProject::of(places);
     for problem in read.problems() {
-        match problem.kind {
-            SourceErrorKind::OutsideProject => ui.warning(&failure(&problem, read)),
-            _ => ui.failure(&failure(&problem, read)),
+        if project.has(&problem) {
+            ui.warning(&failure(&problem, read));
+        } else {
+            ui.failure(&failure(&problem, read));
         }
     }
     if let Some(client) = registry.client() {
@@ -140,10 +176,11 @@ pub(super) fn say_beside(registry: &Registry, ui: &mut Ui) {
 }
 
 /// The outcome of a command that answered what it was asked.
-pub(super) fn answered(registry: &Registry) -> Outcome {
+pub(super) fn answered(registry: &Registry, places: &Places) -> Outcome {
+    let project = UntrustedProject::of(places);
     let problems = Scanned::from(registry).problems();
-    let matters = |problem: &Arc<SourceError>| !matches!(problem.kind, SourceErrorKind::OutsideProject);
-    if problems.iter().any(matters) { Outcome::Incomplete } else { Outcome::Fine }
+    let matters = problems.iter().any(|problem| !project.has(problem));
+    if matters { Outcome::Incomplete } else { Outcome::Fine }
 }
 
 /// A file or folder that could not be read.

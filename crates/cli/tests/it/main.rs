@@ -90,6 +90,7 @@ mod transcripts;
 mod trust;
 mod trust_consent;
 mod trust_folder;
+mod untrusted_project;
 mod watch;
 mod why;
 mod why_copies;
