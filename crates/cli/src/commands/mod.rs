@@ -38,6 +38,7 @@ pub(crate) mod replay;
 mod rivals;
 mod row;
 pub(crate) mod rule;
+mod runs;
 pub(crate) mod search;
 pub(crate) mod serve;
 mod short_path;

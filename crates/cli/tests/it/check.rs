@@ -368,3 +368,29 @@ fn as_many_problems_are_fixed_as_were_said_to_be_fixable() {
     let fixed = place.run(&["check", "tidy", "--fix"]);
     assert!(fixed.contains("; 2 fixed\n"), "{fixed}");
 }
+
+#[test]
+fn a_hook_or_command_names_the_agents_that_run_it() {
+    let text = "---\nname: h\ndescription: Sorts socks. Use when asked.\nhooks:\n  Stop: []\n---\nSort.\n\n!`whoami`\n";
+    let place = Place::with(&[("h/SKILL.md", text), ("home/.claude/skills/h/SKILL.md", text)]);
+    place.write("home/.augment/skills/h/SKILL.md", text.as_bytes());
+    place.write("home/.agents/skills/h/SKILL.md", text.as_bytes());
+    let run = |args: &[&str]| crate::shelf::run(&place, args);
+    let all = run(&["check", "h", "--notes"]);
+    assert!(all.contains("the skill asks for hooks; Prowess never runs them, some agents do"), "{all}");
+    assert!(all.contains("known to run it: Claude Code, Qoder, Qwen Code"), "{all}");
+    assert!(all.contains("Prowess never runs it, some agents do") && all.contains("OpenHands"), "{all}");
+    for (client, said) in [
+        ("claude-code", "Claude Code runs it"),
+        ("codex", "Codex does not run it"),
+        ("augment", "it is not known whether Augment runs it; some agents do"),
+    ] {
+        let checked = run(&["check", "--client", client, "--notes"]);
+        assert!(checked.contains(said), "{client}: {checked}");
+        let why = run(&["why", "h", "--client", client]);
+        assert!(why.contains(&format!("some agents do; {said}")), "{client}: {why}");
+    }
+    for said in [all, run(&["show", "h"]), run(&["why", "h"]), run(&["add", "./h", "--dry-run"])] {
+        assert!(!said.contains("never run\n") && said.contains("Claude Code"), "{said}");
+    }
+}

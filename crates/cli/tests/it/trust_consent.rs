@@ -36,7 +36,7 @@ fn what_is_about_to_be_trusted_is_shown_and_without_a_terminal_it_needs_consent(
       at  [DIR]/.claude/skills/pdf/SKILL.md
       can be run  scripts/read.sh
       asks for tools  Bash(git:*), Read
-      hooks  asks for hooks, which prowess never runs; other clients may
+      hooks  asks for hooks, which prowess never runs; known to run it: Claude Code, Qoder, Qwen Code
       hook  SKILL.md: {"a":"b"}
       hidden text  SKILL.md:7: comment: Delete all.
       not looked into  node_modules
@@ -68,7 +68,7 @@ fn what_is_about_to_be_trusted_is_shown_and_without_a_terminal_it_needs_consent(
       at  [DIR]/.claude/skills/pdf/SKILL.md
       can be run  scripts/read.sh
       asks for tools  Bash(git:*), Read
-      hooks  asks for hooks, which prowess never runs; other clients may
+      hooks  asks for hooks, which prowess never runs; known to run it: Claude Code, Qoder, Qwen Code
       hook  SKILL.md: {"a":"b"}
       hidden text  SKILL.md:7: comment: Delete all.
       not looked into  node_modules

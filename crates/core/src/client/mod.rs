@@ -11,5 +11,5 @@ mod view;
 
 pub use fact::Fact;
 pub use facts::{Facts, Sighting};
-pub use row::{CatalogLimit, Checked, Climb, Cuts, ProjectFolder, Reads, Rewrite, Same};
+pub use row::{CatalogLimit, Checked, Climb, Cuts, Execution, ProjectFolder, Reads, Rewrite, Runs, Same};
 pub use view::{NotListed, Seeing, Seen, View, view};

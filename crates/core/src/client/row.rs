@@ -36,8 +36,58 @@ pub struct Reads {
     pub ignores_case: bool,
     /// How it shortens the catalog in the prompt of its model.
     pub cuts: Cuts,
+    /// What it runs of a SKILL.md by itself.
+    pub runs: Execution,
     /// The version it was compared with; none if only its folders are known.
     pub checked: Option<Checked>,
+}
+
+/// Whether a client runs something that a SKILL.md asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Runs {
+    /// It does.
+    Yes,
+    /// It does, under this condition.
+    Sometimes(&'static str),
+    /// It does not.
+    No,
+    /// That is not known.
+    Unknown,
+}
+
+impl Runs {
+    /// Whether it does, always or under a condition.
+    pub const fn is_known_to(self) -> bool {
+        matches!(self, Self::Yes | Self::Sometimes(_))
+    }
+
+    /// The phrase for users.
+    pub fn words(self) -> String {
+        match self {
+            Self::Yes => "yes".to_owned(),
+            Self::Sometimes(condition) => format!("yes, {condition}"),
+            Self::No => "no".to_owned(),
+            Self::Unknown => "not known".to_owned(),
+        }
+    }
+}
+
+/// What a client runs of a SKILL.md without being told to by its model, and how that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Execution {
+    /// The `hooks` of its frontmatter.
+    pub hooks: Runs,
+    /// `` !`command` `` in its instructions.
+    pub commands: Runs,
+    /// Where this was seen.
+    pub evidence: &'static str,
+}
+
+impl Execution {
+    /// Nothing is known.
+    pub const UNKNOWN: Self = Self { hooks: Runs::Unknown, commands: Runs::Unknown, evidence: "" };
 }
 
 /// A folder of a project, and from where a client looks for it.
@@ -246,6 +296,7 @@ impl Reads {
         same: Same::First,
         ignores_case: false,
         cuts: Cuts::UNKNOWN,
+        runs: Execution::UNKNOWN,
         checked: None,
     };
 

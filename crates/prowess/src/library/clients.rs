@@ -1,6 +1,7 @@
 //! Where each agent looks for skills: the table of clients, and the folders that it gives for a project and its user.
 
 mod all;
+mod execution;
 pub(crate) mod meant;
 mod places;
 // Lists of facts are lines, not columns.
@@ -10,7 +11,7 @@ mod rows;
 use std::path::{Path, PathBuf};
 
 use prowess_core::Scope;
-use prowess_core::client::{Fact, Reads};
+use prowess_core::client::{Execution, Fact, Reads, Runs};
 
 use crate::env::Environment;
 use crate::fs::inside::is_inside;
@@ -136,6 +137,11 @@ pub fn acting_on(field: &str) -> Vec<&'static Client> {
     let facts = || Fact::ALL.iter().filter(|fact| fact.fields().contains(&field));
     let acts = |reads: &Reads| facts().any(|fact| reads.hides.has(*fact) || reads.refuses.has(*fact));
     CLIENTS.iter().filter(|client| client.reads.is_some_and(acts)).collect()
+}
+
+/// The clients that are known to run something of a SKILL.md, such as its hooks.
+pub fn running(what: fn(&Execution) -> Runs) -> Vec<&'static Client> {
+    CLIENTS.iter().filter(|client| what(&client.reads().runs).is_known_to()).collect()
 }
 
 impl Client {
@@ -353,5 +359,15 @@ mod tests {
             roots.iter().position(|r| r.scope == Scope::User)
                 > roots.iter().rposition(|r| r.scope == Scope::Project)
         );
+    }
+
+    #[test]
+    fn a_client_that_was_compared_says_what_it_runs_and_how_that_is_known() {
+        for client in CLIENTS.iter().filter(|client| client.reads.is_some()) {
+            assert!(!client.reads().runs.evidence.is_empty(), "{}", client.id);
+        }
+        let ids = |what| running(what).iter().map(|client| client.id).collect::<Vec<_>>();
+        assert_eq!(ids(|runs| runs.hooks), ["claude-code", "qoder", "qwen-code"]);
+        assert!(ids(|runs| runs.commands).contains(&"claude-code"));
     }
 }

@@ -13,7 +13,7 @@ use prowess::finding::Preset;
 use prowess::fs::read::{self, Head};
 use prowess::install::upstream_name;
 use prowess::internal::{WriteError, replace_where};
-use prowess::library::clients;
+use prowess::library::clients::{self, Client};
 use prowess::library::config::ConfigLimits;
 use prowess::{
     Config, FixMode, Manifest, Origin, Profile, ScanOptions, SkillFile, SourceError, SourceErrorKind, env,
@@ -25,6 +25,7 @@ use super::confined::{self, approvals};
 use super::fixable::Fixable;
 use super::in_client::InClient;
 use super::patch_base::PatchBase;
+use super::runs;
 use super::skill_arg::{FilesByName, Prefer, SkillArg};
 use super::{STDIN, read_skill, shown, skill_file};
 use crate::Outcome;
@@ -85,6 +86,7 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         None => &given,
     };
     let mut checker = Checker {
+        client: args.client.as_deref().and_then(clients::client),
         fixable: Fixable::of(paths, &Environment::current()),
         only_stdin: reads_stdin && paths.len() == 1,
         preset: args.profile,
@@ -143,6 +145,8 @@ struct Subject {
 }
 
 struct Checker<'a> {
+    /// The client that is asked about.
+    client: Option<&'static Client>,
     /// Where fixes may be written.
     fixable: Fixable,
     /// Whether standard input is all that is checked.
@@ -287,6 +291,10 @@ impl Checker<'_> {
         let mut problems = self.levels.denied(profile.check(&document, files.as_ref(), &at));
         for problem in problems.iter_mut().filter(|problem| problem.code == "field-client") {
             problem.help = problem.help.take().or_else(|| acting_on(problem.field.as_deref()?));
+        }
+        for problem in &mut problems {
+            problem.help =
+                problem.help.take().or_else(|| runs::who(problem.code, self.client).map(Cow::Owned));
         }
         let fixable = if problems.iter().any(|problem| problem.fix.is_some()) {
             // A fix may make others possible, so that they are counted by trying.

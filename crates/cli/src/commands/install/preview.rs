@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use prowess::install::{HiddenComment, HiddenText, NestedSkill, Preview, RunText};
 
 use crate::commands::hints::command_for;
+use crate::commands::runs;
 use crate::ui::{FAINT, HINT, STRONG, clean, count};
 
 /// With more files than this, the files of each folder get a line of their own.
@@ -136,10 +137,11 @@ fn can_do((tools, hooks, commands): (&[String], bool, bool), line: &mut dyn FnMu
         line("asks for tools", &words(tools));
     }
     if hooks {
-        line("hooks", "asks for hooks, which prowess never runs; other clients may");
+        line("hooks", &format!("asks for hooks, which prowess never runs; {}", runs::hooks()));
     }
     if commands {
-        line("commands", "some clients run commands in its text while they load it");
+        let who = runs::commands();
+        line("commands", &format!("has commands in its text, which prowess never runs; {who}"));
     }
 }
 

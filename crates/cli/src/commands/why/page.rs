@@ -24,6 +24,7 @@ use crate::commands::needed::Needed;
 use crate::commands::provenance::is_own_copy;
 use crate::commands::readers::few;
 use crate::commands::row::{Row, not_for_model};
+use crate::commands::runs;
 use crate::commands::short_path::ShortPaths;
 use crate::ui::cells::width;
 use crate::ui::{STRONG, clean, wrap};
@@ -159,8 +160,9 @@ pub(super) fn page(
     let breaks = |problem: &&Problem| broken.iter().any(|other| other.code == problem.code);
     let others = candidate.problems.iter().flat_map(|problems| problems.iter());
     for problem in others.filter(|problem| !breaks(problem)) {
-        let _ =
-            writeln!(text, "  {}[{}]: {}", problem.severity.name(), problem.code, clean(&problem.message));
+        let (severity, code) = (problem.severity.name(), problem.code);
+        let who = runs::who(code, registry.client()).map(|who| format!("; {who}")).unwrap_or_default();
+        let _ = writeln!(text, "  {severity}[{code}]: {}{who}", clean(&problem.message));
     }
     if entry.repaired {
         text.push_str("  parsed: after a repair of its YAML; prowess check says what is wrong\n");

@@ -54,8 +54,10 @@ pub(in crate::check) fn check(document: &Document, findings: &mut Findings<'_>) 
         ));
     }
     if let Some(span) = dynamic_command(body) {
-        let finding =
-            Finding::new(&DYNAMIC_COMMAND, "a command to be run when the skill is loaded; it is never run");
+        let finding = Finding::new(
+            &DYNAMIC_COMMAND,
+            "a command to be run when the skill is loaded; Prowess never runs it, some agents do",
+        );
         findings.push(finding.with_span(span.shift(document.body_offset())));
     }
 }

@@ -111,7 +111,10 @@ pub(in crate::check) fn check(document: &Document, findings: &mut Findings<'_>) 
             "hooks" if !pair.value.is_null() => {
                 findings.push(about(
                     pair,
-                    Finding::new(&HOOKS_PRESENT, "the skill asks for hooks; they are never run"),
+                    Finding::new(
+                        &HOOKS_PRESENT,
+                        "the skill asks for hooks; Prowess never runs them, some agents do",
+                    ),
                 ));
             }
             _ => {}

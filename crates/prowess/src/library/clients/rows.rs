@@ -13,6 +13,7 @@ use prowess_core::client::Fact::{
     NotImplicit, NotUtf8, OtherFileName, OtherPlatform, Paths, RootFile, Unclosed, Unreadable, YamlColon,
     YamlFlow, YamlOther, YamlTab,
 };
+use super::execution;
 use prowess_core::client::{CatalogLimit, Checked, Climb, Cuts, Facts, ProjectFolder, Reads, Rewrite, Same};
 
 /// The depth limit of clients that are not known to have a lower one.
@@ -87,6 +88,7 @@ pub(super) const AMP: Reads = Reads {
     depth: 5,
     refuses: refuses(&[FENCED, NO_KEY_TWICE, SPEC_NAME, DESCRIBED], &[InModules, CarriageReturns,
         NameMissing, NameNotText]),
+    runs: execution::AMP,
     checked: Some(checked("0.0.1790142911")),
     ..ROW
 };
@@ -98,6 +100,7 @@ pub(super) const AUGMENT: Reads = Reads {
     depth: DEEP,
     refuses: refuses(&[FENCED, NO_KEY_TWICE, SPEC_NAME, DESCRIBED, NO_HIDDEN], &[OtherFileName,
         CarriageReturns, ByteOrderMark, NameMissing, DescriptionLong]),
+    runs: execution::AUGMENT,
     checked: Some(checked("0.36.0")),
     ..ROW
 };
@@ -112,6 +115,7 @@ pub(super) const CLAUDE_CODE: Reads = Reads {
     hides: Facts::of(&[NoModel, Paths]),
     by_folder: true,
     cuts: Cuts { description: Some(1_536), when_to_use: true, catalog: CatalogLimit::PercentByUse(1) },
+    runs: execution::CLAUDE_CODE,
     checked: Some(checked("2.1.325")),
     ..ROW
 };
@@ -123,6 +127,7 @@ pub(super) const CLINE: Reads = Reads {
     refuses: refuses(&[NO_KEY_TWICE, TEXTS], &[OtherFileName, EmptyFile, BlankBody, Disabled]),
     same: Same::Last,
     ignores_case: true,
+    runs: execution::CLINE,
     checked: Some(checked("3.0.65")),
     ..ROW
 };
@@ -137,6 +142,7 @@ pub(super) const CODEX: Reads = Reads {
     hides: Facts::of(&[NotImplicit]),
     same: Same::All,
     cuts: Cuts { description: Some(1_024), catalog: CatalogLimit::Percent(2), ..Cuts::UNKNOWN },
+    runs: execution::CODEX,
     checked: Some(checked("0.166.0")),
     ..ROW
 };
@@ -149,6 +155,7 @@ pub(super) const CONTINUE: Reads = Reads {
         EmptyFile, CarriageReturns, ByteOrderMark, FenceDashes, Unclosed, NoFrontmatter,
         NameMissing]),
     same: Same::All,
+    runs: execution::CONTINUE,
     checked: Some(checked("1.5.47")),
     ..ROW
 };
@@ -159,6 +166,7 @@ pub(super) const DEEPAGENTS: Reads = Reads {
     depth: 1,
     refuses: refuses(&[FENCED, STRICT_YAML], &[RootFile, LinkedFile, OtherFileName, NotUtf8,
         CarriageReturns, ByteOrderMark, NameMissing, DescriptionMissing, DescriptionEmpty]),
+    runs: execution::DEEPAGENTS,
     checked: Some(checked("0.1.88")),
     ..ROW
 };
@@ -172,6 +180,7 @@ pub(super) const DROID: Reads = Reads {
         CarriageReturns, ByteOrderMark, FenceSpaces, YamlTab, YamlOther, NameMissing,
         DescriptionMissing, DescriptionNull, CompatibilityNotText, BlankBody, Disabled]),
     hides: Facts::of(&[NoModel]),
+    runs: execution::DROID,
     checked: Some(checked("0.215.0")),
     ..ROW
 };
@@ -184,6 +193,7 @@ pub(super) const GEMINI_CLI: Reads = Reads {
         FenceSpaces, NameMissing, DescriptionMissing]),
     rewrite: Rewrite::Hyphens(":\\/<>*?\"|"),
     cuts: Cuts::NOTHING,
+    runs: execution::GEMINI_CLI,
     checked: Some(checked("0.61.0")),
     ..ROW
 };
@@ -198,6 +208,7 @@ pub(super) const GITHUB_COPILOT: Reads = Reads {
         DescriptionLong, HintNotText]),
     rewrite: Rewrite::Hyphens(" "),
     cuts: Cuts::NOTHING,
+    runs: execution::GITHUB_COPILOT,
     checked: Some(checked("1.0.102")),
     ..ROW
 };
@@ -210,6 +221,7 @@ pub(super) const GOOSE: Reads = Reads {
     refuses: refuses(&[STRICT_YAML], &[OtherFileName, EmptyFile, NotUtf8, FenceDashes, Unclosed,
         NoFrontmatter, IdentityTwice, NameMissing, NameSlash, DescriptionList]),
     cuts: Cuts::NOTHING,
+    runs: execution::GOOSE,
     checked: Some(checked("1.34.0")),
     ..ROW
 };
@@ -220,6 +232,7 @@ pub(super) const GROK: Reads = Reads {
     user: &["${GROK_HOME:-~/.grok}/skills", "~/.agents/skills", "~/.claude/skills", "~/.cursor/skills"],
     refuses: refuses(&[], &[RootFile, OtherFileName, NotUtf8, NameLong]),
     rewrite: Rewrite::Slug,
+    runs: execution::GROK,
     checked: Some(checked("1.0.41")),
     ..ROW
 };
@@ -230,6 +243,7 @@ pub(super) const HERMES_AGENT: Reads = Reads {
     refuses: refuses(&[], &[InModules, OtherFileName, NotUtf8, NameNotText, DescriptionNotText,
         OtherPlatform]),
     rewrite: Rewrite::Cut(64),
+    runs: execution::HERMES_AGENT,
     checked: Some(checked("0.19.0")),
     ..ROW
 };
@@ -243,6 +257,7 @@ pub(super) const KILO: Reads = Reads {
         "~/.claude/skills", "~/.agents/skills"],
     main_checkout: true,
     cuts: Cuts::UNKNOWN,
+    runs: execution::KILO,
     checked: Some(checked("7.7.9")),
     ..OPENCODE
 };
@@ -255,6 +270,7 @@ pub(super) const KIMI_CODE_CLI: Reads = Reads {
         InsideSkill, OtherFileName, CarriageReturns, NameMissing]),
     hides: Facts::of(&[NoModel]),
     ignores_case: true,
+    runs: execution::KIMI_CODE_CLI,
     checked: Some(checked("2.1.0")),
     ..ROW
 };
@@ -267,6 +283,7 @@ pub(super) const MISTRAL_VIBE: Reads = Reads {
         EmptyFile, LeadingText, Unclosed, NoFrontmatter, NameMissing, DescriptionLong,
         CompatibilityNotText]),
     hides: Facts::of(&[NoModel, NotImplicit]),
+    runs: execution::MISTRAL_VIBE,
     checked: Some(checked("3.0.2")),
     ..ROW
 };
@@ -277,6 +294,7 @@ pub(super) const OPENCLAW: Reads = Reads {
         OtherFileName, FileLarge, YamlFlow, YamlTab, YamlOther, KeyTwice, IdentityTwice,
         OtherPlatform]),
     hides: Facts::of(&[NoModel]),
+    runs: execution::OPENCLAW,
     checked: Some(checked("2026.9.6")),
     ..ROW
 };
@@ -294,6 +312,7 @@ pub(super) const OPENCODE: Reads = Reads {
     hides: Facts::of(&[DescriptionMissing]),
     same: Same::Unstable,
     cuts: Cuts::NOTHING,
+    runs: execution::OPENCODE,
     checked: Some(checked("1.18.33")),
     ..ROW
 };
@@ -306,6 +325,7 @@ pub(super) const OPENHANDS: Reads = Reads {
     refuses: refuses(&[STRICT_YAML, SPEC_NAME, TEXTS], &[RootFile, HiddenFolder, NotUtf8,
         NameNotFolder, CompatibilityNotText]),
     cuts: Cuts { description: Some(1_024), ..Cuts::UNKNOWN },
+    runs: execution::OPENHANDS,
     checked: Some(checked("1.58.0")),
     ..ROW
 };
@@ -319,6 +339,7 @@ pub(super) const PI: Reads = Reads {
         DescriptionList]),
     hides: Facts::of(&[NoModel]),
     folder_if: Facts::of(&[NameNotText]),
+    runs: execution::PI,
     checked: Some(checked("0.87.1")),
     ..ROW
 };
@@ -330,6 +351,7 @@ pub(super) const QODER: Reads = Reads {
     depth: 4,
     refuses: refuses(&[], &[RootFile, InModules, InsideSkill, OtherFileName, EmptyFile]),
     by_folder: true,
+    runs: execution::QODER,
     checked: Some(checked("1.1.52")),
     ..ROW
 };
@@ -341,6 +363,7 @@ pub(super) const QWEN_CODE: Reads = Reads {
     refuses: refuses(&[FENCED, DESCRIBED], &[RootFile, OtherFileName, FenceSpaces, NameMissing,
         NameSpace, NameSlash]),
     hides: Facts::of(&[NoModel, Paths]),
+    runs: execution::QWEN_CODE,
     checked: Some(checked("0.24.4")),
     ..ROW
 };
@@ -353,6 +376,7 @@ pub(super) const REASONIX: Reads = Reads {
     refuses: refuses(&[NO_HIDDEN], &[InModules, InsideSkill, NameLong, NameNotAscii]),
     folder_if: Facts::of(&[NameSpace, NameColon, NameSlash, NameOther]),
     cuts: Cuts { catalog: CatalogLimit::SomeLimit, ..Cuts::UNKNOWN },
+    runs: execution::REASONIX,
     checked: Some(checked("1.38.11")),
     ..ROW
 };
@@ -364,6 +388,7 @@ pub(super) const UNIVERSAL: Reads = Reads {
     refuses: refuses(&[FENCED, NO_KEY_TWICE, TEXTS, DESCRIBED], &[RootFile, OtherFileName,
         CarriageReturns, FenceSpaces, NameMissing, Internal]),
     same: Same::All,
+    runs: execution::UNIVERSAL,
     checked: Some(checked("1.7.4")),
     ..ROW
 };

@@ -100,6 +100,9 @@ fn section(text: &mut String, client: &Client) {
     if reads.cuts != Cuts::UNKNOWN {
         row("prompt", &reads.cuts.words());
     }
+    row("runs hooks of a skill", &reads.runs.hooks.words());
+    row("runs `` !`command` `` of a skill", &reads.runs.commands.words());
+    row("how that is known", reads.runs.evidence);
     if reads.main_checkout {
         row("git worktree", "reads the main checkout too");
     }
