@@ -46,5 +46,8 @@ pub const MAX_TRIGGER_BYTES: usize = 1024 * 1024;
 /// The longest text of an activation, in bytes: four times the largest SKILL.md, so that arguments and small files have
 /// room, and the text still fits into a large context.
 pub const MAX_ACTIVATION_BYTES: usize = 4 * 1024 * 1024;
+/// The most bytes that a session keeps of its active skills and pending calls: two of the longest activations, or a
+/// thousand usual ones.
+pub const MAX_KEPT_BYTES: usize = 2 * MAX_ACTIVATION_BYTES;
 /// The longest glob, in bytes. No path that it could match is longer.
 pub const MAX_GLOB_BYTES: usize = 1024;

@@ -114,9 +114,9 @@ impl Reloading {
             let reloaded = tokio::task::spawn_blocking(move || match reload()? {
                 Reloaded::Stop => Ok(true),
                 Reloaded::Library(new) => {
-                    let (registry, options) = *new;
-                    let show_folders = options.show_folders && local;
-                    shared.library.replace(registry, &options.with_show_folders(show_folders))?;
+                    let (registry, mut options) = *new;
+                    options.session.show_folders &= local;
+                    shared.library.replace(registry, &options)?;
                     if !local {
                         scripts::warn(&shared.live.current());
                     }

@@ -157,7 +157,8 @@ async fn run_listener(
     // A client with a token may be on another machine, where local folders mean nothing.
     let local =
         http.tokens.is_none() && listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-    let options = options.clone().with_show_folders(options.show_folders && local);
+    let mut options = options.clone();
+    options.session.show_folders &= local;
     // Only half of the requests may wait for the response budget, so that small responses always get through.
     let waiting = (http.max_requests / 2).max(1);
     let token_file = http.tokens.as_ref().and_then(Tokens::file).map(Into::into);

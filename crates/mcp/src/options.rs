@@ -5,31 +5,21 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use prowess::SourceError;
 use prowess::internal::with_methods;
-use prowess::session::{Filter, Naming};
-use prowess::{HostTools, SourceError};
+use prowess::session::{Options, Policy};
 
 /// What a server offers, and the limits that all transports share.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServeOptions {
-    /// The names of the tools.
-    pub naming: Naming,
+    /// How the session of each connection behaves. Scripts are never run, folders are never shown on an address that other
+    /// machines can reach, and the events of a session are not kept, whatever these options say.
+    pub session: Options,
+    /// What sessions may show: the filter chooses the skills to serve, by their virtual paths.
+    pub policy: Policy,
     /// Whether tools are offered at all.
     pub tools: bool,
-    /// The maximum number of active skills per connection; 0 for no limit.
-    pub max_active: usize,
-    /// The skills to serve, by their virtual paths.
-    pub filter: Filter,
-    /// The tools of the host: skills are granted no others.
-    pub host_tools: HostTools,
-    /// Whether an activation is the instructions alone: see [`prowess::render::ActivationStyle::plain`].
-    pub plain: bool,
-    /// The maximum size of an activation, in bytes.
-    pub max_activation_bytes: usize,
-    /// Whether an activation names the folder of its skill, so that an agent can run the scripts in it. Folders are
-    /// never shown on an address that other machines can reach.
-    pub show_folders: bool,
     /// Whether to watch for changes and send notifications.
     pub watch: bool,
     /// How often to poll remote sources, which announce no changes.
@@ -37,6 +27,9 @@ pub struct ServeOptions {
     /// The maximum size of all responses that clients have not read yet, in bytes. Responses up to 64 KiB and
     /// notifications are not counted. A response that is larger than the limit is sent alone.
     pub max_unsent: usize,
+    /// The maximum number of bytes that all sessions keep of their active skills and pending calls, each text counted once.
+    /// A call beyond it is refused. [`Options::max_kept_bytes`] is the limit of each session.
+    pub max_kept: usize,
     /// The file of approvals to watch, if any: revoked trust takes effect at once.
     pub approvals: Option<PathBuf>,
     /// The file that caches the search index.
@@ -48,18 +41,15 @@ pub struct ServeOptions {
 impl Default for ServeOptions {
     fn default() -> Self {
         Self {
-            naming: Naming::default(),
+            session: Options::default(),
+            policy: Policy::default(),
             tools: true,
-            max_active: 0,
-            filter: Filter::all(),
-            host_tools: HostTools::Unlimited,
-            plain: false,
-            max_activation_bytes: prowess::limits::MAX_ACTIVATION_BYTES,
-            show_folders: true,
             watch: true,
             ask_again: Duration::from_secs(60),
             // Several responses of the largest size.
             max_unsent: 256 << 20,
+            // Thirty-two sessions that keep as much as they may, or thousands of usual ones.
+            max_kept: 256 << 20,
             approvals: None,
             terms: None,
             hint: |error| error.hint().into_owned(),
@@ -68,17 +58,13 @@ impl Default for ServeOptions {
 }
 
 with_methods! { ServeOptions:
-    with_naming naming: Naming;
+    with_session session: Options;
+    with_policy policy: Policy;
     with_tools tools: bool;
-    with_max_active max_active: usize;
-    with_filter filter: Filter;
-    with_host_tools host_tools: HostTools;
-    with_plain plain: bool;
-    with_max_activation_bytes max_activation_bytes: usize;
-    with_show_folders show_folders: bool;
     with_watch watch: bool;
     with_ask_again ask_again: Duration;
     with_max_unsent max_unsent: usize;
+    with_max_kept max_kept: usize;
     with_approvals approvals: Option<PathBuf>;
     with_terms terms: Option<PathBuf>;
     with_hint hint: fn(&SourceError) -> String;

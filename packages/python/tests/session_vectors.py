@@ -89,7 +89,7 @@ def begun(asked: dict[str, Any]) -> dict[str, Any]:
         "naming": asked.get("naming"), "namespace": asked.get("namespace"), "max_active": asked.get("max_active"),
         "when_full": asked.get("when_full"), "lifetime": asked.get("lifetime"), "repeat": asked.get("repeat"),
         "hint_files": asked.get("hint_files"), "inline_resources": "inline_bytes" in asked,
-        "max_activation_bytes": asked.get("max_activation_bytes"),
+        "max_activation_bytes": asked.get("max_activation_bytes"), "max_kept_bytes": asked.get("max_kept_bytes"),
         "activation": bare({"plain": asked.get("plain"), "max_inline_bytes": asked.get("inline_bytes")}),
         "max_files": asked.get("max_files"), "max_resource_bytes": asked.get("max_bytes"),
         "too_large": asked.get("too_large"), "max_enum": asked.get("max_enum"),

@@ -299,6 +299,7 @@ export interface ChatOptions {
   showFolders?: boolean;
   activation?: ActivationStyle;
   maxActivationBytes?: number;
+  maxKeptBytes?: number;
   catalog?: CatalogStyle;
   maxList?: number;
   maxFiles?: number;

@@ -77,6 +77,7 @@ function begun(asked) {
     naming: asked.naming, namespace: asked.namespace, maxActive: asked.max_active, whenFull: asked.when_full,
     lifetime: asked.lifetime, repeat: asked.repeat, hintFiles: asked.hint_files,
     inlineResources: asked.inline_bytes !== undefined, maxActivationBytes: asked.max_activation_bytes,
+    maxKeptBytes: asked.max_kept_bytes,
     activation: { plain: asked.plain, maxInlineBytes: asked.inline_bytes }, maxFiles: asked.max_files,
     maxResourceBytes: asked.max_bytes, tooLarge: asked.too_large, maxEnum: asked.max_enum,
     catalogInTool: asked.catalog_in_tool && { style: { shape: asked.catalog_in_tool } }, instruction: asked.instruction,

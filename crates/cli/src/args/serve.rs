@@ -81,6 +81,12 @@ pub(crate) struct Serve {
     /// The maximum size of all large responses that clients have not read yet, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = ServeOptions::default().max_unsent, value_parser = some)]
     pub(crate) max_unsent: usize,
+    /// The maximum size of what all sessions keep of their active skills, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = ServeOptions::default().max_kept, value_parser = some)]
+    pub(crate) max_kept: usize,
+    /// The same for the sessions of each token of the token file
+    #[arg(long, value_name = "BYTES", requires = "http", default_value_t = HttpOptions::default().max_token_kept, value_parser = some)]
+    pub(crate) max_token_kept: usize,
     /// What to log to standard error
     #[arg(long, value_name = "FORMAT", default_value = "warnings")]
     pub(crate) log: Log,

@@ -53,6 +53,7 @@ fn every_key_is_shown_with_its_value_and_where_it_comes_from() {
     session.inline  false  default
     session.location  false  default
     session.max_activation_bytes  4194304  default
+    session.max_kept_bytes  8388608  default
     install.registries  https://github.com/{org}/{name}.git  default
 
     without effect:

@@ -60,6 +60,64 @@ fn a_pipe_is_answered_until_its_end() {
     assert_snapshot!(answers[1], @r#"{"jsonrpc":"2.0","id":2,"result":{"skills":[{"uri":"skill://tidy-up/SKILL.md","frontmatter":{"name":"tidy-up","description":"Tidies up."},"resources":[{"uri":"skill://tidy-up/SKILL.md","digest":"sha256:f543cf2378fae0dfd19fc4f8d2c03fb589e5dbaa4a762e81a353611695b3e14c","size":76}]}]}}"#);
 }
 
+/// What a client is told after it loads a skill, with and without a key of `[session]`.
+#[test]
+fn serve_obeys_every_key_of_session() {
+    let load = |name: &str| json!({"name": "load_skill", "arguments": {"name": name}});
+    let answers = |config: &str| {
+        let place = Place::with(&[
+            SKILL,
+            ("skills/tidy-up/notes.md", "Notes about tidying.\n"),
+            (
+                "skills/wash-up/SKILL.md",
+                "---\nname: wash-up\ndescription: d\nallowed-tools: Bash\n---\nWash.\n",
+            ),
+            ("config/prowess/prowess.toml", config),
+        ]);
+        let input = lines(&[
+            hello(),
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+            json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": load("tidy-up")}),
+            json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": load("wash-up")}),
+        ]);
+        let mut command = place.command();
+        command.args(["serve", "--in", "skills"]).env("XDG_CONFIG_HOME", place.path().join("config"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(&input).unwrap();
+        let text = place.transcript(&child.wait_with_output().unwrap());
+        assert!(text.starts_with("exit 0\n"), "{text}");
+        let mut answers: Vec<Value> =
+            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        answers.sort_by_key(|answer| answer["id"].as_u64());
+        let said = |at: usize| {
+            format!("{} {}", answers[at]["result"]["content"], answers[at]["result"]["structuredContent"])
+        };
+        (said(1), said(2))
+    };
+    let (tidy, wash) = answers("");
+    assert!(
+        tidy.contains("<skill_content") && !tidy.contains("Notes about") && wash.contains("Bash"),
+        "{tidy}{wash}"
+    );
+    let table = prowess::internal::CONFIG_TABLES.iter().find(|table| table.name == "session").unwrap();
+    for key in table.keys {
+        let (value, obeyed): (&str, fn(&str, &str) -> bool) = match key.name {
+            "filter" => ("'wash-up'", |tidy, wash| tidy.contains("unknown-skill") && wash.contains("Wash.")),
+            "tools" => ("['Read']", |_, wash| wash.contains(r#""active_tools":[]"#)),
+            "plain" => ("true", |tidy, _| !tidy.contains("<skill_content")),
+            "inline" => ("true", |tidy, _| tidy.contains("Notes about tidying.")),
+            // It is about the catalog in a prompt, and a server writes none.
+            "location" => ("true", |tidy, wash| tidy.contains("<skill_content") && wash.contains("Wash.")),
+            "max_activation_bytes" => ("10", |tidy, _| tidy.contains("too-large")),
+            "max_kept_bytes" => ("10", |tidy, _| tidy.contains("memory-full")),
+            other => panic!("no test of this key: {other}"),
+        };
+        let (tidy, wash) = answers(&format!("[session]\n{} = {value}\n", key.name));
+        assert!(obeyed(&tidy, &wash), "{}: {tidy} {wash}", key.name);
+    }
+}
+
 #[test]
 fn the_built_in_skills_are_served_where_there_are_no_others() {
     let place = Place::with(&[]);
@@ -206,6 +264,8 @@ fn limits_of_zero_are_refused() {
         "--max-streams",
         "--max-body",
         "--max-unsent",
+        "--max-kept",
+        "--max-token-kept",
     ] {
         for value in ["0", "99999999999999999999"] {
             let text = place.run(&["serve", "--http", "127.0.0.1:0", option, value]);

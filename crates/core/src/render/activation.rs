@@ -1,8 +1,9 @@
 //! An activated skill: its instructions in a wrapper that they cannot close, its folder, and its files.
 
 use std::fmt::Write as _;
+use std::sync::{Arc, Weak};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::document::without_blank_lines;
 use crate::files::manifest::{FileKind, Manifest};
@@ -68,9 +69,13 @@ pub struct Inlined<'b> {
     pub bytes: &'b [u8],
 }
 
-/// An activated skill in parts, each of them escaped. [`Activation::text`] joins them.
+/// An activated skill in parts, each of them escaped. [`Activation::text`] joins them. Clones share the parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activation(Arc<ActivationParts>);
+
+/// The parts of an [`Activation`], as they are stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Activation {
+pub(crate) struct ActivationParts {
     /// The opening tag of the wrapper; none when the text is the instructions alone.
     pub(crate) opening: Option<String>,
     /// The instructions, after the compatibility note when that is shown.
@@ -85,6 +90,35 @@ pub struct Activation {
 
 /// The closing tag of the wrapper, on its line.
 const CLOSING: &str = "\n</skill_content>";
+
+impl From<ActivationParts> for Activation {
+    fn from(parts: ActivationParts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+impl Serialize for Activation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Activation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        ActivationParts::deserialize(deserializer).map(Self::from)
+    }
+}
+
+/// An [`Activation`] that is not kept alive by this.
+#[derive(Clone, Debug)]
+pub(crate) struct WeakActivation(Weak<ActivationParts>);
+
+impl WeakActivation {
+    /// The activation, while something else keeps it.
+    pub(crate) fn upgrade(&self) -> Option<Activation> {
+        self.0.upgrade().map(Activation)
+    }
+}
 
 impl Activation {
     /// Makes an activation. For a skill from another machine, the wrapper names its sender.
@@ -101,7 +135,8 @@ impl Activation {
     ) -> Self {
         if style.plain {
             let instructions = body.to_owned();
-            return Self { opening: None, instructions, folder: None, files: String::new(), hint: None };
+            let (folder, files, hint) = (None, String::new(), None);
+            return ActivationParts { opening: None, instructions, folder, files, hint }.into();
         }
         let mut opening = format!("<skill_content name=\"{}\"", attribute(&entry.key));
         // Instructions from other machines must be recognizable.
@@ -114,40 +149,56 @@ impl Activation {
             Some(note) => format!("Compatibility: {}\n\n{body}", neutralize(&collapse(note), &[])),
             None => body.into_owned(),
         };
-        Self {
-            opening: Some(opening),
-            instructions,
-            folder: folder.map(|folder| neutralize(&inline(folder), &[]).into_owned()),
-            files: listed(files, inlined, style),
-            hint: None,
-        }
+        let folder = folder.map(|folder| neutralize(&inline(folder), &[]).into_owned());
+        let files = listed(files, inlined, style);
+        ActivationParts { opening: Some(opening), instructions, folder, files, hint: None }.into()
     }
 
     /// Sets the text after the wrapper; an empty one is none.
     #[must_use]
     pub fn with_hint(mut self, hint: String) -> Self {
-        self.hint = Some(hint).filter(|hint| !hint.is_empty());
+        Arc::make_mut(&mut self.0).hint = Some(hint).filter(|hint| !hint.is_empty());
+        self
+    }
+
+    /// The number of bytes of its parts.
+    pub fn size(&self) -> usize {
+        let ActivationParts { opening, instructions, folder, files, hint } = &*self.0;
+        let optional = [opening, folder, hint].map(|part| part.as_ref().map_or(0, String::len));
+        instructions.len() + files.len() + optional.iter().sum::<usize>()
+    }
+
+    /// The same, not kept alive.
+    pub(crate) fn downgrade(&self) -> WeakActivation {
+        WeakActivation(Arc::downgrade(&self.0))
+    }
+
+    /// The same in memory of exactly its size: text that was built may have room for more.
+    pub(crate) fn shrunk(mut self) -> Self {
+        let ActivationParts { opening, instructions, folder, files, hint } = Arc::make_mut(&mut self.0);
+        for part in [Some(instructions), Some(files), opening.as_mut(), folder.as_mut(), hint.as_mut()] {
+            part.into_iter().for_each(String::shrink_to_fit);
+        }
         self
     }
 
     /// The instructions, escaped.
     pub fn instructions(&self) -> &str {
-        &self.instructions
+        &self.0.instructions
     }
 
     /// The text a model gets.
     pub fn text(&self) -> String {
-        let Some(opening) = &self.opening else { return self.instructions.clone() };
-        let hint = self.hint.as_deref().unwrap_or_default();
-        let long = [opening, &self.instructions, &self.files, hint].map(str::len).iter().sum::<usize>();
-        let mut text = String::with_capacity(long + 256);
+        let ActivationParts { opening, instructions, files, .. } = &*self.0;
+        let Some(opening) = opening else { return instructions.clone() };
+        let mut text = String::with_capacity(self.size() + 256);
         text.push_str(opening);
         text.push('\n');
-        text.push_str(&self.instructions);
+        text.push_str(instructions);
         self.push_folder(&mut text);
-        if !self.files.is_empty() {
+        if !files.is_empty() {
             text.push_str("\n\n<skill_resources>\n");
-            text.push_str(&self.files);
+            text.push_str(files);
             text.push_str("</skill_resources>");
         }
         text.push_str(CLOSING);
@@ -160,8 +211,8 @@ impl Activation {
     ///
     /// None when `end` is not between two characters of the instructions.
     pub(crate) fn cut_text(&self, end: usize, note: &str, details: bool) -> Option<String> {
-        let kept = self.instructions.get(..end)?;
-        let mut text = match &self.opening {
+        let kept = self.0.instructions.get(..end)?;
+        let mut text = match &self.0.opening {
             Some(opening) => format!("{opening}\n{kept}"),
             None => kept.to_owned(),
         };
@@ -171,7 +222,7 @@ impl Activation {
         if details {
             self.push_folder(&mut text);
         }
-        if self.opening.is_some() {
+        if self.0.opening.is_some() {
             text.push_str(CLOSING);
         }
         if details {
@@ -181,7 +232,7 @@ impl Activation {
     }
 
     fn push_folder(&self, text: &mut String) {
-        if let Some(folder) = &self.folder {
+        if let Some(folder) = &self.0.folder {
             text.push_str(FOLDER);
             text.push_str(folder);
             text.push_str(BELOW_FOLDER);
@@ -189,7 +240,7 @@ impl Activation {
     }
 
     fn push_hint(&self, text: &mut String) {
-        if let Some(hint) = &self.hint {
+        if let Some(hint) = &self.0.hint {
             text.push_str("\n\n");
             text.push_str(hint);
         }

@@ -7,6 +7,7 @@ mod budget;
 mod catalog;
 
 pub use activation::{Activation, ActivationStyle, Inlined, compose, describe};
+pub(crate) use activation::{ActivationParts, WeakActivation};
 pub(crate) use activation::{BELOW_FOLDER, FOLDER};
 pub use budget::{Budget, BudgetReport, Budgeted, estimate_tokens, render_within};
 pub use catalog::{CatalogStyle, Shape, render_catalog};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::event::{Actor, EndReason, EventKind};
+use super::kept::active_bytes;
 use super::policy::{Act, Policy};
 use super::state::Active;
 use super::tool_scope::difference;
@@ -59,6 +60,7 @@ impl Session {
     pub fn deactivate(&mut self, key: &str) -> Option<Vec<String>> {
         let before = self.active_tools();
         self.state.deactivate(key, EndReason::Asked, self.options.max_events)?;
+        self.recount();
         Some(difference(&before, &self.active_tools()))
     }
 
@@ -81,6 +83,7 @@ impl Session {
             self.state.deactivate(key, *why, self.options.max_events);
         }
         self.state.turn += 1;
+        self.recount();
         ending.into_iter().map(|(key, _)| key).collect()
     }
 
@@ -111,7 +114,7 @@ impl Session {
         }
         let mut deactivated: Vec<String> = ending.into_iter().map(|(key, _)| key).collect();
         // A stored session may have had a higher limit.
-        deactivated.extend(self.evict(0));
+        deactivated.extend(self.evict(0, 0));
         for key in changed {
             if let Some(active) = self.state.active.iter_mut().find(|active| active.key == key) {
                 active.changed = true;
@@ -119,20 +122,27 @@ impl Session {
             self.record(EventKind::Changed { key });
         }
         self.record_discovered();
+        self.recount();
         deactivated
     }
 
-    /// Deactivates the oldest skills until the limit leaves room for `coming` more, preloaded ones last.
-    pub(super) fn evict(&mut self, coming: usize) -> Vec<String> {
-        let most = self.options.max_active;
-        if most == 0 {
-            return Vec::new();
-        }
-        let excess = (self.state.active.len() + coming).saturating_sub(most);
+    /// Deactivates the oldest skills until the limits leave room for `coming` more, of so many bytes. Preloaded ones are
+    /// the last, and never give way for bytes.
+    pub(super) fn evict(&mut self, coming: usize, bytes: usize) -> Vec<String> {
+        let most = if self.options.max_active == 0 { usize::MAX } else { self.options.max_active };
+        let mut excess = (self.state.active.len() + coming).saturating_sub(most);
+        let mut freed = 0;
         let (last, first): (Vec<&Active>, Vec<&Active>) =
             self.state.active.iter().partition(|active| active.preloaded);
-        let keys: Vec<String> =
-            first.into_iter().chain(last).take(excess).map(|active| active.key.clone()).collect();
+        let gives_way = |active: &&Active| {
+            let too_many = excess > 0;
+            let too_large = bytes > 0 && !active.preloaded && !self.has_room(bytes, freed);
+            excess = excess.saturating_sub(1);
+            freed += active_bytes(active);
+            too_many || too_large
+        };
+        let giving_way = first.into_iter().chain(last).take_while(gives_way);
+        let keys: Vec<String> = giving_way.map(|active| active.key.clone()).collect();
         for key in &keys {
             self.state.deactivate(key, EndReason::Evicted, self.options.max_events);
         }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::state::STATE_VERSION;
 use crate::catalog::Stamp;
-use crate::render::{Activation, BELOW_FOLDER, FOLDER};
+use crate::render::{ActivationParts, BELOW_FOLDER, FOLDER};
 
 /// The version that is converted.
 pub(super) const VERSION_2: u64 = 2;
@@ -33,8 +33,8 @@ pub(super) fn from_version_2(state: &mut Value) -> Result<(), String> {
 }
 
 /// An activation without a wrapper.
-fn plain_parts(text: &str) -> Activation {
-    Activation {
+fn plain_parts(text: &str) -> ActivationParts {
+    ActivationParts {
         opening: None,
         instructions: text.to_owned(),
         folder: None,
@@ -44,7 +44,7 @@ fn plain_parts(text: &str) -> Activation {
 }
 
 /// The parts of an activation whose instructions end at a byte. Nothing in them can look like a tag of the wrapper.
-fn parts(text: &str, body_end: usize) -> Option<Activation> {
+fn parts(text: &str, body_end: usize) -> Option<ActivationParts> {
     let (head, rest) = text.split_at_checked(body_end)?;
     let (opening, instructions) = head.split_once('\n')?;
     let (inside, hint) = rest.split_once("\n</skill_content>")?;
@@ -53,7 +53,7 @@ fn parts(text: &str, body_end: usize) -> Option<Activation> {
         None => (inside, ""),
     };
     let folder = folder.strip_prefix(FOLDER).and_then(|folder| folder.strip_suffix(BELOW_FOLDER));
-    Some(Activation {
+    Some(ActivationParts {
         opening: Some(opening.to_owned()),
         instructions: instructions.to_owned(),
         folder: folder.map(str::to_owned),

@@ -37,6 +37,7 @@ mod effect;
 mod event;
 mod filter;
 mod interface;
+mod kept;
 mod lifecycle;
 mod migrate;
 mod options;
@@ -58,6 +59,7 @@ pub use interface::naming::{NAMINGS, NamespaceError, Naming, NamingRow, Tool, Un
 pub use interface::prompt::{Placement, Prompt, PromptOptions};
 pub use interface::result::{Reason, ToolOutcome, ToolResult};
 pub use interface::schema::ToolDef;
+pub use kept::MemoryPool;
 pub use lifecycle::CatalogChange;
 pub use options::{Lifetime, Options, Repeat, WhenFull};
 pub use policy::{Act, Ask, Hidden, Names, OriginRule, Policy, Untrusted};
@@ -75,13 +77,14 @@ pub struct Session {
     policy: Policy,
     options: Options,
     state: SessionState,
+    share: Option<kept::PoolShare>,
 }
 
 impl Session {
     /// A new session. Its `id` distinguishes it from the other sessions of the host: see [`Ticket`].
     pub fn new(id: impl Into<String>, catalog: Arc<Catalog>, policy: Policy, options: Options) -> Self {
         let state = SessionState { id: id.into(), ..SessionState::default() };
-        let mut session = Self { catalog, policy, options, state };
+        let mut session = Self { catalog, policy, options, state, share: None };
         session.record_discovered();
         session
     }
@@ -99,7 +102,7 @@ impl Session {
         if state.version != STATE_VERSION {
             return Err(RestoreError::Version { found: u64::from(state.version) });
         }
-        let mut session = Self { catalog, policy, options, state };
+        let mut session = Self { catalog, policy, options, state, share: None };
         session.reconcile();
         Ok(session)
     }

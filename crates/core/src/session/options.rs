@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::interface::naming::{Naming, Tool};
 use crate::files::page::{self, TooLarge};
-use crate::limits::MAX_ACTIVATION_BYTES;
+use crate::limits::{MAX_ACTIVATION_BYTES, MAX_KEPT_BYTES};
 use crate::render::{ActivationStyle, Budget, CatalogStyle, Shape};
 
 /// What happens when a skill is loaded and the limit of active skills is reached.
@@ -64,7 +64,7 @@ pub struct Options {
     pub tools: BTreeSet<Tool>,
     /// The maximum number of active skills; 0 for no limit.
     pub max_active: usize,
-    /// What happens when the limit is reached.
+    /// What happens when this limit or that of kept bytes is reached.
     pub when_full: WhenFull,
     /// How long a skill stays active.
     pub lifetime: Lifetime,
@@ -82,6 +82,9 @@ pub struct Options {
     pub activation: ActivationStyle,
     /// The longest text of an activation, in bytes; a longer one is refused before it is built.
     pub max_activation_bytes: usize,
+    /// The maximum number of bytes that the session keeps of its active skills and pending calls, arguments included. A
+    /// call beyond it is refused, or evicts the oldest skills, as [`Options::when_full`] says.
+    pub max_kept_bytes: usize,
     /// How `list` and `search` show skills.
     pub catalog: CatalogStyle,
     /// The maximum number of skills that one call of `list` shows.
@@ -117,6 +120,7 @@ with_methods! { Options:
     with_show_folders show_folders: bool;
     with_activation activation: ActivationStyle;
     with_max_activation_bytes max_activation_bytes: usize;
+    with_max_kept_bytes max_kept_bytes: usize;
     with_catalog catalog: CatalogStyle;
     with_max_list max_list: usize;
     with_max_files max_files: usize;
@@ -143,6 +147,7 @@ impl Default for Options {
             show_folders: true,
             activation: ActivationStyle::default(),
             max_activation_bytes: MAX_ACTIVATION_BYTES,
+            max_kept_bytes: MAX_KEPT_BYTES,
             catalog: CatalogStyle::new(Shape::Compact),
             max_list: 100,
             max_files: 100,

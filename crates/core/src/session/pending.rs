@@ -54,10 +54,12 @@ impl Session {
 
     fn take_waiting(&mut self, ticket: Ticket) -> Option<PendingCall> {
         self.state.pending.get(&ticket.number).filter(|waiting| waiting.check == ticket.check)?;
-        self.state.pending.remove(&ticket.number)
+        let waiting = self.state.pending.remove(&ticket.number);
+        self.recount();
+        waiting
     }
 
-    /// Suspends a call until its effect is performed.
+    /// Suspends a call until its effect is performed. A call that would keep too much is refused.
     pub(super) fn suspend(&mut self, by: Actor, filter: Option<Filter>, want: Goal, stage: Stage) -> Step {
         let number = self.state.next_ticket;
         self.state.next_ticket += 1;
@@ -69,8 +71,12 @@ impl Session {
         let check = checksum(&[&self.state.id, key, about], number);
         let location = self.catalog.get(key).map(|candidate| candidate.entry.origin.location.clone());
         let waiting = PendingCall { check, by, filter, want, location: location.unwrap_or_default(), stage };
+        if let Err(refusal) = self.admit_call(&waiting) {
+            return self.refused(*refusal);
+        }
         let effect = self.effect_of(&waiting);
         self.state.pending.insert(number, waiting);
+        self.recount();
         Step::Need(Ticket { number, check }, effect)
     }
 

@@ -13,9 +13,11 @@ use http::header::AUTHORIZATION;
 use prowess::internal::locked;
 use prowess::session::Filter;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::sync::Semaphore;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use crate::http::MAX_OWN_LARGE;
 use crate::http::options::HttpOptions;
 use crate::http::sessions::Sessions;
 use crate::http::tokens::{NamedToken, Stamp, Tokens};
@@ -33,6 +35,8 @@ pub(crate) struct Caller {
     pub(crate) service: StreamableHttpService<Server, Sessions>,
     shared: Arc<Shared>,
     pub(crate) sessions: Arc<Sessions>,
+    /// For its requests with a large body.
+    pub(crate) large: Semaphore,
     /// Ends the streams that do not end by themselves.
     streams: CancellationToken,
 }
@@ -65,6 +69,8 @@ pub(crate) struct Callers {
     max_body: usize,
     /// The maximum number of sessions of each token of a file.
     share: usize,
+    /// The maximum number of bytes that the sessions of each token of a file keep.
+    max_kept: usize,
     next: AtomicU64,
     current: Mutex<Arc<Vec<Arc<Caller>>>>,
     /// Whether the file of tokens could be used when it was last read; `None` without one.
@@ -93,6 +99,7 @@ impl Callers {
             streams,
             max_body: options.max_body,
             share: if in_file { options.max_token_sessions } else { options.max_sessions },
+            max_kept: if in_file { options.max_token_kept } else { usize::MAX },
             next: AtomicU64::new(1),
             current: Mutex::default(),
             read: Mutex::new(in_file.then_some(true)),
@@ -112,7 +119,7 @@ impl Callers {
 
     fn caller(&self, token: Option<NamedToken>) -> Arc<Caller> {
         let bounds = token.as_ref().map_or_else(Filter::all, |token| token.filter.clone());
-        let shared = self.shared.within(bounds, self.shared.stop.child_token());
+        let shared = self.shared.within(bounds, self.max_kept, self.shared.stop.child_token());
         let owner = self.next.fetch_add(1, Ordering::Relaxed);
         let sessions = Arc::new(self.sessions.owned_by(owner, self.share));
         let streams = self.streams.child_token();
@@ -131,7 +138,8 @@ impl Callers {
             Arc::clone(&sessions),
             config,
         );
-        Arc::new(Caller { token, service, shared, sessions, streams })
+        let large = Semaphore::new(MAX_OWN_LARGE);
+        Arc::new(Caller { token, service, shared, sessions, large, streams })
     }
 
     /// The caller that sent these headers.

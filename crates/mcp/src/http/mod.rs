@@ -23,7 +23,7 @@ use hyper::body::{Body, Incoming};
 use rmcp::ErrorData;
 use rmcp::model::RequestId;
 use serde::Deserialize;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -42,6 +42,12 @@ use crate::protocol::values;
 use crate::server::Shared;
 use crate::server::prebuilt::{ResultSlot, SlotContent};
 
+/// A body with more bytes is large. Usual ones have a few hundred.
+const LARGE_BODY: usize = 64 * 1024;
+/// The maximum number of requests with a large body that are handled at once: of all, and of one caller.
+const MAX_LARGE: usize = 4;
+pub(crate) const MAX_OWN_LARGE: usize = 2;
+
 /// Checks and limits requests, and passes them on to rmcp.
 pub(crate) struct HttpServer {
     pub(crate) shared: Arc<Shared>,
@@ -51,6 +57,8 @@ pub(crate) struct HttpServer {
     /// Held by each connection that is served.
     pub(crate) served: Arc<()>,
     requests: Semaphore,
+    /// For requests with a large body, of which each takes many times its size while it is handled.
+    large: Semaphore,
     streams: Arc<Semaphore>,
     max_streams: usize,
     options: HttpOptions,
@@ -74,6 +82,7 @@ impl HttpServer {
             sessions,
             served: Arc::default(),
             requests: Semaphore::new(options.max_requests),
+            large: Semaphore::new(MAX_LARGE),
             streams: Arc::new(Semaphore::new(max_streams)),
             max_streams,
             options,
@@ -127,6 +136,7 @@ impl HttpServer {
             connections: Arc::strong_count(&self.served).saturating_sub(1),
             sessions: self.sessions.len(),
             streams: self.max_streams.saturating_sub(self.streams.available_permits()),
+            kept: self.shared.kept_bytes(),
             tokens: self.callers.tokens(),
             tokens_read: self.callers.could_read(),
         };
@@ -228,6 +238,7 @@ impl HttpServer {
         // The other half of the timeout is for the work.
         let slot = ResultSlot::new(self.options.request_time / 2);
         parts.extensions.insert(slot.clone());
+        let _large = self.permits_if_large(caller, body.len()).await?;
         let _permit = self.permit().await?;
         if head.is_initialize()
             && let Some(reason) = caller.sessions.full().await
@@ -312,6 +323,27 @@ impl HttpServer {
         };
         // The handler is cancelled with the future.
         Ok(timeout(self.options.request_time, answering).await.map_err(|_elapsed| too_long(id))?)
+    }
+
+    /// The permits of a request with a large body: one of its caller, then one of all. They come before that of the request,
+    /// so that large requests which wait block no others.
+    async fn permits_if_large<'s>(
+        &'s self,
+        caller: &'s Caller,
+        size: usize,
+    ) -> Result<Option<[SemaphorePermit<'s>; 2]>, ErrorResponse> {
+        if size <= LARGE_BODY {
+            return Ok(None);
+        }
+        let permits =
+            async { Ok::<_, AcquireError>([caller.large.acquire().await?, self.large.acquire().await?]) };
+        match timeout(self.options.request_time, permits).await {
+            Ok(Ok(permits)) => Ok(Some(permits)),
+            _ => {
+                let what = format_args!("too many large requests at once: at most {MAX_LARGE}");
+                Err(unavailable("large-requests", what).into())
+            }
+        }
     }
 
     /// A request permit. It is held until the response begins, not while it is sent, so that a slow reader blocks no

@@ -34,6 +34,9 @@ pub struct HttpOptions {
     pub max_sessions: usize,
     /// The maximum number of sessions of each token of a token file, so that none can take them all.
     pub max_token_sessions: usize,
+    /// The maximum number of bytes that the sessions of each token of a token file keep, so that none can take all of
+    /// [`max_kept`](crate::ServeOptions::max_kept).
+    pub max_token_kept: usize,
     /// How long a session lives without a request from its client and without an open stream.
     pub session_time: Duration,
     /// How long the head of a request may take.
@@ -63,6 +66,8 @@ impl Default for HttpOptions {
             max_requests: 64,
             max_sessions: 1024,
             max_token_sessions: 256,
+            // A quarter of what all sessions keep.
+            max_token_kept: 64 << 20,
             session_time: Duration::from_secs(300),
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(10),
@@ -84,6 +89,7 @@ with_methods! { HttpOptions:
     with_max_requests max_requests: usize;
     with_max_sessions max_sessions: usize;
     with_max_token_sessions max_token_sessions: usize;
+    with_max_token_kept max_token_kept: usize;
     with_session_time session_time: Duration;
     with_header_time header_time: Duration;
     with_body_time body_time: Duration;

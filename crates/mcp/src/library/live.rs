@@ -70,7 +70,7 @@ impl LiveLibrary {
         Arc::new(Self {
             index: Arc::new(LazyIndex::new(Arc::clone(&registry)).with_cache(options.terms.clone())),
             registry,
-            policy: sessions::policy(options),
+            policy: options.policy.clone(),
             options: sessions::options(options),
             watching: options.watch,
             ask_again: options.ask_again,

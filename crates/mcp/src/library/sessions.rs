@@ -46,19 +46,10 @@ impl Sessions {
     }
 }
 
-/// What all sessions of a server may show.
-pub(crate) fn policy(options: &ServeOptions) -> Policy {
-    Policy::default().with_filter(options.filter.clone()).with_host_tools(options.host_tools.clone())
-}
-
 /// How all sessions of a server behave.
 pub(crate) fn options(options: &ServeOptions) -> Options {
-    let mut session = Options::default()
-        .with_naming(options.naming.clone())
-        .with_max_active(options.max_active)
-        .with_show_folders(options.show_folders)
-        .with_max_activation_bytes(options.max_activation_bytes);
-    session.activation.plain = options.plain;
+    // No request returns the events of a session, and a client could fill the memory with them.
+    let mut session = options.session.clone().with_max_events(0);
     // The server runs no scripts.
     session.tools.remove(&Tool::Run);
     session

@@ -51,6 +51,8 @@ pub(crate) struct Gauges {
     pub(crate) connections: usize,
     pub(crate) sessions: usize,
     pub(crate) streams: usize,
+    /// The bytes that sessions keep.
+    pub(crate) kept: usize,
     pub(crate) tokens: usize,
     /// Whether the file of tokens could be used when it was last read; `None` without one.
     pub(crate) tokens_read: Option<bool>,
@@ -108,6 +110,7 @@ impl Metrics {
             ("prowess_connections", "Open connections.", gauges.connections),
             ("prowess_sessions", "Open sessions of versions with a handshake.", gauges.sessions),
             ("prowess_streams", "Open streams and subscriptions.", gauges.streams),
+            ("prowess_kept_bytes", "Memory that sessions keep for active skills.", gauges.kept),
             ("prowess_tokens", "Tokens that are accepted.", gauges.tokens),
         ] {
             page.gauge(name, help);
@@ -192,7 +195,8 @@ mod tests {
     use super::*;
 
     fn page(metrics: &Metrics) -> String {
-        let gauges = Gauges { connections: 1, sessions: 2, streams: 3, tokens: 4, tokens_read: None };
+        let gauges =
+            Gauges { connections: 1, sessions: 2, streams: 3, kept: 5, tokens: 4, tokens_read: None };
         metrics.page(&gauges, &Publication::new(true))
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use prowess::session::Session;
+use prowess::session::{MemoryPool, Session};
 use rmcp::ErrorData;
 use tokio::sync::Notify;
 
@@ -17,8 +17,9 @@ use prowess::internal::locked;
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 512;
 
 /// The state of one connection.
-#[derive(Default)]
 pub(crate) struct Connection {
+    /// What its session keeps counts here.
+    pool: Arc<MemoryPool>,
     /// Created on first use, since rmcp creates handlers that never need one. With the number of the snapshot that its
     /// catalog is from.
     session: Mutex<Option<(u64, Session)>>,
@@ -40,11 +41,19 @@ pub(crate) struct Baseline {
 }
 
 impl Connection {
+    pub(crate) fn new(pool: Arc<MemoryPool>) -> Self {
+        let (session, subscribed) = (Mutex::default(), Mutex::default());
+        Self { pool, session, subscribed, more: Notify::new(), pending: Mutex::default() }
+    }
+
     /// Uses the session with the current catalog. One call at a time, since a session is a state machine.
     pub(crate) fn with_session<T>(&self, snapshot: &Snapshot, act: impl FnOnce(&mut Session) -> T) -> T {
         let mut guard = locked(&self.session);
-        let (number, session) =
-            guard.get_or_insert_with(|| (snapshot.number, snapshot.sessions.connection.clone()));
+        let (number, session) = guard.get_or_insert_with(|| {
+            let mut session = snapshot.sessions.connection.clone();
+            session.join(Arc::clone(&self.pool));
+            (snapshot.number, session)
+        });
         // Of two concurrent calls, the one that began earlier may have the older snapshot.
         if *number < snapshot.number {
             let fresh = &snapshot.sessions.connection;
@@ -57,6 +66,7 @@ impl Connection {
                 let restored =
                     Session::restore(session.state().clone(), fresh.shared_catalog(), policy, options);
                 *session = restored.unwrap_or_else(|_| fresh.clone());
+                session.join(Arc::clone(&self.pool));
             }
             *number = snapshot.number;
         }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use prowess::Registry;
-use prowess::session::Filter;
+use prowess::session::{Filter, MemoryPool};
 use rmcp::model::{PaginatedRequestParams, ServerResult};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -54,6 +54,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     work_limits: Arc<WorkLimits>,
     budget: Arc<ResponseBudget>,
+    /// What the sessions of these connections keep.
+    pool: Arc<MemoryPool>,
     pub(crate) stop: CancellationToken,
 }
 
@@ -74,14 +76,22 @@ impl Shared {
             metrics: Arc::default(),
             work_limits: Arc::new(WorkLimits::new()),
             budget: Arc::new(ResponseBudget::new(options.max_unsent, waiting)),
+            pool: Arc::new(MemoryPool::new(options.max_kept)),
             stop,
         })
     }
 
-    /// The same for the connections of one token, until `stop` is cancelled: they see what a filter passes.
-    pub(crate) fn within(&self, bounds: Filter, stop: CancellationToken) -> Arc<Self> {
+    /// The same for the connections of one token, until `stop` is cancelled: they see what a filter passes, and their
+    /// sessions keep at most `max_kept` bytes.
+    pub(crate) fn within(&self, bounds: Filter, max_kept: usize, stop: CancellationToken) -> Arc<Self> {
         let live = LibraryView::new(Arc::clone(&self.library.publication), bounds);
-        Arc::new(Self { live, stop, ..self.clone() })
+        let pool = Arc::new(MemoryPool::part_of(&self.pool, max_kept));
+        Arc::new(Self { live, pool, stop, ..self.clone() })
+    }
+
+    /// The number of bytes that sessions keep.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.pool.kept_bytes()
     }
 
     /// The key in a cursor of a list.
@@ -116,7 +126,8 @@ impl Server {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let notifier = shared.stop.child_token();
         let since = shared.live.state();
-        Self { shared, connection: Arc::default(), since, _end: notifier.clone().drop_guard(), notifier }
+        let connection = Arc::new(Connection::new(Arc::clone(&shared.pool)));
+        Self { shared, connection, since, _end: notifier.clone().drop_guard(), notifier }
     }
 
     /// Whether a method is within the declared capabilities.

@@ -4,7 +4,7 @@ use prowess::catalog::TurnedOffBy;
 use prowess::path::Glob;
 use prowess::registry::Disabled;
 use prowess::registry::trust::{Approvals, Trust};
-use prowess::session::Filter;
+use prowess::session::{Filter, Policy};
 use prowess::{DirSource, Registry, ScanOptions, Scope};
 use prowess_mcp::ServeOptions;
 use serde_json::json;
@@ -25,7 +25,7 @@ async fn a_skill_that_may_not_be_used_is_on_no_route() {
             .set_trust(Trust::in_approved(Approvals::default()));
         // Long names only: beta is too short.
         let filter: Filter = "?????*".parse().unwrap();
-        let options = ServeOptions::default().with_filter(filter);
+        let options = ServeOptions::default().with_policy(Policy::default().with_filter(filter));
         let mut client = PipeClient::initialized(served(registry, options), sessionless).await;
         // One is not trusted, one turned off, one filtered.
         for name in ["theirs", "staff", "beta"] {

@@ -14,6 +14,7 @@ mod hidden_skills;
 mod http;
 mod http_bodies;
 mod http_streams;
+mod kept_bytes;
 mod large_responses;
 mod many_clients;
 mod open_requests;

@@ -1,6 +1,7 @@
 //! The server on a pipe: the extension, tools, notifications and bad input.
 
 use prowess::registry::digests;
+use prowess::session::Options;
 use prowess_mcp::ServeOptions;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -138,7 +139,7 @@ async fn a_list_in_pages_contains_each_skill_once() {
 #[tokio::test]
 async fn a_connection_has_a_session_and_a_single_call_has_none() {
     let root = library();
-    let options = ServeOptions::default().with_max_active(1);
+    let options = ServeOptions::default().with_session(Options::default().with_max_active(1));
     let mut client = PipeClient::initialized(served(registry(root.path()), options.clone()), false).await;
     let load = |name: &str| json!({"name": "load_skill", "arguments": {"name": name}});
     assert_eq!(client.result("tools/call", load("alpha")).await["isError"], false);

@@ -286,6 +286,7 @@ pub struct GivenOptions {
     show_folders: Option<bool>,
     activation: Option<ActivationLook>,
     max_activation_bytes: Option<usize>,
+    max_kept_bytes: Option<usize>,
     catalog: Option<Style>,
     max_list: Option<usize>,
     max_files: Option<usize>,
@@ -325,6 +326,7 @@ impl GivenOptions {
         let set = |to: &mut usize, value: Option<usize>| *to = value.unwrap_or(*to);
         set(&mut options.max_active, self.max_active);
         set(&mut options.max_activation_bytes, self.max_activation_bytes);
+        set(&mut options.max_kept_bytes, self.max_kept_bytes);
         set(&mut options.max_list, self.max_list);
         set(&mut options.max_files, self.max_files);
         set(&mut options.max_enum, self.max_enum);

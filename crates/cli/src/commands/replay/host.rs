@@ -184,6 +184,7 @@ struct Begin {
     /// Whether an activation is the instructions alone.
     plain: bool,
     max_activation_bytes: usize,
+    max_kept_bytes: usize,
     /// If set, every skill must be approved, and this is the answer of the host.
     approve: Option<bool>,
     max_files: usize,
@@ -198,7 +199,7 @@ impl Default for Begin {
     fn default() -> Self {
         let Options { max_active, when_full, lifetime, repeat, hint_files, .. } = Options::default();
         let Options { max_resource_bytes, max_files, too_large, max_enum, .. } = Options::default();
-        let Options { max_activation_bytes, .. } = Options::default();
+        let Options { max_activation_bytes, max_kept_bytes, .. } = Options::default();
         let Policy { filter, untrusted, tools: mode, .. } = Policy::default();
         Self {
             allow: None,
@@ -218,6 +219,7 @@ impl Default for Begin {
             inline_bytes: None,
             plain: false,
             max_activation_bytes,
+            max_kept_bytes,
             approve: None,
             max_files,
             max_bytes: max_resource_bytes,
@@ -257,6 +259,7 @@ fn begin(session: &mut Session, asked: Begin) -> Result<Begin, String> {
         .with_inline_resources(asked.inline_bytes.is_some())
         .with_activation(activation)
         .with_max_activation_bytes(asked.max_activation_bytes)
+        .with_max_kept_bytes(asked.max_kept_bytes)
         .with_max_files(asked.max_files)
         .with_max_resource_bytes(asked.max_bytes)
         .with_too_large(asked.too_large)

@@ -44,6 +44,7 @@ pub(super) fn listen(address: HttpAddress, args: &Serve, ui: &mut Ui) -> Result<
         .with_max_streams(args.max_streams.unwrap_or(args.max_connections / 2))
         .with_max_sessions(args.max_sessions)
         .with_max_token_sessions(args.max_token_sessions)
+        .with_max_token_kept(args.max_token_kept)
         .with_session_time(Duration::from_secs(args.session_time));
     Ok(Listening { listen, http })
 }

@@ -81,20 +81,20 @@ fn library(args: &Serve) -> Result<(Registry, ServeOptions), CommandError> {
         .map_err(|error| no_library(&error))?;
     let terms = if args.places.no_cache { None } else { terms_file(&Environment::current(), &registry) };
     let said = session_defaults(said, args.session.filter.as_ref(), None);
-    let session = said.options();
-    let options = ServeOptions::default()
+    let session = said
+        .options()
         .with_naming(args.session.naming.clone())
-        .with_tools(!args.no_tools)
         .with_max_active(args.session.max_active)
-        .with_filter(said.filter.clone().unwrap_or_default())
-        .with_host_tools(said.tools.clone().unwrap_or_default())
-        .with_plain(session.activation.plain)
-        .with_max_activation_bytes(session.max_activation_bytes)
-        .with_show_folders(!args.hide_folders)
+        .with_show_folders(!args.hide_folders);
+    let options = ServeOptions::default()
+        .with_session(session)
+        .with_policy(said.policy())
+        .with_tools(!args.no_tools)
         .with_watch(!args.no_watch)
         .with_approvals(Approvals::file(&Environment::current()))
         .with_ask_again(Duration::from_secs(args.ask_again))
         .with_max_unsent(args.max_unsent)
+        .with_max_kept(args.max_kept)
         .with_terms(terms)
         .with_hint(hints::of_source);
     Ok((registry, options))

@@ -13,6 +13,7 @@ use crate::session::event::{Actor, EventKind};
 use crate::session::interface::arguments::for_message;
 use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
+use crate::session::kept::active_bytes;
 use crate::session::options::{Repeat, WhenFull};
 use crate::session::policy::Act;
 use crate::session::state::{Active, Goal};
@@ -111,37 +112,45 @@ impl Session {
                     return self.too_long(&key, size, given);
                 }
             };
-        let (location, stamp) = (candidate.entry.origin.location.clone(), candidate.stamp);
-        let before = self.active_tools();
-        let old = self.state.active.iter().position(|active| active.key == key);
-        let old = old.map(|at| self.state.active.remove(at));
-        let evicted = self.evict(1);
-        let same = old.as_ref().is_some_and(|old| old.fingerprint == fingerprint);
-        // With other arguments the text differs even when the file is the same.
-        let receipt = self.options.repeat == Repeat::Receipt
-            && old.as_ref().is_some_and(|old| same && (arguments.is_none() || old.activation == activation));
-        let repeated = old.is_some();
-        let by_first = old.as_ref().map_or(by, |old| old.by);
-        let preloaded = preload || old.as_ref().is_some_and(|old| old.preloaded);
-        let folder = self.folder_of(&entry.origin).map(str::to_owned);
-        // A receipt leaves the model with the text that it got before.
-        let activation = match old {
-            Some(old) if receipt => old.activation,
-            _ => activation,
-        };
-        self.state.active.push(Active {
+        let mut active = Active {
             key: key.clone(),
-            location,
-            by: by_first,
-            preloaded,
+            location: candidate.entry.origin.location.clone(),
+            by,
+            preloaded: preload,
             activation,
             tools: entry.allowed_tools,
             used: self.state.turn,
             changed: false,
-            stamp,
+            stamp: candidate.stamp,
             fingerprint,
             filter,
-        });
+        };
+        let at = self.state.active.iter().position(|active| active.key == key);
+        let given = arguments.as_ref().is_some_and(|given| !given.is_empty());
+        if let Err(refusal) = self.admit_active(&mut active, at, given) {
+            return self.refused(*refusal);
+        }
+        let before = self.active_tools();
+        let old = at.map(|at| self.state.active.remove(at));
+        let evicted = self.evict(1, active_bytes(&active));
+        let same = old.as_ref().is_some_and(|old| old.fingerprint == fingerprint);
+        // With other arguments the text differs even when the file is the same.
+        let receipt = self.options.repeat == Repeat::Receipt
+            && old
+                .as_ref()
+                .is_some_and(|old| same && (arguments.is_none() || old.activation == active.activation));
+        let repeated = old.is_some();
+        let folder = self.folder_of(&entry.origin).map(str::to_owned);
+        if let Some(old) = old {
+            active.by = old.by;
+            active.preloaded |= old.preloaded;
+            // A receipt leaves the model with the text that it got before.
+            if receipt {
+                active.activation = old.activation;
+            }
+        }
+        self.state.active.push(active);
+        self.recount();
         self.record(EventKind::Activated { key: key.clone(), by, again: repeated });
         let after = self.active_tools();
         let data = json!({
@@ -257,7 +266,7 @@ pub(in crate::session) struct LoadInput {
 }
 
 /// A checksum of a file. It guards against mistakes, not against forgery.
-fn fingerprint(bytes: &[u8]) -> u64 {
+pub(in crate::session) fn fingerprint(bytes: &[u8]) -> u64 {
     let mut sum = bytes.len() as u64 ^ 0x9e37_79b9_7f4a_7c15;
     let mut add = |word: u64| {
         sum = (sum ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd);

@@ -11,6 +11,8 @@ pub(in crate::session) mod substitute;
 mod unload;
 mod user;
 
+pub(in crate::session) use load::fingerprint;
+
 use crate::session::effect::{Step, ToolCall};
 use crate::session::event::{Actor, EventKind};
 use crate::session::interface::arguments::{self, for_message};

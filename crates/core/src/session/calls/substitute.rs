@@ -27,6 +27,11 @@ impl Arguments {
         Self { whole: words.join(" ").trim().to_owned(), words }
     }
 
+    /// The number of bytes that they take.
+    pub(in crate::session) fn kept_bytes(&self) -> usize {
+        self.whole.len() + self.words.iter().map(|word| size_of::<String>() + word.len()).sum::<usize>()
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()

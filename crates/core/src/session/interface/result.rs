@@ -45,6 +45,7 @@ reasons! {
     AmbiguousSkill "ambiguous-skill" "several skills have this name; each has a key of its own";
     MissingSkill "missing-skill" "the host allows a skill of this name, but it does not exist";
     TooManyActive "too-many-active" "the limit of active skills is reached";
+    MemoryFull "memory-full" "the session, or all sessions of the host, keep as many bytes as they may";
     NotActive "not-active" "the skill is not active";
     NotInvocable "not-invocable" "the skill may not be started this way";
     NotApproved "not-approved" "the skill is not approved";

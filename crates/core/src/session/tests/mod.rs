@@ -4,6 +4,7 @@ mod answers;
 mod approval;
 mod hidden;
 mod hints;
+mod kept;
 mod lifecycle;
 mod property;
 mod waiting;

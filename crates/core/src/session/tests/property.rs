@@ -7,6 +7,7 @@ use proptest::test_runner::Config;
 
 use super::*;
 use crate::catalog::Obstacle;
+use crate::session::kept::{active_bytes, pooled_size};
 
 /// What each skill asks for; by its first letter it is ordinary, for users only, denied or not trusted.
 const SKILLS: [(&str, &str); 8] = [
@@ -120,6 +121,7 @@ struct Run {
     /// The keys under a filter of their own call, which the session's filter need not let through.
     excused: BTreeSet<String>,
     shelf: Shelf,
+    pool: Arc<MemoryPool>,
 }
 
 impl Run {
@@ -229,6 +231,7 @@ impl Run {
         let (policy, options) = (self.session.policy().clone(), self.session.options().clone());
         let state = SessionState::from_json(&text).unwrap();
         self.session = Session::restore(state, self.session.shared_catalog(), policy, options).unwrap();
+        self.session.join(Arc::clone(&self.pool));
         let tickets = |open: &[(Ticket, Effect)]| open.iter().map(|(ticket, _)| *ticket).collect::<Vec<_>>();
         let pending: Vec<(Ticket, Effect)> = self.session.pending().collect();
         assert_eq!(tickets(&pending), tickets(&self.open));
@@ -255,6 +258,12 @@ impl Run {
         let order: Vec<&str> = state.active().iter().map(|active| active.key.as_str()).collect();
         assert_eq!(replay(state.active_before(), state.log()), order);
         assert_eq!(state.waiting(), self.open.len());
+        let texts: usize = state.active().iter().map(|active| active.activation.size()).sum();
+        let pending = session.kept_bytes() - state.active().iter().map(active_bytes).sum::<usize>();
+        assert!(session.kept_bytes() - pending <= session.options().max_kept_bytes, "{active:?}");
+        let shared = session.kept_bytes() - texts
+            + state.active().iter().map(|active| pooled_size(&active.activation)).sum::<usize>();
+        assert_eq!(self.pool.kept_bytes(), shared, "the pool counts what its session keeps");
     }
 }
 
@@ -268,6 +277,7 @@ proptest! {
         evict in any::<bool>(),
         lifetime in 0..3u8,
         receipts in any::<bool>(),
+        max_kept_bytes in prop_oneof![Just(3_000usize), Just(1 << 20)],
         max_events in prop_oneof![Just(4usize), Just(1_000)],
     ) {
         let options = Options {
@@ -275,13 +285,16 @@ proptest! {
             when_full: if evict { WhenFull::EvictOldest } else { WhenFull::Refuse },
             lifetime: [Lifetime::Persistent, Lifetime::Bounded(2), Lifetime::Ephemeral][usize::from(lifetime)],
             repeat: if receipts { Repeat::Receipt } else { Repeat::Full },
+            max_kept_bytes,
             max_events,
             ..Options::default()
         };
         let begin = || {
             let shelf = shelf(0, 0);
-            let session = shelf.session(policy(false, false, false), options.clone());
-            Run { session, open: Vec::new(), excused: BTreeSet::new(), shelf }
+            let mut session = shelf.session(policy(false, false, false), options.clone());
+            let pool = Arc::new(MemoryPool::new(1 << 20));
+            session.join(Arc::clone(&pool));
+            Run { session, open: Vec::new(), excused: BTreeSet::new(), shelf, pool }
         };
         let (mut run, mut stored) = (begin(), begin());
         for op in &ops {

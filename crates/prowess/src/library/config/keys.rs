@@ -226,7 +226,7 @@ pub static CONFIG_TABLES: [ConfigTable; 7] = [
         is_list: false,
         about: "The defaults of sessions, for `activate`, `prompt`, `replay`, `serve`, `tools` and `why`. The file of a \
                 project is used once the project is trusted; there, `plain`, `inline` and \
-                `location` have no effect, and `max_activation_bytes` can only be lower.",
+                `location` have no effect, and the two limits can only be lower.",
         keys: &[
             key(
                 "filter",
@@ -244,9 +244,10 @@ pub static CONFIG_TABLES: [ConfigTable; 7] = [
             key("inline", "true or false", "`false`", "activations with the text of the skill's files").kind(ConfigKind::Flag).project(InProject::Nothing),
             key("location", "true or false", "`false`", "prompts with the location of each `SKILL.md`").kind(ConfigKind::Flag).project(InProject::Nothing),
             key("max_activation_bytes", "a number", "`4194304`", "the maximum size of an activation").kind(ConfigKind::Number).project(InProject::Lowers),
+            key("max_kept_bytes", "a number", "`8388608`", "the maximum that a session keeps of its active skills and pending calls, arguments included").kind(ConfigKind::Number).project(InProject::Lowers),
         ],
         example: "[session]\nfilter = \"skills/billing/*\"\ntools = [\"Read\", \"Bash\"]\nplain = true\ninline = true\n\
-                  location = true\nmax_activation_bytes = 1000000\n",
+                  location = true\nmax_activation_bytes = 1000000\nmax_kept_bytes = 4000000\n",
     },
     ConfigTable {
         name: "install",
@@ -303,6 +304,8 @@ mod tests {
         assert!(default("scan", "depth").starts_with(&format!("`{depth}`")));
         let most = prowess_core::session::Options::default().max_activation_bytes;
         assert_eq!(default("session", "max_activation_bytes"), format!("`{most}`"));
+        let most = prowess_core::session::Options::default().max_kept_bytes;
+        assert_eq!(default("session", "max_kept_bytes"), format!("`{most}`"));
         let limits = crate::library::config::ConfigLimits::default();
         assert_eq!(
             (limits.sources, limits.disabled, limits.paths),

@@ -29,20 +29,24 @@ pub struct SessionConfig {
     pub location: Option<bool>,
     /// The maximum size of an activation, in bytes.
     pub max_activation_bytes: Option<usize>,
+    /// The maximum number of bytes that a session keeps of its active skills and pending calls.
+    pub max_kept_bytes: Option<usize>,
 }
 
 impl SessionConfig {
     /// Adds the settings of a project where the user's own file has none. A project cannot loosen anything: its
-    /// settings for plain text, files and locations are ignored, and its limit counts only if it is lower.
+    /// settings for plain text, files and locations are ignored, and its limits count only if they are lower.
     pub fn add_project(&mut self, project: &Self) {
         if self.filter.is_none() {
             (self.filter, self.filter_file) = (project.filter.clone(), project.filter_file.clone());
         }
         self.tools = self.tools.take().or_else(|| project.tools.clone());
-        let most = Options::default().max_activation_bytes;
-        let lower =
-            project.max_activation_bytes.filter(|limit| *limit < self.max_activation_bytes.unwrap_or(most));
-        self.max_activation_bytes = lower.or(self.max_activation_bytes);
+        let lower = |own: &mut Option<usize>, project: Option<usize>, default: usize| {
+            *own = project.filter(|limit| *limit < own.unwrap_or(default)).or(*own);
+        };
+        let Options { max_activation_bytes, max_kept_bytes, .. } = Options::default();
+        lower(&mut self.max_activation_bytes, project.max_activation_bytes, max_activation_bytes);
+        lower(&mut self.max_kept_bytes, project.max_kept_bytes, max_kept_bytes);
     }
 
     /// The policy of sessions.
@@ -58,6 +62,7 @@ impl SessionConfig {
         options.activation.plain = self.plain.unwrap_or(options.activation.plain);
         options.inline_resources = self.inline.unwrap_or(options.inline_resources);
         options.max_activation_bytes = self.max_activation_bytes.unwrap_or(options.max_activation_bytes);
+        options.max_kept_bytes = self.max_kept_bytes.unwrap_or(options.max_kept_bytes);
         options
     }
 }
@@ -81,7 +86,10 @@ impl Reader<'_> {
                 "plain" => session.plain = Some(self.flag("session.plain", value)?),
                 "inline" => session.inline = Some(self.flag("session.inline", value)?),
                 "location" => session.location = Some(self.flag("session.location", value)?),
-                "max_activation_bytes" => session.max_activation_bytes = Some(self.bytes(value)?),
+                "max_activation_bytes" => {
+                    session.max_activation_bytes = Some(self.bytes("max_activation_bytes", value)?);
+                }
+                "max_kept_bytes" => session.max_kept_bytes = Some(self.bytes("max_kept_bytes", value)?),
                 _ => {}
             }
         }
@@ -96,11 +104,11 @@ impl Reader<'_> {
         Ok(HostTools::only(names?))
     }
 
-    fn bytes(&self, value: &Toml<'_>) -> Result<usize, ConfigError> {
+    fn bytes(&self, key: &str, value: &Toml<'_>) -> Result<usize, ConfigError> {
         let number = value.get_ref().as_integer().and_then(number);
         let number = number.and_then(|number| usize::try_from(number).ok());
-        let (key, hint) = ("session.max_activation_bytes", "write max_activation_bytes = 1000000");
-        self.wanted(number, "a number of bytes", hint, key, value)
+        let (hint, key) = (format!("write {key} = 1000000"), format!("session.{key}"));
+        self.wanted(number, "a number of bytes", &hint, &key, value)
     }
 }
 
@@ -119,15 +127,15 @@ mod tests {
     #[test]
     fn a_project_sets_what_the_user_leaves_open_and_loosens_nothing() {
         let project =
-            parse("filter = 'a/*'\ntools = []\nplain = true\nmax_activation_bytes = 99999999").unwrap();
+            parse("filter = 'a/*'\ntools = []\nplain = true\nmax_activation_bytes = 99999999\nmax_kept_bytes = 99999999").unwrap();
         let mut own = parse("filter = 'none'").unwrap();
         own.add_project(&project);
         assert_eq!(own.policy().filter, Filter::none());
         assert_eq!(own.policy().host_tools, HostTools::Only(Vec::new()));
         assert_eq!(own.options(), Options::default());
         let mut own = parse("max_activation_bytes = 5000").unwrap();
-        own.add_project(&parse("max_activation_bytes = 10").unwrap());
-        assert_eq!(own.options().max_activation_bytes, 10);
+        own.add_project(&parse("max_activation_bytes = 10\nmax_kept_bytes = 20").unwrap());
+        assert_eq!((own.options().max_activation_bytes, own.options().max_kept_bytes), (10, 20));
     }
 
     #[test]
@@ -140,6 +148,7 @@ mod tests {
             ("inline = 1", "2: session.inline: true or false"),
             ("location = 1", "2: session.location: true or false"),
             ("max_activation_bytes = -1", "2: session.max_activation_bytes: a number"),
+            ("max_kept_bytes = '1'", "2: session.max_kept_bytes: a number"),
             ("filters = 'a'", "2: no such key: session.filters"),
         ] {
             let error = parse(text).unwrap_err();
