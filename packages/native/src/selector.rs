@@ -6,7 +6,7 @@ use std::sync::{Arc, LockResult, PoisonError, RwLock};
 use prowess::search::LazyIndex;
 use prowess::select::{
     All, Field, Fused, Hit, HitReason, Keyword, MEANING_WEIGHT, Query, SelectError, Selector, Tags, Vectors,
-    best, embedded_text,
+    best, embedded_text, in_given_order,
 };
 use prowess::{Candidate, Entry, Registry};
 use prowess_engine::{Failure, candidate_json};
@@ -126,7 +126,7 @@ impl Selector for HostSelector {
                 hits.push(hit);
             }
         }
-        Ok(best(hits, limit))
+        Ok(in_given_order(hits, limit))
     }
 }
 

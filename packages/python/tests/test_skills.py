@@ -247,6 +247,18 @@ def test_a_source_a_selector_and_an_embedder_in_python_serve_a_session() -> None
         def select(self, query, skills, *, limit, tags):
             return skills[:1]
 
+    def ordered(hits):
+        with Skills(MemorySource({f"s{at}": skill_md(f"s{at}") for at in range(10)}), selector=lambda *_, **__: hits) as skills:
+            found = [hit.key for hit in skills.search("x")]
+            assert skills.chat().prompt_with("x").skills == tuple(found)
+            assert [row["name"] for row in skills.chat().call("search_skills", {"query": "x"}).data["skills"]] == found
+            return found
+
+    # The order given is the order used, before the number of hits is limited.
+    assert ordered(["s9", "s8", "s7", "s6", "s5", "s4", "s3"]) == ["s9", "s8", "s7", "s6", "s5"]
+    assert ordered([("s9", 0.1), ("s2", 0.5), ("s2", 9.0), ("s1", 7.0)]) == ["s9", "s2", "s1"]
+    assert ordered(["x1", "x2", "x3", "x4", "x5", "s4", "s4", "s1"]) == ["s4", "s1"]
+
     with Skills(shelf, selector=Chooser()) as skills:
         assert [hit.key for hit in skills.search("x")] == ["bread"]
 

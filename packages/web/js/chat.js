@@ -330,20 +330,18 @@ function refusable(args) {
   return hasHalf ? 'half of a surrogate pair is no character' : args;
 }
 
-/** The hits of a selector of the host, checked. */
+/** The hits of a selector of the host, checked, in its order. */
 export function checkedHits(hits) {
   if (hits === null || typeof hits !== 'object' || typeof hits[Symbol.iterator] !== 'function') {
     throw new SelectError('the selector returned no list of hits', { code: 'select' });
   }
-  const checked = [...hits].map((hit) => {
+  return [...hits].map((hit) => {
     const { key, score = 0, why = [] } = typeof hit === 'string' ? { key: hit } : (hit ?? {});
     if (typeof key !== 'string' || !Number.isFinite(score)) {
       throw new SelectError('a hit of the selector has no key, or a score that is not a finite number', { code: 'select' });
     }
     return { key, score, why };
   });
-  // The best first; of equal scores the smaller key, as every selector does.
-  return checked.sort((one, other) => other.score - one.score || (one.key < other.key ? -1 : 1));
 }
 
 /** An error of a callback of the host, in the class of this package. */

@@ -213,7 +213,8 @@ export class Skills {
         throw new SelectError(`the selector failed: ${messageOf(cause)}`, { code: 'select', cause });
       }
       const { minScore = Number.NEGATIVE_INFINITY } = narrowing;
-      return hits.filter((hit) => known.has(hit.key) && hit.score >= minScore).slice(0, limit);
+      // Each key once: taken out of `known` at its first place.
+      return hits.filter((hit) => hit.score >= minScore && known.delete(hit.key)).slice(0, limit);
     }
     const wanted = { query, tags, selector, narrowing: { ...narrowing, topK: limit } };
     if (query.trim() !== '' && (selector === 'embedding' || selector === 'fused')) {

@@ -49,6 +49,18 @@ export function defineApiTests(prowess, specifier) {
     assert.ok(within && included + omitted.length === 2);
   });
 
+  test('the order of a selector of the host is kept, before the number of hits is limited', async () => {
+    const names = Array.from({ length: 10 }, (_, at) => `s${at}`);
+    const files = Object.fromEntries(names.map((name) => [name, skill(name)]));
+    const ordered = async (hits) => {
+      const skills = await Skills.open(memorySource(files), { selector: () => hits });
+      const found = await skills.search('x');
+      return found.map(({ key }) => key);
+    };
+    assert.deepEqual(await ordered(['s9', 's8', 's7', 's6', 's5', 's4', 's3']), ['s9', 's8', 's7', 's6', 's5']);
+    assert.deepEqual(await ordered([{ key: 's9', score: 0.1 }, { key: 's2', score: 0.5 }, { key: 's2', score: 9 }, 's1']), ['s9', 's2', 's1']);
+  });
+
   test('sources, a selector and an embedder in JavaScript serve a session', async () => {
     const asked = [];
     const source = {
@@ -63,7 +75,7 @@ export function defineApiTests(prowess, specifier) {
         return path === 'SKILL.md' ? REVIEW['SKILL.md'] : new TextEncoder().encode(REVIEW[path]);
       },
     };
-    const selector = { select: async (query, skills) => skills.map(({ key }) => ({ key, score: key === 'tax' ? 2 : 1 })) };
+    const selector = { select: async (query, skills) => skills.map(({ key }) => ({ key, score: 1 })).reverse() };
     const skills = await Skills.open(source, { selector });
     assert.deepEqual([skills.size, skills.keys(), skills.has('tax')], [2, ['review', 'tax'], true]);
     assert.deepEqual((await skills.search('anything')).map(({ key }) => key), ['tax', 'review']);

@@ -167,8 +167,9 @@ pub enum SelectError {
 
 /// Ranks skills for a query.
 pub trait Selector: Send + Sync {
-    /// The best of `among`, at most `limit`: the best first, of equal scores the smaller key first, each key once.
+    /// The best of `among`, at most `limit`, the best first, each key once.
     ///
+    /// The order is used as returned, whatever the scores say: [`best`] sorts by score, [`in_given_order`] keeps an order.
     /// `among` are the skills that may be shown; no others may be returned. When nothing fits, the list is empty.
     fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError>;
 }
@@ -179,12 +180,17 @@ impl<S: Selector + ?Sized> Selector for Box<S> {
     }
 }
 
-/// Sorts hits by score, then by key; at most `limit`, each key once.
-pub fn best(mut hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
-    hits.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.key.cmp(&other.key)));
+/// Keeps the order of the hits; at most `limit`, each key once, at its first place.
+pub fn in_given_order(mut hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
     let mut seen = std::collections::BTreeSet::new();
     hits.retain(|hit| seen.len() < limit && seen.insert(hit.key.clone()));
     hits
+}
+
+/// Sorts hits by score, then by key; at most `limit`, each key once.
+pub fn best(mut hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
+    hits.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.key.cmp(&other.key)));
+    in_given_order(hits, limit)
 }
 
 #[cfg(test)]

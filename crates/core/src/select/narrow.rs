@@ -1,10 +1,10 @@
 //! The options of every selector, and what happens without a query or a hit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hit, Query, SelectError, Selector};
+use super::{Hit, Query, SelectError, Selector, in_given_order};
 use crate::skill::Entry;
 use crate::skill::tool_list::HostTools;
 
@@ -113,8 +113,13 @@ impl SelectOptions {
         let mut hits = selector.select(query, equipped, limit)?;
         // A selector of the host may return anything; a score that is not a number is dropped.
         hits.retain(|hit| !hit.score.is_nan() && self.min_score.is_none_or(|least| hit.score >= least));
-        hits.truncate(limit);
-        Ok(hits)
+        if hits.len() > limit {
+            // What it was not given takes no place of what it was.
+            let known: BTreeSet<String> =
+                entries(&hits, equipped).iter().map(|entry| entry.key.clone()).collect();
+            hits.retain(|hit| known.contains(&hit.key));
+        }
+        Ok(in_given_order(hits, limit))
     }
 }
 
@@ -156,7 +161,7 @@ pub fn narrow<'e>(
 fn entries<'e>(hits: &[Hit], among: &[&'e Entry]) -> Vec<&'e Entry> {
     // There are few hits and many skills, so go through the skills once.
     let places: BTreeMap<&str, usize> =
-        hits.iter().zip(0..).map(|(hit, at)| (hit.key.as_str(), at)).collect();
+        hits.iter().enumerate().rev().map(|(at, hit)| (hit.key.as_str(), at)).collect();
     let mut found: Vec<(usize, &Entry)> =
         among.iter().filter_map(|entry| Some((*places.get(entry.key.as_str())?, *entry))).collect();
     found.sort_by_key(|(place, _)| *place);
@@ -203,6 +208,29 @@ mod tests {
     ) -> Result<(Vec<String>, Option<NotNarrowed>), SelectError> {
         let left = narrow(selector, &Query::text(text), among, options)?;
         Ok((left.skills.iter().map(|entry| entry.key.clone()).collect(), left.not_narrowed))
+    }
+
+    #[test]
+    fn the_order_of_a_selector_is_kept_whatever_it_returns_beside_it() {
+        struct Host;
+        impl Selector for Host {
+            fn select(&self, _: &Query, _: &[&Entry], _: usize) -> Result<Vec<Hit>, SelectError> {
+                let scored = [("gone", 9.0), ("c", 0.1), ("c", 0.9), ("a", f32::NAN), ("b", 0.5), ("a", 7.0)];
+                Ok(scored.map(|(key, score)| Hit::new(key, score, Vec::new())).to_vec())
+            }
+        }
+        let skills = ["a", "b", "c"].map(|name| entry(name, "d"));
+        let among = skills.each_ref();
+        for (top_k, expected) in
+            [(Some(2), &["c", "b"][..]), (Some(3), &["c", "b", "a"]), (None, &["c", "b", "a"])]
+        {
+            let options = SelectOptions { top_k, ..SelectOptions::default() };
+            let found = search(&Host, &Query::text("q"), &among, &options).unwrap();
+            let found: Vec<&str> =
+                found.iter().map(|hit| hit.key.as_str()).filter(|key| *key != "gone").collect();
+            assert_eq!(found, expected);
+            assert_eq!(narrowed(Some(&Host), "q", &among, &options).unwrap().0, expected);
+        }
     }
 
     #[test]

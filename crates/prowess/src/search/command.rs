@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use prowess_core::Entry;
-use prowess_core::select::{Field, Hit, HitReason, Query, SelectError, Selector, best};
+use prowess_core::select::{Field, Hit, HitReason, Query, SelectError, Selector, in_given_order};
 use serde_json::{Value, json};
 
 use crate::process::{ProcessLimits, run};
@@ -79,7 +79,7 @@ impl Selector for CommandSelector {
             let why = vec![HitReason::new("command", Field::Skill, score)];
             hits.push(Hit::new(key, score, why));
         }
-        Ok(best(hits, limit))
+        Ok(in_given_order(hits, limit))
     }
 }
 
@@ -105,10 +105,10 @@ mod tests {
     }
 
     #[test]
-    fn a_program_ranks() {
+    fn the_order_that_a_program_gives_is_kept_with_and_without_scores() {
         assert_eq!(select(r#"echo '{"selected":["two","one","three","two"]}'"#).unwrap(), ["two", "one"]);
         let scored = r#"echo '{"selected":[{"key":"two","score":0.1},{"key":"one","score":0.9}]}'"#;
-        assert_eq!(select(scored).unwrap(), ["one", "two"]);
+        assert_eq!(select(scored).unwrap(), ["two", "one"]);
         let reads =
             r#"grep -q '"query":"q","limit":2,"candidates":\[{"key":"one"' && echo '{"selected":["one"]}'"#;
         assert_eq!(select(reads).unwrap(), ["one"]);
