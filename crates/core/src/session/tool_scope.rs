@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::skill::tool_list::{HostTools, ToolGrant, ToolList};
+use crate::skill::tool_list::{HostTools, ToolGrant, ToolList, grant_identity};
 
 /// What `allowed-tools` does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub enum ToolMode {
     Restrict,
 }
 
-/// The grants of some lists for tools that the host has: sorted, without duplicates.
+/// The grants of some lists for tools that the host has: sorted, each once. `Read` and `read` are one tool.
 ///
 /// A grant that is malformed grants nothing.
 pub fn grants<'l>(lists: impl IntoIterator<Item = &'l ToolList>, host: &HostTools) -> Vec<&'l ToolGrant> {
@@ -35,8 +35,9 @@ pub fn grants<'l>(lists: impl IntoIterator<Item = &'l ToolList>, host: &HostTool
         .filter(|grant| grant.balanced && !grant.name.is_empty())
         .filter(|grant| there(grant))
         .collect();
+    let mut seen = BTreeSet::new();
     granted.sort_by(|one, other| one.raw.cmp(&other.raw));
-    granted.dedup_by(|one, other| one.raw == other.raw);
+    granted.retain(|grant| seen.insert(grant_identity(&grant.raw)));
     granted
 }
 
@@ -62,10 +63,10 @@ pub fn scope_tools<'t, 'l>(
     tools.iter().filter(left).copied().collect()
 }
 
-/// The texts of one list that are not in the other.
+/// The grants of one list that are not in the other, however they are spelt there.
 pub(super) fn difference(these: &[String], without: &[String]) -> Vec<String> {
-    let without: BTreeSet<&String> = without.iter().collect();
-    these.iter().filter(|text| !without.contains(text)).cloned().collect()
+    let without: BTreeSet<String> = without.iter().map(|grant| grant_identity(grant)).collect();
+    these.iter().filter(|grant| !without.contains(&grant_identity(grant))).cloned().collect()
 }
 
 #[cfg(test)]
@@ -83,6 +84,20 @@ mod tests {
         let host = HostTools::only(["bash", "mcp__github__list-issues"]);
         assert_eq!(raw(host), ["Bash(git:*)", "mcp__github"]);
         assert!(raw(HostTools::only([""; 0])).is_empty());
+    }
+
+    #[test]
+    fn a_tool_that_another_list_spells_differently_is_not_taken_away() {
+        let (one, two) =
+            (ToolList::parse("Refund Bash(git:*)"), ToolList::parse("refund bash(git:*) Bash(ls)"));
+        let raw = |lists: &[&ToolList]| -> Vec<String> {
+            let granted = grants(lists.iter().copied(), &HostTools::Unlimited);
+            granted.iter().map(|grant| grant.raw.clone()).collect()
+        };
+        let both = raw(&[&one, &two]);
+        assert_eq!(both, ["Bash(git:*)", "Bash(ls)", "Refund"]);
+        assert_eq!(difference(&both, &raw(&[&two])), [""; 0]);
+        assert_eq!(difference(&both, &raw(&[&one])), ["Bash(ls)"]);
     }
 
     #[test]

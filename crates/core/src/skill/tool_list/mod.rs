@@ -286,6 +286,13 @@ fn base_name(tool: &str) -> &str {
     tool.split('(').next().unwrap_or(tool).trim()
 }
 
+/// The text by which two grants are one: names are compared without case, as [`ToolGrant::names`] does, patterns as
+/// written.
+pub(crate) fn grant_identity(raw: &str) -> String {
+    let (name, pattern) = raw.split_at(raw.find('(').unwrap_or(raw.len()));
+    format!("{}{pattern}", name.trim().to_ascii_lowercase())
+}
+
 /// Whether a tool of the host matches this tool: by base name, as [`ToolGrant::names`].
 pub(crate) fn same_tool(known: &str, tool: &str) -> bool {
     pattern::name(base_name(known), base_name(tool))
