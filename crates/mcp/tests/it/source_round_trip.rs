@@ -126,7 +126,7 @@ fn other_end() {
 fn program(root: &std::path::Path) -> String {
     let own = std::env::current_exe().unwrap();
     format!(
-        "env {ROOT}='{}' '{}' --ignored --exact source_round_trip::other_end --nocapture",
+        "env {ROOT}='{}' '{}' --ignored --exact source_round_trip::other_end --nocapture --test-threads=2",
         root.display(),
         own.display()
     )
