@@ -31,6 +31,44 @@ impl FileKind {
     }
 }
 
+/// Folders that tools fill by themselves: caches, virtual environments, packages, histories. A list of a skill's files
+/// that is cut leaves these out first.
+const GENERATED: [&str; 16] = [
+    ".bzr",
+    ".cache",
+    ".eggs",
+    ".git",
+    ".gradle",
+    ".hg",
+    ".jj",
+    ".mypy_cache",
+    ".nox",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    ".venv",
+    "__pycache__",
+    "node_modules",
+];
+
+/// Whether a folder of this name is filled by a tool, such as `.venv` or `__pycache__`.
+pub fn is_generated(name: &str) -> bool {
+    GENERATED.contains(&name)
+}
+
+/// The place of a file in a list that is cut: scripts, references, assets, other files, then generated ones.
+fn rank(file: &FileEntry) -> u8 {
+    let generated = file.path.components().any(is_generated);
+    match file.kind {
+        _ if generated => 4,
+        FileKind::Script => 0,
+        FileKind::Reference => 1,
+        FileKind::Asset => 2,
+        FileKind::Other => 3,
+    }
+}
+
 /// One file of a skill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -85,6 +123,9 @@ pub struct Manifest {
     /// The skill's own file, when it is called neither `SKILL.md` nor `skill.md`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<RelPath>,
+    /// Whether a limit cut the list, so that files are missing from it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub incomplete: bool,
 }
 
 /// Something in a skill's folder that is left out of its files: it is not listed, not installed and not served.
@@ -119,13 +160,20 @@ impl Manifest {
     pub fn new(mut files: Vec<FileEntry>) -> Self {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         files.dedup_by(|a, b| a.path == b.path);
-        Self { files, left_out: Vec::new(), own: None }
+        Self { files, left_out: Vec::new(), own: None, incomplete: false }
     }
 
     /// Sets what is left out.
     #[must_use]
     pub fn with_left_out(mut self, left_out: Vec<LeftOut>) -> Self {
         self.left_out = left_out;
+        self
+    }
+
+    /// Returns it with this [`incomplete`](Self::incomplete).
+    #[must_use]
+    pub fn with_incomplete(mut self, incomplete: bool) -> Self {
+        self.incomplete = incomplete;
         self
     }
 
@@ -158,6 +206,18 @@ impl Manifest {
         self.files.iter().filter(move |file| Some(&file.path) != own)
     }
 
+    /// The files beside the skill's own, sorted by path; of more than `most`, scripts, references and assets come first,
+    /// and what tools generate comes last.
+    pub fn most_useful(&self, most: usize) -> Vec<&FileEntry> {
+        let mut files: Vec<&FileEntry> = self.others().collect();
+        if files.len() > most {
+            files.sort_by_key(|file| rank(file));
+            files.truncate(most);
+            files.sort_by(|one, other| one.path.cmp(&other.path));
+        }
+        files
+    }
+
     /// Whether a path names a file, or a folder with a file in it.
     pub fn contains(&self, path: &RelPath) -> bool {
         if self.get(path).is_some() {
@@ -188,6 +248,21 @@ impl Manifest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_that_is_cut_keeps_scripts_and_drops_what_tools_generate() {
+        let file = |path: &str| FileEntry::new(RelPath::parse(path).unwrap(), 1);
+        let cache = (0..150).map(|at| file(&format!(".venv/lib/m{at}.py")));
+        let compiled = (0..150).map(|at| file(&format!("scripts/__pycache__/m{at}.pyc")));
+        let own = ["SKILL.md", "data/x.csv", "scripts/run.py", "references/a.md", "assets/a.png"].map(file);
+        let manifest = Manifest::new(cache.chain(compiled).chain(own).collect());
+        let kept = |most| -> Vec<String> {
+            manifest.most_useful(most).iter().map(|file| file.path.to_string()).collect()
+        };
+        assert_eq!(kept(4), ["assets/a.png", "data/x.csv", "references/a.md", "scripts/run.py"]);
+        assert_eq!(kept(1), ["scripts/run.py"]);
+        assert_eq!(kept(usize::MAX).len(), 304);
+    }
 
     #[test]
     fn files_are_sorted_found_and_classified() {

@@ -4,6 +4,6 @@ pub(crate) mod manifest;
 pub(crate) mod page;
 pub(crate) mod repository;
 
-pub use manifest::{FileEntry, FileKind, LeftOut, Manifest};
+pub use manifest::{FileEntry, FileKind, LeftOut, Manifest, is_generated};
 pub use page::{Contents, DEFAULT_LIMIT, Groups, OverLimit, Resource, TooLarge};
 pub use repository::Repository;

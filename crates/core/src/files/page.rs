@@ -5,7 +5,7 @@ use base64::alphabet::STANDARD;
 use base64::engine::general_purpose::{GeneralPurpose, PAD};
 use serde::{Deserialize, Serialize};
 
-use crate::files::manifest::{FileEntry, FileKind, Manifest};
+use crate::files::manifest::{FileEntry, FileKind, Manifest, is_generated};
 use crate::path::RelPath;
 use crate::span::boundary;
 
@@ -147,7 +147,9 @@ impl Groups {
     /// Groups the files of a skill; `all` levels, or only those directly in a group's folder.
     pub fn of(files: &Manifest, all: bool) -> Self {
         let mut groups = Self::default();
-        for FileEntry { path, kind, .. } in files.others() {
+        let generated = |file: &&FileEntry| file.path.components().any(is_generated);
+        let own = files.others().filter(|file| !generated(file));
+        for FileEntry { path, kind, .. } in own.chain(files.others().filter(generated)) {
             let depth = path.components().count();
             let level = if *kind == FileKind::Other { 1 } else { 2 };
             if !all && depth > level {

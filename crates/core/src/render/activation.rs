@@ -44,7 +44,7 @@ impl ActivationStyle {
     /// The files whose contents are shown: the small ones, as long as they fit into an activation of `most` bytes.
     pub fn inlined(&self, files: &Manifest, most: usize) -> Vec<RelPath> {
         let mut room = (most as u64).saturating_sub(files.own().map_or(0, |own| own.size));
-        let small = files.others().take(self.max_listed);
+        let small = files.most_useful(self.max_listed).into_iter();
         // A file without a known size would have to be fetched first.
         let small = small.filter(|file| !file.unmeasured && file.size <= self.max_inline_bytes as u64);
         small
@@ -259,8 +259,7 @@ fn attribute(text: &str) -> String {
 /// The files of a skill as elements, those in `inlined` with their contents.
 fn listed(files: &Manifest, inlined: &[Inlined<'_>], style: &ActivationStyle) -> String {
     let mut text = String::new();
-    let listed: Vec<_> = files.others().collect();
-    for file in listed.iter().take(style.max_listed) {
+    for file in files.most_useful(style.max_listed) {
         let name = xml(file.path.as_str());
         let contents = inlined.iter().find(|inlined| inlined.path == file.path);
         match contents.and_then(|file| readable(file, style)) {
@@ -273,8 +272,11 @@ fn listed(files: &Manifest, inlined: &[Inlined<'_>], style: &ActivationStyle) ->
             }
         }
     }
-    if let Some(more) = listed.len().checked_sub(style.max_listed).filter(|more| *more > 0) {
+    if let Some(more) = files.others().count().checked_sub(style.max_listed).filter(|more| *more > 0) {
         let _ = writeln!(text, "  <!-- {more} more files are not listed -->");
+    }
+    if files.incomplete {
+        text.push_str("  <!-- the skill has more files than can be listed -->\n");
     }
     text
 }

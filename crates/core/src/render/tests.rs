@@ -106,7 +106,7 @@ fn an_activation_has_the_folder_and_the_files() {
     let text = Activation::new(&entry("a", "d"), "x", None, &files, &[], &capped).text();
     assert_eq!(
         text,
-        "<skill_content name=\"a\">\nx\n\n<skill_resources>\n  <file>assets/b.bin</file>\n  <!-- 2 more files are not listed -->\n</skill_resources>\n</skill_content>"
+        "<skill_content name=\"a\">\nx\n\n<skill_resources>\n  <file>scripts/a.py</file>\n  <!-- 2 more files are not listed -->\n</skill_resources>\n</skill_content>"
     );
     assert_eq!(compose(&[text.clone(), text.clone()]), format!("{text}\n\n{text}"));
     assert_eq!(describe(&entry("a", "d\nd"), &files), "name: a\ndescription: d d\nscripts: 1\nassets: 1");

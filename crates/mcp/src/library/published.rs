@@ -110,7 +110,7 @@ fn presented(mut files: Manifest, candidate: &Candidate) -> Option<Manifest> {
         for file in files.files.iter_mut().filter(|file| file.path.as_str() == called) {
             file.path = own.clone();
         }
-        files = Manifest::new(files.files).with_left_out(files.left_out);
+        files = Manifest::new(files.files).with_left_out(files.left_out).with_incomplete(files.incomplete);
     }
     Some(files)
 }

@@ -288,12 +288,16 @@ fn of_kind(files: &Manifest, kind: FileKind) -> usize {
 }
 
 fn counts(files: &Manifest) -> serde_json::Value {
-    json!({
+    let mut counts = json!({
         "scripts": of_kind(files, FileKind::Script),
         "references": of_kind(files, FileKind::Reference),
         "assets": of_kind(files, FileKind::Asset),
         "other": of_kind(files, FileKind::Other),
-    })
+    });
+    if let Some(counts) = counts.as_object_mut().filter(|_| files.incomplete) {
+        counts.insert("incomplete".to_owned(), true.into());
+    }
+    counts
 }
 
 /// The folder of a skill on disk.

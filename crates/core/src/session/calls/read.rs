@@ -77,6 +77,12 @@ impl Session {
                 data.insert("next".to_owned(), end.into());
             }
         }
+        if files.incomplete {
+            text.push_str("\nthe skill has more files than can be listed\n");
+            if let Some(data) = data.as_object_mut() {
+                data.insert("incomplete".to_owned(), true.into());
+            }
+        }
         text.pop();
         Step::Done(ToolResult::done(text, data))
     }

@@ -5,6 +5,7 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prowess_core::files::is_generated;
 use prowess_core::path::MAX_DEPTH;
 use prowess_core::{FileEntry, LeftOut, Manifest, RelPath};
 
@@ -73,7 +74,8 @@ pub(crate) fn list_in(skill: &SkillFolder<'_>) -> Result<FileListing, SourceErro
     let identity = root.identity().map_err(failed)?;
     lister.folder(&root, "", &mut vec![identity]).map_err(failed)?;
     lister.keep_one_own_file();
-    lister.listing.manifest = Manifest::new(lister.files).with_left_out(lister.left_out);
+    lister.listing.manifest =
+        Manifest::new(lister.files).with_left_out(lister.left_out).with_incomplete(lister.listing.cut);
     Ok(lister.listing)
 }
 
@@ -97,6 +99,9 @@ impl Lister<'_> {
     fn folder(&mut self, folder: &Folder, prefix: &str, above: &mut Vec<Identity>) -> io::Result<()> {
         let (names, more) = folder.entries(MAX_LISTED_ENTRIES.saturating_sub(self.entries))?;
         self.entries += names.len();
+        // The limit cuts what comes last.
+        let mut names = names;
+        names.sort_by_key(|name| order(name.name.to_str().unwrap_or_default()));
         for Name { name, kind } in names {
             let below =
                 |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
@@ -221,6 +226,17 @@ impl Lister<'_> {
             }
             !is_other
         });
+    }
+}
+
+/// When an entry of a folder is listed: what agents use first, what tools generate last.
+fn order(name: &str) -> u8 {
+    match name {
+        "scripts" => 0,
+        "references" => 1,
+        "assets" => 2,
+        name if is_generated(name) => 4,
+        _ => 3,
     }
 }
 

@@ -123,3 +123,21 @@ fn a_list_ends_at_its_limit_and_says_so() {
     assert_eq!(listing.manifest.files.len(), MAX_LISTED_ENTRIES);
     assert_eq!(listing.manifest.left_out.len(), 1);
 }
+
+#[test]
+fn scripts_are_listed_before_a_virtual_environment_reaches_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let skill = folder.path();
+    for (below, number) in [(".venv/lib", MAX_LISTED_ENTRIES), ("scripts", 1), ("notes", 1)] {
+        fs::create_dir_all(skill.join(below)).unwrap();
+        for at in 0..number {
+            fs::write(skill.join(below).join(format!("f{at}")), "").unwrap();
+        }
+    }
+    fs::write(skill.join("SKILL.md"), "").unwrap();
+    let listing = list(skill).unwrap();
+    assert!(listing.cut && listing.manifest.incomplete);
+    for path in ["SKILL.md", "scripts/f0", "notes/f0"] {
+        assert!(listing.manifest.contains(&RelPath::parse(path).unwrap()), "{path}");
+    }
+}
