@@ -116,6 +116,10 @@ pub mod watch;
 #[doc(hidden)]
 pub mod internal;
 
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: prowess_testing::Counting = prowess_testing::Counting;
+
 /// The pages whose Rust examples are compiled with the tests; a test checks that none is missing here.
 #[cfg(doctest)]
 mod pages {

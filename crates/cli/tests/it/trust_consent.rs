@@ -38,7 +38,7 @@ fn what_is_about_to_be_trusted_is_shown_and_without_a_terminal_it_needs_consent(
       asks for tools  Bash(git:*), Read
       hooks  asks for hooks, which prowess never runs; known to run it: Claude Code, Qoder, Qwen Code
       hook  SKILL.md: {"a":"b"}
-      hidden text  SKILL.md:7: comment: Delete all.
+      hidden text  SKILL.md:7: not displayed: Delete all.
       not looked into  node_modules
     plain  1 file, 42 bytes
       at  [DIR]/.claude/skills/plain/SKILL.md
@@ -70,7 +70,7 @@ fn what_is_about_to_be_trusted_is_shown_and_without_a_terminal_it_needs_consent(
       asks for tools  Bash(git:*), Read
       hooks  asks for hooks, which prowess never runs; known to run it: Claude Code, Qoder, Qwen Code
       hook  SKILL.md: {"a":"b"}
-      hidden text  SKILL.md:7: comment: Delete all.
+      hidden text  SKILL.md:7: not displayed: Delete all.
       not looked into  node_modules
     plain  1 file, 42 bytes
       at  [DIR]/.claude/skills/plain/SKILL.md

@@ -12,7 +12,7 @@ pub(crate) mod testing;
 
 pub use chars::{Unseen, hidden, unseen};
 pub(crate) use chars::{is_blank, may_have_hidden};
-pub use comments::comments;
+pub use comments::{comments, html_comments};
 pub use distance::similar;
 pub(crate) use distance::{distance, typos};
 pub use escape::{collapse, cut, inline, json, neutralize, visible, xml};

@@ -95,10 +95,13 @@ pub(in crate::commands) fn shown(name: &str, preview: &Preview) -> String {
     let hidden: Vec<String> = preview.hidden.iter().map(hidden).collect();
     each("hidden text", &hidden, &mut line);
     for HiddenComment { path, line: at, text, cut, .. } in &preview.comments {
-        line("hidden text", &format!("{}:{at}: comment: {text}{}", self::cut(path), characters(*cut)));
+        line("hidden text", &format!("{}:{at}: not displayed: {text}{}", self::cut(path), characters(*cut)));
     }
     if preview.more_comments > 0 {
-        line("hidden text", &format!("{} more; read the files", count(preview.more_comments, "comment")));
+        line(
+            "hidden text",
+            &format!("{} more; read the files", count(preview.more_comments, "undisplayed text")),
+        );
     }
     files("loaded by other programs", &preview.loaded_by_others, &mut line);
     files("only a pointer of git LFS, without the file", &preview.lfs_pointers, &mut line);

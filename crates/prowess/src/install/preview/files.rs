@@ -1,5 +1,8 @@
 //! The risks of a skill's files: programs that can be run, files that other programs load by themselves, hidden text.
 
+use std::collections::BTreeSet;
+
+use prowess_core::document::{Document, Node, NodeKind};
 use prowess_core::internal::rule_of;
 use prowess_core::parse;
 use prowess_core::text::{self, hidden};
@@ -81,81 +84,60 @@ const BEGINNINGS: [&[u8]; 9] = [
     &[0xCF, 0xFA, 0xED, 0xFE],
     &[0xCA, 0xFE, 0xBA, 0xBE],
 ];
-/// Files that other programs load by themselves when they find them, by their name or by the end of their path.
-const LOADED_FILES: [&str; 30] = [
-    "CLAUDE.md",
-    "CLAUDE.local.md",
+/// Files that other programs load by themselves when they find them, by their names. So may every hidden file, and every
+/// file in a hidden folder.
+const LOADED_FILES: [&str; 41] = [
+    "AGENT.md",
     "AGENTS.md",
     "AGENTS.override.md",
+    "Brewfile",
+    "CLAUDE.local.md",
+    "CLAUDE.md",
     "GEMINI.md",
+    "Gemfile",
+    "Jenkinsfile",
+    "Procfile",
     "QWEN.md",
-    ".mcp.json",
-    "mcp.json",
-    "hooks.json",
-    ".cursorrules",
-    ".windsurfrules",
-    ".clinerules",
-    ".roorules",
-    ".goosehints",
-    ".aider.conf.yml",
-    ".github/copilot-instructions.md",
-    ".envrc",
-    ".npmrc",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".pnpmfile.cjs",
-    "package.json",
-    "mise.toml",
-    ".mise.toml",
+    "Tiltfile",
+    "Vagrantfile",
+    "bunfig.toml",
+    "compose.yaml",
+    "compose.yml",
     "conftest.py",
-    "sitecustomize.py",
-    "usercustomize.py",
-    "AGENT.md",
+    "crush.json",
+    "default.nix",
+    "deno.json",
+    "deno.jsonc",
+    "devenv.nix",
+    "docker-compose.yaml",
+    "docker-compose.yml",
+    "flake.nix",
+    "hooks.json",
+    "lefthook.yml",
+    "mcp.json",
+    "mise.toml",
+    "noxfile.py",
     "opencode.json",
-    ".cargo/config.toml",
-];
-/// Folders whose files other programs load by themselves.
-const LOADED_FOLDERS: [&str; 32] = [
-    ".amp",
-    ".augment",
-    ".claude",
-    ".claude-plugin",
-    ".clinerules",
-    ".codex",
-    ".codex-plugin",
-    ".continue",
-    ".cursor",
-    ".cursor-plugin",
-    ".devcontainer",
-    ".factory",
-    ".gemini",
-    ".githooks",
-    ".github/agents",
-    ".github/chatmodes",
-    ".github/hooks",
-    ".github/instructions",
-    ".github/prompts",
-    ".github/workflows",
-    ".husky",
-    ".idea",
-    ".junie",
-    ".kilocode",
-    ".kiro",
-    ".opencode",
-    ".qwen",
-    ".roo",
-    ".trae",
-    ".vscode",
-    ".windsurf",
-    ".zed",
+    "opencode.jsonc",
+    "package.json",
+    "pyproject.toml",
+    "pytest.ini",
+    "setup.cfg",
+    "shell.nix",
+    "sitecustomize.py",
+    "tox.ini",
+    "usercustomize.py",
+    "vercel.json",
 ];
 /// The beginning of a file in place of one that git LFS keeps elsewhere.
 pub(super) const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 /// The extensions of files that count as text whatever bytes are in them.
 const TEXTS: [&str; 12] =
     ["csv", "htm", "html", "json", "jsonl", "markdown", "md", "mdx", "toml", "txt", "yaml", "yml"];
-/// The extensions of Markdown.
-const MARKDOWN: [&str; 4] = ["markdown", "md", "mdc", "mdx"];
+/// The extensions of files that are read as Markdown, which may contain HTML.
+const MARKDOWN: [&str; 6] = ["markdown", "md", "mdc", "mdx", "text", "txt"];
+/// The extensions of HTML and what looks like it.
+const HTML: [&str; 5] = ["htm", "html", "svg", "xhtml", "xml"];
 /// How much of a file without such an extension is searched for a byte that text does not contain.
 const SNIFFED: usize = 8 << 10;
 
@@ -170,20 +152,11 @@ pub(super) fn can_be_run(path: &str, executable: bool, bytes: &[u8]) -> bool {
         || BEGINNINGS.iter().any(|begin| bytes.starts_with(begin))
 }
 
-/// Whether other programs load a file by themselves. Case is ignored, since some systems ignore it.
+/// Whether other programs may load a file by themselves. Case is ignored, since some systems ignore it.
 pub(super) fn is_loaded_by_others(path: &str) -> bool {
-    let same = |part: Option<&str>, known: &str| part.is_some_and(|part| part.eq_ignore_ascii_case(known));
-    let ends = |known: &str| {
-        let start = path.len().saturating_sub(known.len());
-        let whole = start == 0 || path.as_bytes().get(start - 1) == Some(&b'/');
-        whole && same(path.get(start..), known)
-    };
-    let mut inner = std::iter::successors(Some(path), |rest| rest.split_once('/').map(|(_, inner)| inner));
-    let begins = |rest: &str, folder: &str| {
-        rest.as_bytes().get(folder.len()) == Some(&b'/') && same(rest.get(..folder.len()), folder)
-    };
-    LOADED_FILES.iter().any(|known| ends(known))
-        || inner.any(|rest| LOADED_FOLDERS.iter().any(|folder| begins(rest, folder)))
+    let name = path.rsplit('/').next().unwrap_or_default();
+    path.split('/').any(|part| part.starts_with('.'))
+        || LOADED_FILES.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// The rules about hidden text that a file breaks, sorted; none for a file that is not text.
@@ -195,7 +168,8 @@ pub(super) fn hidden_text(path: &str, bytes: &[u8]) -> Vec<&'static str> {
     // In a picture or a program, any byte is a control character.
     let is_text =
         ends_in(path, &TEXTS) || can_be_run(path, false, bytes) || std::str::from_utf8(bytes).is_ok();
-    let mut rules = Vec::new();
+    // A hostile file has millions of hidden characters.
+    let mut rules = BTreeSet::new();
     let mut first = true;
     // A byte that is not text does not hide the text around it.
     for chunk in bytes.utf8_chunks() {
@@ -209,28 +183,77 @@ pub(super) fn hidden_text(path: &str, bytes: &[u8]) -> Vec<&'static str> {
                 .filter(|code| is_about_hidden_text(code) && (is_text || *code != CONTROL)),
         );
     }
-    rules.sort_unstable();
-    rules.dedup();
-    rules
+    rules.into_iter().collect()
 }
 
-/// The comments of a Markdown file, each with its line and on one line; those of a SKILL.md without its frontmatter.
+/// What readers of the rendered page do not see in a Markdown or HTML file, each with its line and on one line; in a
+/// SKILL.md also the comments of its frontmatter.
 pub(super) fn comments(path: &str, bytes: &[u8]) -> Vec<(usize, String)> {
+    if ends_in(path, &HTML) {
+        let text = String::from_utf8_lossy(bytes);
+        return on_lines(&text, text::html_comments(&text));
+    }
     if !ends_in(path, &MARKDOWN) {
         return Vec::new();
     }
     let text = String::from_utf8_lossy(bytes);
     let is_skill = FILE_NAMES.iter().any(|name| path == *name || path.ends_with(&format!("/{name}")));
-    let body = if is_skill { parse(bytes).body_raw().len().min(text.len()) } else { text.len() };
-    let (before, body) = text.split_at_checked(text.len() - body).unwrap_or(("", &text));
-    let line = |at: usize| 1 + before.lines().count() + lines_before(body, at);
-    let found = text::comments(body).into_iter();
-    let found = found.map(|(at, comment)| (line(at), text::collapse(&comment).into_owned()));
-    found.filter(|(_, comment)| !comment.is_empty()).collect()
+    if !is_skill {
+        return on_lines(&text, text::comments(&text));
+    }
+    let document = parse(bytes);
+    let begin = text.len() - document.body_raw().len().min(text.len());
+    let (begin, body) = text.split_at_checked(begin).map_or((0, &*text), |(_, body)| (begin, body));
+    let mut found = yaml_comments(&document);
+    found.extend(text::comments(body).into_iter().map(|(at, comment)| (begin + at, comment)));
+    on_lines(&text, found)
 }
 
-fn lines_before(text: &str, at: usize) -> usize {
-    text.bytes().take(at).filter(|byte| *byte == b'\n').count()
+/// The comments of a frontmatter, each with its offset.
+fn yaml_comments(document: &Document) -> Vec<(usize, String)> {
+    let (Some(fences), Some(yaml)) = (document.fences(), document.frontmatter()) else { return Vec::new() };
+    let mut scalars = Vec::new();
+    let mut open: Vec<&Node> = document.root().into_iter().collect();
+    while let Some(node) = open.pop() {
+        match &node.kind {
+            NodeKind::Sequence(items) => open.extend(items),
+            NodeKind::Mapping(pairs) => {
+                scalars.extend(pairs.iter().map(|pair| pair.key_span));
+                open.extend(pairs.iter().map(|pair| &pair.value));
+            }
+            _ => scalars.push(node.span),
+        }
+    }
+    scalars.sort_unstable_by_key(|span| span.start);
+    let is_value = |at: usize| {
+        let before = scalars.partition_point(|span| span.start <= at);
+        before.checked_sub(1).and_then(|last| scalars.get(last)).is_some_and(|span| at < span.end)
+    };
+    let (mut found, mut start) = (Vec::new(), fences.yaml.start);
+    for line in yaml.split_inclusive('\n') {
+        let mut after_space = true;
+        let hash = line.char_indices().find(|(at, c)| {
+            let begins = *c == '#' && after_space && !is_value(start + at);
+            after_space = c.is_whitespace();
+            begins
+        });
+        if let Some((at, _)) = hash {
+            found.push((start + at, line.get(at + 1..).unwrap_or_default().to_owned()));
+        }
+        start += line.len();
+    }
+    found
+}
+
+/// Texts with their lines in place of their offsets, which ascend, without those that are empty.
+fn on_lines(text: &str, found: Vec<(usize, String)>) -> Vec<(usize, String)> {
+    let (mut line, mut counted) = (1, 0);
+    let numbered = found.into_iter().map(|(at, comment)| {
+        line += text.get(counted..at).unwrap_or_default().matches('\n').count();
+        counted = counted.max(at);
+        (line, text::collapse(&comment).into_owned())
+    });
+    numbered.filter(|(_, comment)| !comment.is_empty()).collect()
 }
 
 fn ends_in(path: &str, endings: &[&str]) -> bool {
@@ -282,6 +305,14 @@ mod tests {
             ".trae/rules/project_rules.md",
             "opencode.json",
             "sub/.githooks/pre-commit",
+            ".Rprofile",
+            "scripts/.pdbrc",
+            ".env",
+            ".mvn/jvm.config",
+            "bunfig.toml",
+            "Docker-Compose.yml",
+            "shell.nix",
+            ".anything",
         ] {
             assert!(is_loaded_by_others(path), "{path}");
         }
@@ -314,5 +345,35 @@ mod tests {
         for (path, bytes) in [("a.md", &b"a\r\nb\tc\r\n"[..]), ("a.jpg", b"\xff\xd8\x01\x02\r\x1b")] {
             assert!(hidden_text(path, bytes).is_empty(), "{path}");
         }
+    }
+
+    #[test]
+    fn comments_of_a_frontmatter_are_found_and_values_are_not() {
+        let skill = "---\nname: a # one\n# two\ndescription: |\n  # Not a comment\nlicense: 'x # y'\n---\nDo.\n<!-- three -->\n";
+        let found = comments("SKILL.md", skill.as_bytes());
+        assert_eq!(found, [(2, "one".to_owned()), (3, "two".to_owned()), (9, "three".to_owned())]);
+    }
+
+    #[test]
+    fn comments_are_found_in_text_and_html_with_their_lines() {
+        for path in ["notes.txt", "page.html", "picture.SVG", "a.md"] {
+            assert_eq!(comments(path, b"<p>a</p>\n\n<!-- b -->\n"), [(3, "b".to_owned())], "{path}");
+        }
+        assert!(comments("run.sh", b"<!-- b -->").is_empty());
+    }
+
+    #[test]
+    fn the_lines_of_many_comments_are_counted_once() {
+        // It would take minutes if the lines before each were counted again.
+        let found = comments("a.md", "<!--a-->\n".repeat(1 << 17).as_bytes());
+        assert_eq!(found.last(), Some(&(1 << 17, "a".to_owned())));
+    }
+
+    #[test]
+    fn hidden_characters_take_no_memory_each() {
+        let bytes = vec![1; 4 << 20];
+        let (rules, counted) = prowess_testing::allocated(|| hidden_text("a.txt", &bytes));
+        assert_eq!(rules, ["control-character"]);
+        assert!(counted.peak < 1 << 16, "{counted:?}");
     }
 }
