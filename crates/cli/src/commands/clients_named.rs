@@ -70,9 +70,18 @@ pub(super) fn walk_as_they_do(places: &Places) -> Result<(), CommandError> {
 fn client(id: &str) -> Result<&'static Client, CommandError> {
     clients::client(id).ok_or_else(|| {
         let error = format!("no such client: {}", clean(id));
-        let hint = did_you_mean(&client_meant(id)).unwrap_or_else(|| {
-            "the clients are in docs/reference/clients.md; such as claude-code, codex, gemini-cli".to_owned()
-        });
+        // Some programs are known by their configuration for MCP alone.
+        let connected = prowess_mcp::CLIENT_CONFIGS.iter().find(|config| config.name == id);
+        let hint = match connected {
+            Some(config) => format!(
+                "where it keeps skills is not known; serve them to it with: prowess connect {}",
+                config.name
+            ),
+            None => did_you_mean(&client_meant(id)).unwrap_or_else(|| {
+                "the clients are in docs/reference/clients.md; such as claude-code, codex, gemini-cli"
+                    .to_owned()
+            }),
+        };
         Failure::new(error, hint).into()
     })
 }

@@ -82,7 +82,9 @@ pub(super) fn add_command(folder: &Path) -> String {
     let path = shown(folder);
     // Without it, the path could be the name of a repository.
     let begin = if folder.is_absolute() || path.starts_with('.') { "" } else { "./" };
-    command_for("add", &format!("{begin}{path}"), "")
+    // The user's own folder is no project.
+    let own = super::install::is_own_folder();
+    command_for("add", &format!("{begin}{path}"), if own { " --user" } else { "" })
 }
 
 fn part_of(part: Part) -> ScaffoldPart {

@@ -42,7 +42,9 @@ pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         let hint = "say what you want done, such as: prowess try \"turn these meeting notes into minutes\"";
         return Err(Failure::new("the task is empty", hint).into());
     }
-    let (registry, said) = opened_for(&args.places, Purpose::Use)?;
+    // A client has no built-in skills.
+    let purpose = if args.places.clients.is_empty() { Purpose::Use } else { Purpose::Look };
+    let (registry, said) = opened_for(&args.places, purpose)?;
     say_problems(&registry, ui);
     let outcome = ended(Outcome::Fine, &registry);
     let catalog = registry.catalog();

@@ -174,3 +174,23 @@ fn with_in_a_name_means_a_listed_skill_even_if_a_local_folder_has_it() {
     assert!(run(&place, &["show", "good"]).contains("LOCAL"));
     assert!(run(&place, &["show", "good", "--in", "nowhere"]).starts_with("exit 2\n"));
 }
+
+#[test]
+fn hints_name_what_exists_where_they_are_printed() {
+    let place = Place::with(&[("home/.codex/config.toml", ""), ("w/.git/HEAD", "")]);
+    // The user's own folder is no project.
+    let new = run_in(&place, "home", &["new", "fresh"]);
+    assert!(new.contains("prowess add ./fresh --user\n"), "{new}");
+    let added = run_in(&place, "home", &["add", "./fresh", "--user", "--yes"]);
+    assert!(added.starts_with("exit 0\n"), "{added}");
+    let new = run_in(&place, "w", &["new", "fresh"]);
+    assert!(new.contains("prowess add ./fresh\n"), "{new}");
+    let unknown = run(&place, &["list", "--client", "vscode"]);
+    assert!(unknown.contains("prowess connect vscode\n") && !unknown.contains("zcode"), "{unknown}");
+    // A client has no built-in skills.
+    let tried = run(&place, &["try", "review my changes", "--client", "codex"]);
+    assert!(tried.contains("Chosen: none") && !tried.contains("code-review"), "{tried}");
+    let text = "---\nname: a\ndescription: >\n  folded text\n  more\n license: MIT\n---\nx\n";
+    let checked = place.run_with_input(&["check", "-"], text.as_bytes());
+    assert!(checked.contains("help: remove the spaces before it"), "{checked}");
+}

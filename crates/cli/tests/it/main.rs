@@ -70,6 +70,7 @@ mod new;
 #[cfg(unix)]
 mod operate;
 mod places;
+mod printed_commands;
 mod project_links;
 mod prompt_numbers;
 mod provenance;

@@ -33,7 +33,7 @@ fn why_names_the_place_and_the_reason() {
       clients that look there: [READERS]
       warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
       parsed: after a repair of its YAML; prowess check says what is wrong
-      not published over MCP: its YAML had to be repaired
+      not in the list of skills over MCP: its YAML had to be repaired; its tools offer it
     ");
     assert_snapshot!(why("torn"), @"
     exit 1

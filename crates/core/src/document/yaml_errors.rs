@@ -15,6 +15,13 @@ pub(in crate::document) fn syntax_finding(
     let rest = text.get(error.at..).unwrap_or("");
     let next = rest.chars().next().filter(|character| !matches!(character, '\n' | '\r'));
     let width = next.map_or(0, char::len_utf8);
+    if let Some(key) = indented_key(text, error) {
+        let what = "a key that is indented, and belongs to no key above it";
+        return Finding::new(rule, format!("the frontmatter is not valid YAML: {what}"))
+            .with_span(Span::new(error.at, error.at + width))
+            .with_help("remove the spaces before it")
+            .with_field(key);
+    }
     let (what, help) = explain(&error.message, next);
     let finding = Finding::new(rule, format!("the frontmatter is not valid YAML: {what}"))
         .with_span(Span::new(error.at, error.at + width));
@@ -24,6 +31,20 @@ pub(in crate::document) fn syntax_finding(
         }
         None => finding.with_help(help),
     }
+}
+
+/// The key of an indented line after a block of text that has ended, as ` license: MIT` after a folded description.
+fn indented_key(text: &str, error: &SyntaxError) -> Option<String> {
+    if !error.message.starts_with("while parsing a block mapping") {
+        return None;
+    }
+    let start = text.get(..error.at)?.rfind('\n').map_or(0, |line| line + 1);
+    let line = text.get(start..)?.lines().next()?;
+    let (key, rest) = line.trim_start_matches(' ').split_once(':')?;
+    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let is_key = !key.is_empty() && key.chars().all(word) && (rest.is_empty() || rest.starts_with(' '));
+    (is_key && line.starts_with(' ') && start + (line.len() - line.trim_start_matches(' ').len()) == error.at)
+        .then(|| key.to_owned())
 }
 
 /// The parser's message in plain words, and what to do.

@@ -114,16 +114,25 @@ fn of_project(project: Option<&Path>) -> Result<Installer, CommandError> {
 fn installer(common: &Common) -> Result<Installer, CommandError> {
     let installer = of_project(common.project.as_deref())?.with_lock_timeout(common.lock_timeout);
     let folders = installer.folders();
-    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let is_own = |user: &Path| {
-        let (user, project) = (real(user), real(&folders.project));
-        project == user || project.starts_with(user.join(".agents"))
-    };
-    if !common.user && folders.user.as_deref().is_some_and(is_own) {
+    if !common.user && folders.user.as_deref().is_some_and(|user| is_own(user, &folders.project)) {
         let hint = "install skills for yourself with --user, or name a project with --project FOLDER";
         return Err(Failure::new("this is your own folder, not a project", hint).into());
     }
     Ok(installer)
+}
+
+/// Whether the current folder is the user's own, where skills are installed with `--user`.
+pub(super) fn is_own_folder() -> bool {
+    of_project(None).is_ok_and(|installer| {
+        let folders = installer.folders();
+        folders.user.as_deref().is_some_and(|user| is_own(user, &folders.project))
+    })
+}
+
+fn is_own(user: &Path, project: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (user, project) = (real(user), real(project));
+    project == user || project.starts_with(user.join(".agents"))
 }
 
 impl From<InstallError> for CommandError {

@@ -339,7 +339,11 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
             _ => {}
         }
         if let Some(reason) = withheld(&registry, candidate, standing) {
-            let _ = writeln!(text, "  not published over MCP: {}", clean(&reason));
+            let _ = writeln!(
+                text,
+                "  not in the list of skills over MCP: {}; its tools offer it",
+                clean(&reason)
+            );
         }
         let origin = Provenance::compared(candidate, &origins);
         for line in origin.iter().flat_map(Provenance::lines) {

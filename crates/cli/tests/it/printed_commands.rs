@@ -1,0 +1,434 @@
+//! Every command that is printed works where it is printed.
+//!
+//! The scenes make the program print its hints. Each printed command runs in a fresh copy of its scene. The kinds of
+//! commands that the sources can print are read from the sources, and each of them must be in a scene, or in
+//! [`WITHOUT_SCENE`] with the reason.
+
+#![allow(clippy::string_slice, reason = "every place was found in the text")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::shelf::{command, run};
+use crate::{BAD, GOOD, Place};
+
+/// Kinds of commands without a scene here, each with the reason. A new hint needs a scene or a line.
+const WITHOUT_SCENE: &[(&str, &str)] = &[
+    ("check --fix", "a fix of doctor, whose own tests follow it"),
+    ("check --path", "an example of usage, not about a file that exists"),
+    ("completions", "names a shell, and its own tests run it"),
+    ("disconnect", "needs a configuration that two clients share; the tests of connect have it"),
+    ("doctor --all", "needs more troubles than are shown; the tests of doctor have them"),
+    ("doctor --fix", "a fix of doctor, whose own tests follow it"),
+    ("doctor --fix --yes", "a fix of doctor, whose own tests follow it"),
+    ("eval --overlap", "names a placeholder: FOLDER"),
+    ("list --client --sort", "needs a prompt over its budget; the tests of doctor have it"),
+    ("list --in", "words about an archive, not a command to copy"),
+    ("remove", "needs a skill that is installed twice; the tests of add and doctor have it"),
+    ("remove --user", "needs a skill that is installed twice; the tests of add and doctor have it"),
+    ("serve", "a sentence about the server, not a command to copy"),
+    ("serve --in", "needs a prompt over its budget; the tests of doctor have it"),
+    ("serve --print-config", "needs a configuration that cannot be edited; the tests of connect have it"),
+    ("sync --fetch-only", "needs a repository; the tests of sync have it"),
+    ("trust --list", "printed after a question on a terminal; the tests of trust have it"),
+    ("trust --revoke", "printed after a question on a terminal; the tests of trust have it"),
+    ("try", "names a placeholder, a task, and only on a terminal"),
+];
+
+/// A folder with files, the folder below it in which commands run, and the commands that print hints.
+struct Scene {
+    files: Vec<(&'static str, String)>,
+    /// Commands that prepare the scene.
+    before: &'static [&'static [&'static str]],
+    at: &'static str,
+    runs: &'static [&'static [&'static str]],
+}
+
+fn skill(name: &str, description: &str) -> String {
+    format!("---\nname: {name}\ndescription: {description}\n---\nDo it.\n")
+}
+
+fn scenes() -> Vec<Scene> {
+    let good = || ("home/.claude/skills/good/SKILL.md", GOOD.to_owned());
+    let codex = || ("home/.codex/config.toml", String::new());
+    let words = "Sorts woollen socks into drawers by colour and size. Use when socks are loose.";
+    vec![
+        // A home without anything.
+        Scene {
+            files: vec![("home/x", String::new())],
+            before: &[],
+            at: "",
+            runs: &[
+                &["list"],
+                &["doctor"],
+                &["try", "sort socks"],
+                &["verify"],
+                &["list", "--installed"],
+                &["list", "--installed", "--user"],
+                &["sync"],
+                &["cat", "nothing"],
+                &["check", "nothing"],
+                &["config", "set", "nothing", "x"],
+                &["rule", "nothing"],
+                &["remove", "nothing"],
+                &["search", "nothing", "--selector", "command:false"],
+                &["list", "--client", "vscode"],
+                &["list", "--client", "gemini"],
+                &["serve", "--print-config", "codex"],
+                &["connect", "codex"],
+                &["why", "using-prowess"],
+                &["show", "using-prowess"],
+            ],
+        },
+        // The user's own folder, in which `new` and `why` print how to install.
+        Scene {
+            files: vec![("home/mine/SKILL.md", skill("mine", words))],
+            before: &[],
+            at: "home",
+            runs: &[&["new", "fresh"], &["why", "mine"], &["why", "./mine"]],
+        },
+        // A project with skills that are not trusted, broken, shadowed and turned off.
+        Scene {
+            files: vec![
+                good(),
+                codex(),
+                (
+                    ".claude/skills/good/SKILL.md",
+                    skill("good", "Another one, not the user's. Use when asked."),
+                ),
+                (".claude/skills/theirs/SKILL.md", skill("theirs", words)),
+                (".claude/skills/a b/SKILL.md", skill("a b", "Sorts hats. Use when hats are loose.")),
+                (
+                    ".claude/skills/torn/SKILL.md",
+                    "---\nname: torn\nname: again\ndescription: d\n---\n".to_owned(),
+                ),
+                (".claude/skills/bad/SKILL.md", BAD.to_owned()),
+                (
+                    ".claude/skills/tab/SKILL.md",
+                    "---\nname: tab\ndescription: Use when: tabs\n---\n".to_owned(),
+                ),
+                ("home/.claude/skills/off/SKILL.md", skill("off", "Is off. Use when off.")),
+                ("home/.claude/skills/one/SKILL.md", skill("one", words)),
+                ("home/.claude/skills/two/SKILL.md", skill("two", words)),
+                ("config/prowess/prowess.toml", "[skills]\ndisable = [\"off\"]\n".to_owned()),
+                (
+                    "prowess.toml",
+                    "[session]\ntools = [\"Read\"]\n\n[skills]\ndisable = [\"one\"]\n".to_owned(),
+                ),
+                ("sub/dir/x", String::new()),
+                ("new/SKILL.md", skill("new", words)),
+                ("skills/pdf/SKILL.md", skill("pdf", words)),
+            ],
+            before: &[],
+            at: "",
+            runs: &[
+                &["list"],
+                &["list", "--all"],
+                &["list", "--client", "claude-code"],
+                &["list", "--client", "claude-code,codex"],
+                &["prompt"],
+                &["prompt", "--client", "claude-code"],
+                &["search", "zebra"],
+                &["why", "theirs"],
+                &["why", "a b"],
+                &["why", "good"],
+                &["why", "torn"],
+                &["why", "tab"],
+                &["why", "off"],
+                &["why", "one", "--client", "codex"],
+                &["why", "theirs", "--client", "claude-code"],
+                &["why", "new"],
+                &["show", "torn"],
+                &["show", "theirs"],
+                &["show", "nothing"],
+                &["cat", "torn"],
+                &["activate", "theirs"],
+                &["activate", "nothing"],
+                &["check", "."],
+                &["check", "good"],
+                &["eval", "good"],
+                &["eval", "."],
+                &["try", "sort socks"],
+                &["try", "hats"],
+                &["doctor"],
+                &["trust", "--yes", "sub"],
+                &["new", "fresh"],
+                &["add", "skills/pdf"],
+                &["config", "set", "--project", "session.tools", "Read"],
+                &["config"],
+                &["list", "--only", "godo"],
+            ],
+        },
+        // The same kind of project, from a folder inside of it.
+        Scene {
+            files: vec![
+                good(),
+                (".claude/skills/theirs/SKILL.md", skill("theirs", words)),
+                ("sub/x", String::new()),
+            ],
+            before: &[],
+            at: "sub",
+            runs: &[&["list"], &["prompt"], &["doctor"], &["why", "theirs"]],
+        },
+        // Installed skills: intact, edited, missing, and left behind.
+        Scene {
+            files: vec![
+                codex(),
+                ("src/a/SKILL.md", skill("a", words)),
+                ("src/b/SKILL.md", skill("b", "Folds shirts. Use when asked.")),
+            ],
+            before: &[&["add", "./src", "--all", "--yes"], &["add", "./src/a", "--user", "--yes"]],
+            at: "",
+            runs: &[
+                &["verify"],
+                &["list", "--installed"],
+                &["list"],
+                &["why", "a"],
+                &["why", "a", "--client", "claude-code"],
+                &["doctor"],
+                &["remove", "nothing"],
+            ],
+        },
+        Scene {
+            files: vec![codex(), ("src/a/SKILL.md", skill("a", words)), ("edited", String::new())],
+            before: &[&["add", "./src/a", "--yes"], &["!edit", ".agents/skills/a/SKILL.md"]],
+            at: "",
+            runs: &[
+                &["verify"],
+                &["list", "--installed"],
+                &["list"],
+                &["why", "a"],
+                &["doctor"],
+                &["sync"],
+                &["sync", "--locked"],
+            ],
+        },
+        Scene {
+            files: vec![codex(), ("src/a/SKILL.md", skill("a", words))],
+            before: &[&["add", "./src/a", "--yes"], &["!remove", ".agents/skills/a"]],
+            at: "",
+            runs: &[
+                &["verify"],
+                &["list", "--installed"],
+                &["list"],
+                &["why", "a"],
+                &["doctor"],
+                &["sync", "--frozen"],
+                &["sync", "--locked"],
+            ],
+        },
+        Scene {
+            files: vec![codex(), ("src/a/SKILL.md", skill("a", words))],
+            before: &[&["add", "./src/a", "--user", "--yes"], &["!remove", "home/.agents/skills/a"]],
+            at: "",
+            runs: &[
+                &["verify", "--user"],
+                &["list", "--installed", "--user"],
+                &["list"],
+                &["why", "a"],
+                &["doctor"],
+            ],
+        },
+    ]
+}
+
+impl Scene {
+    fn place(&self) -> Place {
+        let place = Place::with(&[]);
+        for (path, text) in &self.files {
+            place.write(path, text.as_bytes());
+        }
+        for args in self.before {
+            match args {
+                ["!edit", path] => {
+                    let path = place.path().join(path);
+                    let text = fs::read_to_string(&path).unwrap();
+                    fs::write(path, text + "More.\n").unwrap();
+                }
+                ["!remove", path] => fs::remove_dir_all(place.path().join(path)).unwrap(),
+                args => {
+                    let said = run(&place, args);
+                    assert!(said.starts_with("exit 0"), "{args:?}: {said}");
+                }
+            }
+        }
+        place
+    }
+
+    fn run(&self, place: &Place, args: &[&str]) -> String {
+        let output = command(place).current_dir(place.path().join(self.at)).args(args).output().unwrap();
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    }
+}
+
+/// The names of all commands.
+fn verbs() -> BTreeSet<String> {
+    let help = Place::with(&[]).run(&["help"]);
+    let first = |line: &str| line.strip_prefix("  ")?.split_whitespace().next().map(str::to_owned);
+    help.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")).filter_map(first).collect()
+}
+
+/// The commands in a text, as they would be copied: each is a word `prowess`, a verb, and what follows in the same
+/// sentence.
+fn printed(text: &str, verbs: &BTreeSet<String>) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in text.lines() {
+        for (at, _) in line.match_indices("prowess ") {
+            let before = &line[..at];
+            let rest = &line[at + "prowess ".len()..];
+            let verb: String = rest.chars().take_while(char::is_ascii_lowercase).collect();
+            // A command follows a colon, a comma or the beginning; "prowess serve withholds" is a sentence.
+            let follows = before.trim_end().ends_with([':', ',', '`'])
+                || before.trim().is_empty()
+                || before.ends_with("or ");
+            let follows = follows || before.ends_with("with ") || before.ends_with("see ");
+            if !verbs.contains(&verb) || !follows || rest[verb.len()..].starts_with(" withholds") {
+                continue;
+            }
+            found.push(format!("prowess {}", sentence(rest)));
+        }
+    }
+    found
+}
+
+/// The words of a command: until an unquoted `;`, a comma before a space, a closing bracket, or two spaces.
+fn sentence(rest: &str) -> &str {
+    let mut quoted = false;
+    for (at, character) in rest.char_indices() {
+        let next = rest[at + character.len_utf8()..].chars().next();
+        match character {
+            '\'' => quoted = !quoted,
+            _ if quoted => {}
+            ';' | ')' | '`' => return rest[..at].trim_end(),
+            ',' if next.is_none_or(char::is_whitespace) => return rest[..at].trim_end(),
+            ' ' if next == Some(' ') => return &rest[..at],
+            ' ' if rest[at..].starts_with(" or prowess") || rest[at..].starts_with(" records it") => {
+                return &rest[..at];
+            }
+            ' ' if rest[at..].starts_with(" and ") || rest[at..].starts_with(" to ") => return &rest[..at],
+            _ => {}
+        }
+    }
+    rest.trim_end()
+}
+
+/// Whether a word of a command stands for something that the reader knows.
+fn has_placeholder(command: &str) -> bool {
+    command.split(' ').any(|word| {
+        word.contains("OWNER/") || (word.len() > 1 && word.chars().all(|letter| letter.is_ascii_uppercase()))
+    })
+}
+
+/// The kind of a command: its verb and its options.
+fn kind(command: &str) -> String {
+    let words = command.split(' ').skip(1);
+    let option = |word: &str| word.split('=').next().unwrap_or(word).to_owned();
+    let mut words = words
+        .enumerate()
+        .filter(|(at, word)| *at == 0 || word.starts_with("--"))
+        .map(|(_, word)| option(word));
+    let verb = words.next().unwrap_or_default();
+    let options: BTreeSet<String> = words.collect();
+    std::iter::once(verb).chain(options).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_printed_command_works_where_it_is_printed() {
+    let verbs = verbs();
+    assert!(verbs.len() > 15, "{verbs:?}");
+    let mut seen = BTreeSet::new();
+    let mut failed = Vec::new();
+    let mut tried = 0;
+    for scene in scenes() {
+        let mut commands: BTreeMap<String, String> = BTreeMap::new();
+        for args in scene.runs {
+            let place = scene.place();
+            let said = scene.run(&place, args);
+            let said = said.replace(&*place.path().to_string_lossy(), "\u{1}");
+            for command in printed(&said, &verbs) {
+                seen.insert(kind(&command));
+                commands.entry(command).or_insert_with(|| format!("{args:?}"));
+            }
+        }
+        for (printed, by) in commands {
+            if has_placeholder(&printed) {
+                continue;
+            }
+            tried += 1;
+            let place = scene.place();
+            // What `new` was asked to make is there when its hint is followed.
+            if by.contains("\"new\"") {
+                scene.run(&place, &["new", "fresh"]);
+            }
+            let words = printed.replace('\u{1}', &place.path().to_string_lossy());
+            let asks = ["add", "trust", "sync", "remove", "doctor --fix"]
+                .iter()
+                .any(|verb| words.starts_with(&format!("prowess {verb}")));
+            let words = if asks && !words.contains("--yes") { format!("{words} --yes") } else { words };
+            let program = Path::new(env!("CARGO_BIN_EXE_prowess")).parent().unwrap();
+            let mut shell = Command::new("/bin/sh");
+            shell
+                .args(["-c", &words])
+                .current_dir(place.path().join(scene.at))
+                .stdin(std::process::Stdio::null());
+            shell
+                .env_clear()
+                .envs(command(&place).get_envs().filter_map(|(name, value)| Some((name, value?))));
+            shell.env("PATH", format!("{}:/usr/bin:/bin", program.display()));
+            let output = shell.output().unwrap();
+            let said = place.transcript(&output);
+            if output.status.code() == Some(2) || output.status.code().is_none() {
+                failed.push(format!(
+                    "{printed}\n  printed by {by} in {:?}\n  {}",
+                    scene.at,
+                    said.replace('\n', "\n  ")
+                ));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(tried > 40, "{tried}");
+    kinds_are_in_scenes(&seen, &verbs);
+}
+
+/// Fails if the sources can print a kind of command that no scene shows.
+fn kinds_are_in_scenes(seen: &BTreeSet<String>, verbs: &BTreeSet<String>) {
+    let mut kinds = BTreeSet::new();
+    let mut folders = vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/commands")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            let text = text.split("#[cfg(test)]").next().unwrap();
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            for line in code {
+                for (at, _) in line.match_indices("prowess ") {
+                    let rest = &line[at..];
+                    let end = rest.find(['"', ';', ',', '{', '\\', ')', ':']).unwrap_or(rest.len());
+                    let command = rest[..end].trim_end();
+                    if command.split(' ').nth(1).is_some_and(|verb| verbs.contains(verb)) {
+                        kinds.insert(kind(command));
+                    }
+                }
+                for (at, call) in line.match_indices("command_for(\"") {
+                    let verb = line[at + call.len()..].split('"').next().unwrap();
+                    kinds.insert(kind(&format!("prowess {verb}")));
+                }
+            }
+        }
+    }
+    let covers = |wanted: &String| {
+        let words = |kind: &str| kind.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
+        let verb = |kind: &str| kind.split(' ').next().unwrap_or_default().to_owned();
+        seen.iter().any(|other| verb(other) == verb(wanted) && words(wanted).is_subset(&words(other)))
+    };
+    let missing: BTreeSet<&str> = kinds.iter().filter(|kind| !covers(kind)).map(String::as_str).collect();
+    let excused: BTreeSet<&str> = WITHOUT_SCENE.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(missing, excused, "kinds of printed commands without a scene, against those with a reason");
+}
