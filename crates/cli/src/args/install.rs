@@ -179,6 +179,12 @@ pub(crate) struct Limits {
     /// The most bytes of all skills of one source together
     #[arg(long = "max-total-bytes", value_name = "N", default_value_t = InstallLimits::default().total_bytes, hide_short_help = true)]
     total_bytes: u64,
+    /// The most bytes that are fetched from all repositories together
+    #[arg(long = "max-fetched-bytes", value_name = "N", default_value_t = InstallLimits::default().fetched_bytes, hide_short_help = true)]
+    fetched_bytes: u64,
+    /// The most bytes of repositories that are kept on this machine
+    #[arg(long = "max-store-bytes", value_name = "N", default_value_t = InstallLimits::default().store_bytes, hide_short_help = true)]
+    store_bytes: u64,
 }
 
 impl Limits {
@@ -187,6 +193,7 @@ impl Limits {
         (limits.files, limits.bytes) = (self.files, self.bytes);
         (limits.file_bytes, limits.depth) = (self.file_bytes, self.depth);
         limits.total_bytes = self.total_bytes;
+        (limits.fetched_bytes, limits.store_bytes) = (self.fetched_bytes, self.store_bytes);
         limits
     }
 }

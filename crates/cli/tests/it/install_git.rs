@@ -9,7 +9,7 @@ use prowess_testing::without_settings;
 
 use crate::Place;
 use crate::install::place;
-use crate::shelf::command;
+use crate::shelf::{command, run};
 
 /// git in a folder, without the repository, the configuration and the hooks of the user who runs the tests.
 pub(crate) fn git_in(folder: &Path) -> Command {
@@ -103,4 +103,22 @@ fn a_tag_of_a_file_or_a_folder_is_no_version() {
             "{said}"
         );
     }
+}
+
+#[test]
+fn a_repository_of_a_declined_skill_does_not_stay_on_the_disk() {
+    let place = place();
+    let url = commit(&place, "from");
+    let kept = || {
+        let clones = fs::read_dir(place.path().join("cache/prowess/store/v1/git")).into_iter().flatten();
+        clones.flatten().filter(|entry| entry.path().is_dir()).count()
+    };
+    let said = run(&place, &["add", &url, "--all"]);
+    assert!(said.starts_with("exit 2") && said.contains("nothing was installed or trusted"), "{said}");
+    assert_eq!(kept(), 0);
+    assert!(run(&place, &["add", &url, "--all", "--yes"]).starts_with("exit 0"));
+    assert_eq!(kept(), 1);
+    // What was fetched before stays.
+    run(&place, &["add", &url, "--all", "--user"]);
+    assert_eq!(kept(), 1);
 }

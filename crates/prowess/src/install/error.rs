@@ -78,6 +78,8 @@ pub enum InstallLimit {
     Depth,
     /// The bytes of all skills of one source together.
     TotalBytes,
+    /// The bytes that one command fetches from all repositories.
+    FetchedBytes,
 }
 
 impl InstallLimit {
@@ -89,6 +91,7 @@ impl InstallLimit {
             Self::FileBytes => "bytes in one file",
             Self::Depth => "depth",
             Self::TotalBytes => "bytes of all skills together",
+            Self::FetchedBytes => "fetched bytes",
         }
     }
 }

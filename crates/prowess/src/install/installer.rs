@@ -10,7 +10,7 @@ use prowess_core::Manifest;
 use super::apply::{Loss, Order, Orders, apply};
 use super::change::{Changes, Edits};
 use super::error::{InstallError, InstallErrorKind};
-use super::fetch::git::{Git, GitLimits, Waiting};
+use super::fetch::git::{Git, GitLimits, Received, Waiting};
 use super::fetch::{FetchOptions, Fetcher};
 use super::installed::folder_named;
 use super::prepare::Prepared;
@@ -98,6 +98,8 @@ pub struct Installer {
     registries: BTreeMap<String, String>,
     pub(super) lock_timeout: Duration,
     waiting: Waiting,
+    /// What was fetched so far.
+    received: Arc<Received>,
     offline: bool,
     /// The host's own git; none runs the command `git`.
     git: Option<Arc<dyn Git>>,
@@ -119,6 +121,7 @@ impl Installer {
             registries: BTreeMap::new(),
             lock_timeout: LOCK_TIMEOUT,
             waiting: Waiting::default(),
+            received: Arc::default(),
             offline: false,
             git: None,
         }
@@ -215,7 +218,13 @@ impl Installer {
     pub(super) fn fetcher(&self, place: &InstallTarget) -> Fetcher {
         let options = FetchOptions {
             limits: self.limits,
-            git: GitLimits { lock_timeout: self.lock_timeout, ..GitLimits::default() },
+            git: GitLimits {
+                lock_timeout: self.lock_timeout,
+                command_bytes: self.limits.fetched_bytes,
+                store_bytes: self.limits.store_bytes,
+                ..GitLimits::default()
+            },
+            received: Arc::clone(&self.received),
             waiting: self.waiting.clone(),
             offline: self.offline,
             organisations: self.registries.clone(),
@@ -227,6 +236,12 @@ impl Installer {
             Some(git) => Fetcher::with_git(self.store(), Arc::clone(git), options),
             None => Fetcher::new(self.store(), &self.environment, options),
         }
+    }
+
+    /// Removes the repositories that were fetched for the first time since this value was made, because the user declined
+    /// what they contain. Those that were there before stay, and so do those that another process uses.
+    pub fn discard_fetched(&self) {
+        self.received.discard();
     }
 
     /// What this user fetched.

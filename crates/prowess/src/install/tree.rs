@@ -25,11 +25,24 @@ pub struct InstallLimits {
     pub depth: usize,
     /// The most bytes in all skills of one source together.
     pub total_bytes: u64,
+    /// The most bytes that one command fetches from all git repositories together.
+    pub fetched_bytes: u64,
+    /// The most bytes of all git repositories that are kept on this machine. Beyond it, those are removed that were not
+    /// used for the longest time.
+    pub store_bytes: u64,
 }
 
 impl Default for InstallLimits {
     fn default() -> Self {
-        Self { files: 1_000, bytes: 25 << 20, file_bytes: 10 << 20, depth: 16, total_bytes: 256 << 20 }
+        Self {
+            files: 1_000,
+            bytes: 25 << 20,
+            file_bytes: 10 << 20,
+            depth: 16,
+            total_bytes: 256 << 20,
+            fetched_bytes: 1 << 30,
+            store_bytes: 2 << 30,
+        }
     }
 }
 
@@ -41,6 +54,8 @@ impl InstallLimits {
         file_bytes: u64::MAX,
         depth: MAX_DEPTH,
         total_bytes: u64::MAX,
+        fetched_bytes: u64::MAX,
+        store_bytes: u64::MAX,
     };
 
     /// The limits for a skill that a lock names by its digest: up to what can be verified, since they may have been

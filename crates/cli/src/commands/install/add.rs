@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     if options.dry_run {
         consent::would_ask(!previews.is_empty(), args.installing.yes, ui);
     } else {
-        consent::ask(&previews, args.installing.yes, ui)?;
+        consent::ask(&previews, args.installing.yes, ui).inspect_err(|_| installer.discard_fetched())?;
     }
     options.accepted = true;
     let started = Instant::now();

@@ -175,6 +175,9 @@ fn option_of(limit: InstallLimit) -> Option<&'static str> {
         InstallLimit::TotalBytes => {
             "install fewer skills at once, or raise the limit with --max-total-bytes N"
         }
+        InstallLimit::FetchedBytes => {
+            "install from fewer repositories at once, or raise the limit with --max-fetched-bytes N"
+        }
         _ => return None,
     })
 }

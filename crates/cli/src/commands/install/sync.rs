@@ -130,9 +130,10 @@ fn once(
             consent::would_lose(&lost, ui);
             consent::would_ask(!new.is_empty() || !lost.is_empty(), args.installing.yes, ui);
         } else {
-            consent::ask_to_lose(&lost, consent::REPLACE, args.installing.yes, ui)?;
-            // A lock that came with a repository is not the user's consent.
-            consent::ask(&new, args.installing.yes, ui)?;
+            consent::ask_to_lose(&lost, consent::REPLACE, args.installing.yes, ui)
+                // A lock that came with a repository is not the user's consent.
+                .and_then(|()| consent::ask(&new, args.installing.yes, ui))
+                .inspect_err(|_| installer.discard_fetched())?;
         }
         options.install.accepted = accepts;
     }

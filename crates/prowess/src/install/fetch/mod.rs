@@ -20,7 +20,7 @@ pub(crate) use self::contents::FindLimits;
 use self::contents::{Contents, SkillFolder, file_at, files_of, skills_below};
 use self::folder::FolderContents;
 pub(crate) use self::found::{Found, FoundSkill};
-use self::git::{Git, GitCommand, GitLimits, GitVersion, Waiting};
+use self::git::{Git, GitCommand, GitLimits, GitVersion, Received, Waiting};
 use self::repository::GitContents;
 use super::error::{InstallError, InstallErrorKind};
 use super::records::relative;
@@ -40,6 +40,8 @@ pub(crate) struct FetchOptions {
     pub(crate) git: GitLimits,
     /// Who is told that a fetch waits for another process.
     pub(crate) waiting: Waiting,
+    /// Who counts what is fetched.
+    pub(crate) received: Arc<Received>,
     /// Whether the network is not used. Skills that are already on this machine can still be used.
     pub(crate) offline: bool,
     /// Where the skills of organisations are: for each a source with `{org}` and `{name}` in it. One without `{name}`
@@ -127,7 +129,7 @@ impl Fetcher {
     /// A fetcher with a store, and git repositories in its folder.
     pub(crate) fn new(store: Store, environment: &Environment, options: FetchOptions) -> Self {
         let git = GitCommand::new(store.folder().join("git"), environment.clone(), options.git);
-        let git = git.with_waiting(options.waiting.clone());
+        let git = git.with_waiting(options.waiting.clone()).with_received(Arc::clone(&options.received));
         Self::with_git(store, Arc::new(git), options)
     }
 

@@ -32,6 +32,16 @@ impl Bare {
         Self { url: url.to_owned(), folder: clones.join(name) }
     }
 
+    /// The file that every process locks that uses the repository, as long as it may read it.
+    pub(super) fn use_file(&self) -> PathBuf {
+        self.folder.with_extension("used")
+    }
+
+    /// The folder of its objects.
+    pub(super) fn objects(&self) -> PathBuf {
+        self.folder.join("objects")
+    }
+
     pub(super) fn lock_file(&self) -> PathBuf {
         self.folder.with_extension("lock")
     }

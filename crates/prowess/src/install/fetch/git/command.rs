@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::clone::{Bare, REMOTE};
 use super::errors::{self, Fault, Problem};
@@ -10,7 +11,7 @@ use super::ids::is_id_of;
 use super::missing;
 use super::output::{Header, next_bytes, next_header, tree_entry};
 use super::run::GitRunner;
-use super::{FetchedRef, Git, GitEntry, GitLimits, GitObject, GitVersion, Waiting, is_id};
+use super::{FetchedRef, Git, GitEntry, GitLimits, GitObject, GitVersion, Received, Waiting, is_id};
 use crate::env::Environment;
 use crate::install::error::InstallError;
 use crate::install::spec::is_on_this_machine;
@@ -38,6 +39,12 @@ impl GitCommand {
         self
     }
 
+    /// Sets who counts what is fetched, for all fetches of one command.
+    pub(crate) fn with_received(mut self, received: Arc<Received>) -> Self {
+        self.runner.received = received;
+        self
+    }
+
     /// Sets another program than the `git` in the path.
     #[cfg(test)]
     pub(crate) fn with_program(mut self, program: &str) -> Self {
@@ -61,9 +68,14 @@ impl GitCommand {
         if !matches!(&fetched, Err(problem) if problem.may_be_partial()) {
             bare.end_fetch().map_err(|error| Problem::folder(bare, error))?;
         }
-        if matches!(&fetched, Err(problem) if matches!(problem.fault, Fault::TooLarge(_))) {
+        if matches!(&fetched, Err(problem) if matches!(problem.fault, Fault::TooLarge(_) | Fault::TooMuch(_)))
+        {
             // A repository that is too large does not stay on the disk, and the next fetch starts over.
             bare.remove().map_err(|error| Problem::folder(bare, error))?;
+        }
+        if matches!(&fetched, Err(problem) if matches!(problem.fault, Fault::TooMuch(_))) {
+            // Nor do the others that the command fetched: the user has accepted nothing yet.
+            self.runner.received.discard();
         }
         fetched
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::clone::Bare;
 use super::watch::Stop;
 use crate::error::shown;
-use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::error::{About, InstallError, InstallErrorKind, InstallLimit};
 use crate::install::spec::{host_of, without_credentials};
 use crate::process::ProcessError;
 use prowess_core::text::cut;
@@ -45,6 +45,8 @@ pub(super) enum Fault {
     Server,
     /// The repository has more bytes than this.
     TooLarge(u64),
+    /// The command has fetched more bytes than this from all repositories.
+    TooMuch(u64),
     /// git may not use as much memory as it needs.
     Memory,
     /// Something else.
@@ -136,6 +138,7 @@ impl Problem {
     pub(super) fn stopped(stop: Stop) -> Self {
         let fault = match stop {
             Stop::TooLarge(limit) => Fault::TooLarge(limit),
+            Stop::TooMuch(limit) => Fault::TooMuch(limit),
             Stop::Quiet(time) => Fault::NoPart(time),
         };
         Self { fault, said: String::new() }
@@ -166,8 +169,8 @@ impl Problem {
 
     /// Whether git may have left a part of a commit: it was killed, or ended in a way that is not known.
     pub(super) fn may_be_partial(&self) -> bool {
-        use Fault::{NoPart, Other, Process, Slow, TooLarge};
-        matches!(self.fault, Other | TooLarge(_) | Slow | NoPart(_) | Process(_))
+        use Fault::{NoPart, Other, Process, Slow, TooLarge, TooMuch};
+        matches!(self.fault, Other | TooLarge(_) | TooMuch(_) | Slow | NoPart(_) | Process(_))
     }
 
     /// The most informative line of git.
@@ -266,6 +269,12 @@ impl Problem {
                 format!("the repository is too large: {url}: more than {limit} bytes"),
                 "nothing was changed; install from a smaller repository, or from a folder",
             ),
+            Fault::TooMuch(limit) => InstallError::new(
+                InstallErrorKind::TooLarge,
+                format!("the repositories are too large together: {url}: more than {limit} bytes were fetched"),
+                "nothing was changed; install from fewer repositories at once, or raise the limit of fetched bytes",
+            )
+            .about(About::Limit(InstallLimit::FetchedBytes)),
             Fault::Memory => failed(
                 InstallErrorKind::TooLarge,
                 format!("git needs too much memory for this repository: {url}"),

@@ -9,6 +9,7 @@ mod errors;
 mod ids;
 mod missing;
 mod output;
+mod received;
 mod redirect;
 mod run;
 mod variables;
@@ -20,8 +21,10 @@ use std::time::Duration;
 
 pub(crate) use self::command::GitCommand;
 pub(super) use self::missing::{leads_to_no_commit, no_commit, unknown_ref};
+pub(crate) use self::received::Received;
 pub(crate) use self::waiting::Waiting;
 use crate::install::error::InstallError;
+use crate::install::tree::InstallLimits;
 
 /// The limits of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +37,11 @@ pub(crate) struct GitLimits {
     pub(crate) listing_bytes: usize,
     /// The most bytes that the repository of one address may have on this machine.
     pub(crate) repository_bytes: u64,
+    /// The most bytes that one command may fetch from all repositories together.
+    pub(crate) command_bytes: u64,
+    /// The most bytes of all repositories on this machine. Beyond it, those are removed that were not used for the
+    /// longest time.
+    pub(crate) store_bytes: u64,
     /// How long a server may send almost nothing.
     pub(crate) quiet: Duration,
     /// The most memory of git: a server can send a list of refs that has no end.
@@ -45,7 +53,17 @@ impl Default for GitLimits {
         let timeout = Duration::from_secs(300);
         let quiet = Duration::from_secs(30);
         let (repository_bytes, memory) = (1 << 30, 2 << 30);
-        Self { timeout, lock_timeout: timeout, listing_bytes: 64 << 20, repository_bytes, quiet, memory }
+        let InstallLimits { fetched_bytes: command_bytes, store_bytes, .. } = InstallLimits::default();
+        Self {
+            timeout,
+            lock_timeout: timeout,
+            listing_bytes: 64 << 20,
+            repository_bytes,
+            command_bytes,
+            store_bytes,
+            quiet,
+            memory,
+        }
     }
 }
 

@@ -5,12 +5,13 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::GitLimits;
 use super::clone::{Bare, REMOTE, Temporary};
 use super::errors::{Fault, Problem};
+use super::received::{Received, make_room};
 use super::redirect::{self, MAX_REDIRECTS, Redirect};
 use super::variables;
 use super::waiting::Waiting;
@@ -45,6 +46,7 @@ pub(super) struct GitRunner {
     /// Where to look for programs.
     path: Environment,
     pub(super) waiting: Waiting,
+    pub(super) received: Arc<Received>,
     /// The targets of redirects on the same host.
     redirects: Mutex<BTreeMap<String, String>>,
     pub(super) limits: GitLimits,
@@ -73,6 +75,7 @@ impl GitRunner {
             tie: OnceLock::new(),
             path,
             waiting: Waiting::default(),
+            received: Arc::default(),
             redirects: Mutex::default(),
             limits,
         }
@@ -107,9 +110,14 @@ impl GitRunner {
             io::ErrorKind::TimedOut => busy(url, error),
             _ => InstallError::io("lock the repository", &bare.lock_file(), error),
         })?;
+        self.received.begin(&bare);
         let done = work(&bare, &lock);
+        self.received.measure(&bare);
         // A process that git left behind no longer holds the lock.
         let _ = lock.unlock();
+        if let Some(clones) = bare.folder.parent() {
+            make_room(clones, self.limits.store_bytes);
+        }
         done
     }
 
@@ -208,7 +216,8 @@ impl GitRunner {
         input: &[u8],
         variables: &Variables,
     ) -> Result<Finished, Problem> {
-        let mut watcher = Watcher::new(&bare.folder, &self.limits, !is_on_this_machine(&bare.url));
+        let most = self.received.most(bare, self.limits.command_bytes);
+        let mut watcher = Watcher::new(&bare.folder, &self.limits, most, !is_on_this_machine(&bare.url));
         let mut watch = || watcher.go_on();
         let input = (input.to_vec(), self.limits.listing_bytes);
         let finished = self.start(bare, lock, arguments, input, (variables, &mut watch), true);

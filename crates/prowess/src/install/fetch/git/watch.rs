@@ -11,6 +11,8 @@ use super::GitLimits;
 pub(super) enum Stop {
     /// The repository is larger than this.
     TooLarge(u64),
+    /// The command has fetched more than this from all repositories.
+    TooMuch(u64),
     /// No part of the repository was received for this long.
     Quiet(Duration),
 }
@@ -20,6 +22,8 @@ pub(super) enum Stop {
 pub(super) struct Watcher {
     objects: PathBuf,
     most: u64,
+    /// What the repository may have so that the command stays within its own limit, and that limit.
+    most_of_command: (u64, u64),
     /// How long nothing may be received. Over HTTP, git itself notices that sooner.
     quiet: Option<Duration>,
     size: u64,
@@ -29,10 +33,11 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    pub(super) fn new(repository: &Path, limits: &GitLimits, on_network: bool) -> Self {
+    pub(super) fn new(repository: &Path, limits: &GitLimits, most_of_command: u64, on_network: bool) -> Self {
         Self {
             objects: repository.join("objects"),
             most: limits.repository_bytes,
+            most_of_command: (most_of_command, limits.command_bytes),
             quiet: on_network.then(|| limits.quiet.saturating_mul(2)),
             size: 0,
             changed: Instant::now(),
@@ -48,6 +53,8 @@ impl Watcher {
         }
         self.stop = if size > self.most {
             Some(Stop::TooLarge(self.most))
+        } else if size > self.most_of_command.0 {
+            Some(Stop::TooMuch(self.most_of_command.1))
         } else {
             self.quiet.filter(|quiet| self.changed.elapsed() > *quiet).map(Stop::Quiet)
         };
@@ -56,7 +63,7 @@ impl Watcher {
 }
 
 /// The size of all objects: those in packs, those being packed, and loose ones.
-fn size_of(objects: &Path) -> u64 {
+pub(super) fn size_of(objects: &Path) -> u64 {
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     // A file that is gone by now has no size.
     let bytes = |entry: &fs::DirEntry| entry.metadata().map_or(0, |metadata| metadata.len());
@@ -80,7 +87,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, [0; 100]).unwrap();
         };
-        let go_on = || Watcher::new(folder.path(), &limits(250, Duration::MAX), true).go_on();
+        let go_on = || Watcher::new(folder.path(), &limits(250, Duration::MAX), u64::MAX, true).go_on();
         assert!(go_on());
         write("pack/a.pack");
         write("pack/tmp_pack_x");
@@ -92,9 +99,9 @@ mod tests {
     #[test]
     fn only_over_a_network_silence_ends_a_fetch() {
         let folder = tempfile::tempdir().unwrap();
-        let mut watcher = Watcher::new(folder.path(), &limits(1, Duration::ZERO), true);
+        let mut watcher = Watcher::new(folder.path(), &limits(1, Duration::ZERO), u64::MAX, true);
         while watcher.go_on() {}
         assert_eq!(watcher.stop, Some(Stop::Quiet(Duration::ZERO)));
-        assert!(Watcher::new(folder.path(), &limits(1, Duration::ZERO), false).go_on());
+        assert!(Watcher::new(folder.path(), &limits(1, Duration::ZERO), u64::MAX, false).go_on());
     }
 }

@@ -123,6 +123,7 @@ impl World {
     fn fetcher_with(&self, options: FetchOptions) -> Fetcher {
         let store = Store::at(self.path("store"));
         let git = GitCommand::new(self.path("store/git"), Environment::of([]), options.git);
+        let git = git.with_received(Arc::clone(&options.received));
         Fetcher::with_git(store, Arc::new(git.with_program(&self.program)), options)
     }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::http::{Mode, Server};
 use super::*;
+use crate::install::error::InstallLimit;
 
 /// Whether the clone has an object, without fetching it.
 fn has(world: &World, id: &str) -> bool {
@@ -240,5 +241,83 @@ fn a_repository_that_grew_over_time_is_fetched_anew() {
         world.commit("repo");
         let fetched = take(&fetcher, &world.url("repo"));
         assert_eq!(fetched.map(|fetched| fetched.len()).map_err(|error| error.full_message()), Ok(2));
+    }
+}
+
+/// Two repositories of 150 KB whose server cannot leave files out, by their addresses, and the server.
+fn two_large(world: &World) -> Option<(Server, [String; 2])> {
+    for (seed, name) in [(1, "one"), (2, "two")] {
+        world.init(name);
+        world.skill(&format!("{name}/skills/a"));
+        fs::write(world.path(&format!("{name}/noise")), noise(seed, 150_000)).unwrap();
+        world.commit(name);
+        world.git(name, &["config", "uploadpack.allowFilter", "false"]);
+    }
+    let server = Server::start(world, Mode::Plain)?;
+    let urls = ["one", "two"].map(|name| server.url(name));
+    Some((server, urls))
+}
+
+/// How many repositories are on the disk.
+fn kept(world: &World) -> usize {
+    let entries = fs::read_dir(world.path("store/git")).unwrap().flatten();
+    entries.filter(|entry| entry.path().is_dir()).count()
+}
+
+#[test]
+fn one_command_fetches_no_more_than_its_limit_from_all_repositories() {
+    let Some(world) = World::new() else { return };
+    let Some((_server, [one, two])) = two_large(&world) else { return };
+    let git = GitLimits { command_bytes: 200_000, ..GitLimits::default() };
+    let command = || world.fetcher_with(FetchOptions { git, ..FetchOptions::default() });
+    let first = command();
+    take(&first, &one).unwrap();
+    let error = take(&first, &two).unwrap_err();
+    assert_eq!(error.limit(), Some(InstallLimit::FetchedBytes), "{}", error.full_message());
+    assert!(error.to_string().ends_with("more than 200000 bytes were fetched"), "{error}");
+    assert_eq!(kept(&world), 0, "nothing stays of a command that fetched too much");
+    // What is there already was not fetched by this command.
+    take(&command(), &one).unwrap();
+    let second = command();
+    take(&second, &one).unwrap();
+    take(&second, &two).unwrap();
+    assert_eq!(kept(&world), 2);
+}
+
+#[test]
+fn repositories_that_no_process_uses_make_room_and_those_in_use_stay() {
+    let Some(world) = World::new() else { return };
+    let Some((_server, [one, two])) = two_large(&world) else { return };
+    let git = GitLimits { store_bytes: 200_000, ..GitLimits::default() };
+    let command = || world.fetcher_with(FetchOptions { git, ..FetchOptions::default() });
+    let first = command();
+    let skill = take(&first, &one).unwrap().remove(0);
+    take(&command(), &two).unwrap();
+    assert_eq!(kept(&world), 2, "the first is still in use");
+    drop(first);
+    take(&command(), &two).unwrap();
+    assert_eq!(kept(&world), 1);
+    // Offline, what is recorded is installed from the store, without its repository.
+    let offline = world.fetcher_with(FetchOptions { offline: true, ..FetchOptions::default() });
+    assert!(offline.stored(&locked(&skill)).is_some());
+}
+
+#[test]
+fn a_repository_that_was_fetched_for_the_first_time_goes_when_it_is_declined() {
+    let Some(world) = World::new() else { return };
+    let Some((_server, [one, two])) = two_large(&world) else { return };
+    take(&world.fetcher(), &one).unwrap();
+    let options = FetchOptions::default();
+    let received = Arc::clone(&options.received);
+    let fetcher = world.fetcher_with(options);
+    for url in [&one, &two] {
+        take(&fetcher, url).unwrap();
+    }
+    assert_eq!(kept(&world), 2);
+    received.discard();
+    assert_eq!(kept(&world), 1);
+    // Both can be fetched again.
+    for url in [&one, &two] {
+        take(&fetcher, url).unwrap();
     }
 }
