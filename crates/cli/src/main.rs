@@ -53,7 +53,11 @@ fn main() -> ExitCode {
     if args.command.reads_skills() {
         ui.working("reading skills");
     }
-    let outcome = run(&args, &mut ui).and_then(|outcome| ui.finish().map(|()| outcome));
+    let outcome = run(&args, &mut ui);
+    for note in prowess::internal::state_notes() {
+        ui.note(&note);
+    }
+    let outcome = outcome.and_then(|outcome| ui.finish().map(|()| outcome));
     // A server that is stopped does not wait for threads that may still hold a child process.
     prowess::process::end_children();
     // If a signal ended the child processes, it ends this process too, whatever the outcome says.

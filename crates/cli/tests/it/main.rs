@@ -86,6 +86,7 @@ mod session_vectors;
 mod shelf;
 mod shells;
 mod show;
+mod state;
 mod surroundings;
 mod transcripts;
 mod trust;

@@ -11,8 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::fs::atomic::{self, Durability};
 use crate::fs::codec::{checksum, put_bytes, put_stamp, take_bytes, take_stamp};
-use crate::fs::read;
 use crate::fs::stamp::FileStamp;
+use crate::fs::{own, read};
 
 const FORMAT: &[u8] = b"prowess index 2\n";
 
@@ -94,7 +94,7 @@ impl FileCache {
 
     /// Reads a cache; an empty one when there is none.
     pub(crate) fn load(file: &Path) -> Self {
-        read::read_small(file, MAX_BYTES).ok().and_then(|bytes| Self::decode(&bytes)).unwrap_or_default()
+        own::read(file, MAX_BYTES).ok().and_then(|bytes| Self::decode(&bytes)).unwrap_or_default()
     }
 
     /// The files in a cache, or only the first if that one exists; `None` if the cache is damaged or of another version.
@@ -106,7 +106,7 @@ impl FileCache {
         if let Some(first) = first.filter(|first| first.symlink_metadata().is_ok()) {
             return Some(vec![first]);
         }
-        let cache = read::read_small(file, MAX_BYTES).ok().and_then(|bytes| Self::decode(&bytes))?;
+        let cache = own::read(file, MAX_BYTES).ok().and_then(|bytes| Self::decode(&bytes))?;
         Some(cache.files.iter().map(|file| path_of(cache.slice(&file.path))).collect())
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod file_cache;
 pub(crate) mod inside;
 pub(crate) mod listing;
 pub(crate) mod location;
+pub(crate) mod own;
 pub(crate) mod parsed;
 pub mod read;
 pub(crate) mod sandbox;

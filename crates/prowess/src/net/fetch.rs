@@ -12,7 +12,7 @@ use super::{Deadline, HttpClient, HttpError, HttpRequest, HttpResponse, PublicHo
 use prowess_core::with_methods;
 
 use crate::fs::atomic::{self, Durability};
-use crate::fs::read;
+use crate::fs::own;
 use crate::registry::digests;
 
 /// The limits of fetching.
@@ -257,5 +257,5 @@ impl Fetcher {
 }
 
 fn read(file: &Path, limit: u64) -> Option<Vec<u8>> {
-    read::read_small(file, usize::try_from(limit).unwrap_or(usize::MAX - 1)).ok()
+    own::read(file, usize::try_from(limit).unwrap_or(usize::MAX - 1)).ok()
 }

@@ -16,7 +16,7 @@ use crate::env::Environment;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
 use crate::fs::location::{file_of, is_in};
-use crate::fs::read;
+use crate::fs::own;
 use crate::fs::walk::is_never_entered;
 use crate::registry::installed::is_below_any;
 
@@ -159,7 +159,7 @@ impl Approvals {
 
     /// Reads the approvals; empty when there is no file. A file that cannot be parsed is an error.
     pub fn load(file: &Path) -> Result<Self, SourceError> {
-        let bytes = match read::read_small(file, MAX_BYTES) {
+        let bytes = match own::read(file, MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(SourceError { kind: SourceErrorKind::Missing, .. }) => {
                 return Ok(Self { version: 1, ..Self::default() });

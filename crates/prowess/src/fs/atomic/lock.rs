@@ -17,7 +17,7 @@ pub(crate) fn lock_own(path: &Path) -> io::Result<File> {
 
 /// Takes a lock as [`lock_own`] does, but waits no longer than this.
 pub(crate) fn lock_within(path: &Path, timeout: Duration) -> io::Result<File> {
-    super::make_folders(super::folder_of(path))?;
+    super::make_own_folders(super::folder_of(path))?;
     let mut options = File::options();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]

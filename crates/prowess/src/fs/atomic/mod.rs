@@ -15,6 +15,8 @@ pub(crate) use lock::lock_own;
 #[cfg(feature = "install")]
 pub(crate) use lock::{lock_to_read, lock_within};
 use temporary::Temporary;
+
+use super::own;
 pub(crate) use temporary::is_temporary;
 #[cfg(feature = "install")]
 pub(crate) use temporary::unused_name;
@@ -116,8 +118,8 @@ pub(crate) enum Durability {
 /// Writes a file that Prowess owns, atomically. Creates the folders above it, and replaces what was there.
 pub(crate) fn write_own(path: &Path, parts: &[&[u8]], durability: Durability) -> io::Result<()> {
     match durability {
-        Durability::Rebuilt => fs::create_dir_all(folder_of(path))?,
-        Durability::Synced => make_folders(folder_of(path))?,
+        Durability::Rebuilt => drop(own::make_folder(folder_of(path))?),
+        Durability::Synced => make_own_folders(folder_of(path))?,
     }
     let mut options = File::options();
     options.write(true);
@@ -196,6 +198,12 @@ pub fn make_folder(path: &Path, contents: &[(&str, &[u8])]) -> Result<(), WriteE
 /// The folder that contains a path.
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Creates a folder of ours and those above it, for this user alone, and syncs the new ones to disk.
+pub(crate) fn make_own_folders(folder: &Path) -> io::Result<()> {
+    own::make_folder(folder)?.iter().rev().for_each(|made| sync_folder_of(made));
+    Ok(())
 }
 
 /// Creates a folder and those above it. The new ones are synced to disk, so that a file below them is not lost with them.

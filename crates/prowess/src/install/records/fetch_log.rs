@@ -13,8 +13,7 @@ use std::sync::Mutex;
 use prowess_core::RelPath;
 
 use super::skills_lock::LockedSkill;
-use crate::fs::atomic;
-use crate::fs::read::read_small;
+use crate::fs::{atomic, own};
 use crate::install::compare::Listing;
 use crate::internal::locked;
 
@@ -63,13 +62,13 @@ impl FetchLog {
     }
 
     fn read(&self) -> BTreeSet<String> {
-        let bytes = read_small(&self.file, MAX_BYTES).unwrap_or_default();
+        let bytes = own::read(&self.file, MAX_BYTES).unwrap_or_default();
         String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
     }
 
     fn append(&self, lines: &[String]) -> io::Result<()> {
         // Synced, since the journal is in the same folder.
-        self.file.parent().map_or(Ok(()), atomic::make_folders)?;
+        self.file.parent().map_or(Ok(()), atomic::make_own_folders)?;
         let mut options = File::options();
         options.append(true).create(true);
         #[cfg(unix)]
@@ -96,6 +95,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::fs::read::read_small;
 
     fn skill(digest: &str, commit: &str) -> LockedSkill {
         let (digest, source) = (digest.to_owned(), "git+https://h/x.git".to_owned());

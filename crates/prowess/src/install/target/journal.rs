@@ -2,7 +2,7 @@
 //!
 //! It is in the user's own state folder and never in a project: a repository could contain one.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 use prowess_core::Location;
@@ -12,7 +12,7 @@ use super::dir::Dir;
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
-use crate::fs::read;
+use crate::fs::own;
 use crate::registry::trust::Approval;
 
 /// The largest journal that is read.
@@ -171,7 +171,7 @@ impl Journal {
     /// Reads the journal that a process left behind, if there is one. The error for one that can never be read is
     /// [`InvalidData`](io::ErrorKind::InvalidData).
     pub(crate) fn load(file: &Path) -> io::Result<Option<Self>> {
-        let bytes = match read::read_small(file, MAX_BYTES) {
+        let bytes = match own::read(file, MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(SourceError { kind: SourceErrorKind::Missing, .. }) => return Ok(None),
             Err(SourceError { kind: SourceErrorKind::Io(error), .. }) => return Err(error),
@@ -184,6 +184,26 @@ impl Journal {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "another version of prowess wrote it"));
         }
         Ok(Some(journal))
+    }
+
+    /// A path that it must not change, if there is one: each entry has a plain name, and each file is in the base.
+    /// Folders of clients may be elsewhere, where the user's environment says.
+    pub(crate) fn outside(&self, base: &Base) -> Option<PathBuf> {
+        let is_plain = |name: &str| {
+            let mut parts = Path::new(name).components();
+            matches!(parts.next(), Some(Component::Normal(part)) if part == name) && parts.next().is_none()
+        };
+        let steps = self.steps.iter().filter(|step| {
+            let is_whole = step.folder.is_absolute() && !step.folder.iter().any(|part| part == "..");
+            !is_whole || !is_plain(&step.name) || !is_plain(&step.staged)
+        });
+        let steps = steps.map(|step| step.folder.join(&step.name));
+        let is_in = |path: &Path| {
+            [&base.real, &base.named].into_iter().any(|base| path.starts_with(base))
+                && !path.iter().any(|part| part == "..")
+        };
+        let files = self.files.iter().map(|file| file.path.clone()).filter(|path| !is_in(path));
+        steps.chain(files).next()
     }
 
     /// Writes it to disk. From now on the transaction will be completed.

@@ -106,7 +106,13 @@ pub(crate) fn recover(books: &Books) -> Result<Option<Recovered>, InstallError> 
     let mut stages = Stages::load(&books.journal).map_err(|error| failed(books, error))?;
     let recovered = match Journal::load(&books.journal) {
         Ok(Some(journal)) => {
-            let journal = journal.moved_to(&Base::at(&books.base));
+            let base = Base::at(&books.base);
+            let journal = journal.moved_to(&base);
+            if let Some(path) = journal.outside(&base) {
+                let message = format!("it names a path outside of {}: {}", shown(&books.base), shown(&path));
+                let error = io::Error::new(io::ErrorKind::InvalidData, message);
+                return Err(set_aside(books, &mut stages, &failed(books, error)));
+            }
             Some(settle(books, &journal, &mut stages)?)
         }
         Ok(None) => None,

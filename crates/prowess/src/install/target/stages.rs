@@ -10,7 +10,7 @@ use super::dir::Dir;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability, is_stage};
 use crate::fs::dir::Kind;
-use crate::fs::read;
+use crate::fs::own;
 
 /// The largest record that is read.
 const MAX_BYTES: usize = 1 << 20;
@@ -31,7 +31,7 @@ impl Stages {
     /// Reads the record beside a journal.
     pub(super) fn load(journal: &Path) -> io::Result<Self> {
         let file = file_beside(journal);
-        let paths = match read::read_small(&file, MAX_BYTES) {
+        let paths = match own::read(&file, MAX_BYTES) {
             // A damaged record names nothing: folders that may be needed are not removed.
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
             Err(SourceError { kind: SourceErrorKind::Io(error), .. }) => return Err(error),

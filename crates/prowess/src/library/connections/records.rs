@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::env::Environment;
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
-use crate::fs::read;
+use crate::fs::own;
 use crate::library::config_edit::{ConfigChange, is_missing};
 
 /// The maximum size of the records.
@@ -47,7 +48,12 @@ impl Records {
         if file.symlink_metadata().is_err_and(|error| is_missing(&error)) {
             return Ok(Self { version: VERSION, connections: Vec::new() });
         }
-        let bytes = read::read_small(file, MAX_RECORDS).map_err(io::Error::other)?;
+        let bytes = match own::read(file, MAX_RECORDS) {
+            Err(SourceError { kind: SourceErrorKind::Missing, .. }) => {
+                return Ok(Self { version: VERSION, connections: Vec::new() });
+            }
+            bytes => bytes.map_err(io::Error::other)?,
+        };
         let records: Self = serde_json::from_slice(&bytes)?;
         if records.version != VERSION {
             let (found, own) = (records.version, VERSION);

@@ -330,3 +330,27 @@ fn without_executable_bits_what_was_done_is_undone_too() {
     undone(&place);
     assert_eq!(shown(&place), ["a old", "gone gone", "mine"]);
 }
+
+#[test]
+fn a_journal_that_names_a_path_outside_of_its_place_is_set_aside() {
+    type Change = fn(&mut Journal, &Path);
+    let changes: [Change; 4] = [
+        |journal, outside| journal.files.iter_mut().for_each(|file| file.path = outside.join("victim")),
+        |journal, _| journal.files.iter_mut().for_each(|file| file.path = file.path.join("../../victim")),
+        |journal, _| journal.steps.iter_mut().for_each(|step| step.name = "../victim".to_owned()),
+        |journal, _| journal.steps.iter_mut().for_each(|step| step.staged = "/victim".to_owned()),
+    ];
+    for change in changes {
+        let place = place();
+        killed_after(&place, 0);
+        let outside = tempfile::tempdir().unwrap();
+        let mut journal = Journal::load(&place.books.journal).unwrap().unwrap();
+        assert!(!journal.files.is_empty() && !journal.steps.is_empty());
+        change(&mut journal, outside.path());
+        journal.save(&place.books.journal).unwrap();
+        let error = recover(&place.books).unwrap_err();
+        assert!(error.full_message().contains("it names a path outside of"), "{}", error.full_message());
+        assert!(fs::read_dir(outside.path()).unwrap().next().is_none());
+        assert!(!place.books.journal.exists());
+    }
+}

@@ -1,0 +1,130 @@
+//! The files of Prowess itself: their folders are the user's alone, and what another user wrote is not believed.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::path::Path;
+use std::process::Command;
+
+use crate::install::{place, skill};
+use crate::shelf::{command, run};
+use crate::{Place, skipped};
+
+/// Two users who share a group, by numbers that need no names.
+const USER: u32 = 61_001;
+const OTHER: u32 = 61_002;
+const GROUP: u32 = 61_000;
+
+/// Runs a command as one of the users with the umask of a group; none where that is not possible.
+fn run_as(place: &Place, user: u32, args: &[&str]) -> Option<String> {
+    let own = command(place);
+    let mut other = Command::new("/usr/bin/setpriv");
+    other.arg(format!("--reuid={user}")).arg(format!("--regid={GROUP}"));
+    other.args(["--clear-groups", "--inh-caps=-all", "/bin/sh", "-c", "umask 002; exec \"$0\" \"$@\""]);
+    other.arg(own.get_program()).args(args).env_clear();
+    other.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    other.current_dir(place.path());
+    let output = other.output().ok()?;
+    let said = place.transcript(&output);
+    (!said.contains("setpriv:")).then_some(said)
+}
+
+/// Gives everything below a folder to the first user.
+fn give(folder: &Path) {
+    let owner = format!("{USER}:{GROUP}");
+    assert!(Command::new("chown").args(["-hR", &owner]).arg(folder).status().unwrap().success());
+}
+
+/// A place that belongs to the first user; none without the right to change users.
+fn shared() -> Option<Place> {
+    let place = place();
+    place.write("home/x", b"");
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o775)).unwrap();
+    let is_root = fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0);
+    if !is_root || chown(place.path(), Some(USER), Some(GROUP)).is_err() {
+        skipped("only root can run commands as two users");
+        return None;
+    }
+    give(place.path());
+    if run_as(&place, USER, &["--version"]).is_none() {
+        skipped("setpriv cannot run here");
+        return None;
+    }
+    Some(place)
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().mode() & 0o777
+}
+
+#[test]
+fn folders_of_state_and_caches_are_made_for_their_user_alone() {
+    let Some(place) = shared() else { return };
+    let said = run_as(&place, USER, &["add", "./from/pdf", "--yes"]).unwrap();
+    assert!(said.starts_with("exit 0"), "{said}");
+    for folder in ["state/prowess", "state/prowess/install", "cache/prowess"] {
+        assert_eq!(mode(&place.path().join(folder)), 0o700, "{folder}");
+    }
+    // A folder of the project is not ours.
+    assert_eq!(mode(&place.path().join(".agents/skills")), 0o775);
+}
+
+#[test]
+fn a_folder_that_others_could_write_is_closed_and_this_is_said_once() {
+    let Some(place) = shared() else { return };
+    run_as(&place, USER, &["add", "./from/pdf", "--yes"]).unwrap();
+    let state = place.path().join("state/prowess");
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o775)).unwrap();
+    let said = run_as(&place, USER, &["list"]).unwrap();
+    assert!(said.contains("other users could write here, and no longer can: [DIR]/state/prowess"), "{said}");
+    assert_eq!(mode(&state), 0o700);
+    let said = run_as(&place, USER, &["list"]).unwrap();
+    assert!(!said.contains("other users"), "{said}");
+}
+
+#[test]
+fn approvals_of_another_user_are_ignored_and_this_is_said() {
+    let Some(place) = shared() else { return };
+    place.write(".claude/skills/theirs/SKILL.md", skill("theirs", "one").as_bytes());
+    give(place.path());
+    let trusted = format!("{{\"version\":1,\"folders\":[\"{}\"],\"skills\":[]}}", place.path().display());
+    place.write("state/prowess/trust.json", trusted.as_bytes());
+    let (state, file) = (place.path().join("state/prowess"), place.path().join("state/prowess/trust.json"));
+    for (folder, owner, is_believed) in
+        [(USER, USER, true), (USER, OTHER, false), (OTHER, USER, false), (OTHER, OTHER, false)]
+    {
+        chown(&state, Some(folder), Some(GROUP)).unwrap();
+        chown(&file, Some(owner), Some(GROUP)).unwrap();
+        fs::set_permissions(&state, fs::Permissions::from_mode(0o775)).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
+        let said = run_as(&place, USER, &["list"]).unwrap();
+        assert_eq!(said.contains("ignored, since it"), !is_believed, "{folder} {owner}: {said}");
+        assert_eq!(said.contains("not trusted"), !is_believed, "{folder} {owner}: {said}");
+    }
+}
+
+#[test]
+fn a_journal_of_another_user_changes_nothing() {
+    let Some(place) = shared() else { return };
+    run_as(&place, USER, &["add", "./from/pdf", "--yes"]).unwrap();
+    let install = place.path().join("state/prowess/install");
+    let lock = fs::read_dir(&install).unwrap().map(|entry| entry.unwrap().path());
+    let lock = lock.into_iter().find(|path| path.extension().is_some_and(|end| end == "lock")).unwrap();
+    let victim = place.path().join("victim");
+    let journal = format!(
+        "{{\"version\":1,\"stage\":\".prowess-stage-0123456789abcdef\",\"steps\":[],\"accepted\":[],\
+         \"files\":[{{\"path\":\"{}\",\"before\":null,\"after\":\"planted\"}}]}}",
+        victim.display()
+    );
+    let file = lock.with_extension("journal");
+    fs::write(&file, journal).unwrap();
+    chown(&file, Some(OTHER), Some(GROUP)).unwrap();
+    let said = run_as(&place, USER, &["verify"]).unwrap();
+    assert!(!victim.exists() && said.contains("ignored, since it belongs to another user"), "{said}");
+}
+
+#[test]
+fn what_root_wrote_is_believed() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    assert!(!run(&place, &["list"]).contains("ignored"));
+}
