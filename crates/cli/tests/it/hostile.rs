@@ -283,6 +283,80 @@ fn a_hostile_project_reads_nothing_outside_and_starts_nothing() {
 }
 
 #[test]
+fn installs_of_hostile_skills_end_and_change_nothing_outside() {
+    let Some(tree) = Tree::write() else { return };
+    let secret = std::fs::read(tree.path("secret")).unwrap();
+    std::fs::create_dir_all(tree.path("place/.git")).unwrap();
+    for args in [
+        &["add", "../skills", "--all", "--dry-run"][..],
+        &["add", "../skills", "--all", "--yes"],
+        &["add", "../skills/good-neighbour", "--yes", "--client", "codex"],
+        &["list", "--installed"],
+        &["verify"],
+        &["sync"],
+        &["trust", "../skills", "--dry-run"],
+        &["remove", NEIGHBOUR],
+        &["config"],
+        &["connect", "codex", "--project"],
+        &["disconnect", "codex", "--project"],
+    ] {
+        tree.run("place", args, b"");
+    }
+    assert_eq!(std::fs::read(tree.path("secret")).unwrap(), secret);
+    assert!(tree.path("skills/good-neighbour/SKILL.md").is_file());
+}
+
+#[test]
+fn no_command_runs_what_a_skill_contains() {
+    let Some(tree) = Tree::write() else { return };
+    let marker = tree.path("ran");
+    let touch = format!("touch {}", marker.display());
+    let skill = format!(
+        "---\nname: runner\ndescription: Runs things when it is loaded.\nhooks:\n  PreToolUse:\n    - hooks:\n        - type: command\n          command: {touch}\n---\n!`{touch}`\n\n```!\n{touch}\n```\n\n$({touch}) `{touch}`\n"
+    );
+    let folder = tree.path("own/runner");
+    std::fs::create_dir_all(folder.join("scripts")).unwrap();
+    std::fs::write(folder.join("SKILL.md"), skill).unwrap();
+    for script in ["scripts/run.sh", "SKILL.sh", "setup.py", "install.sh"] {
+        let path = folder.join(script);
+        std::fs::write(&path, format!("#!/bin/sh\n{touch}\n")).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    std::fs::create_dir_all(tree.path("place/.git")).unwrap();
+    let here = &["--in", "../own"][..];
+    for args in [
+        &["list"][..],
+        &["show", "runner"],
+        &["why", "runner"],
+        &["activate", "runner"],
+        &["cat", "runner", "scripts/run.sh"],
+        &["search", "run things"],
+        &["prompt"],
+        &["tools"],
+        &["try", "run things when it is loaded"],
+    ] {
+        tree.run("place", &[args, here].concat(), b"");
+    }
+    for args in [
+        &["check", "../own/runner"][..],
+        &["check", "../own/runner", "--unsafe-fixes"],
+        &["eval", "../own/runner"],
+        &["add", "../own/runner", "--yes", "--client", "claude-code"],
+        &["verify"],
+        &["sync"],
+        &["trust", "--yes"],
+        &["doctor"],
+        &["remove", "runner"],
+    ] {
+        tree.run("place", args, b"");
+    }
+    let load = json!({"tool": "load_skill", "arguments": {"name": "runner"}});
+    let loaded = tree.run("place", &["replay", "-", "--in", "../own"], format!("{load}\n").as_bytes());
+    loaded.names("touch");
+    assert!(!marker.exists(), "something of the skill was run");
+}
+
+#[test]
 fn a_session_with_hostile_skills_answers_every_call() {
     let Some(tree) = Tree::write() else { return };
     let load = |name: &str| json!({"tool": "load_skill", "arguments": {"name": name}});

@@ -46,26 +46,27 @@ impl Below {
         registry.add(DirSource::new(folder, scan).with_scope(Scope::Project));
         registry.refresh_local()?;
         let mut below = Self { registry, configured: Vec::new(), unseen: Vec::new() };
-        below.look_for_configurations(folder);
+        below.look_for_configurations(folder, MAX_ENTRIES);
         Ok(below)
     }
 
-    /// Finds every `prowess.toml`. Links to folders are not followed: a command that is started there is somewhere else.
-    fn look_for_configurations(&mut self, folder: &Path) {
-        let mut left = MAX_ENTRIES;
+    /// Finds every `prowess.toml` among a number of entries. Links to folders are not followed: a command that is started
+    /// there is somewhere else.
+    fn look_for_configurations(&mut self, folder: &Path, mut left: usize) {
         let mut folders = VecDeque::from([folder.to_owned()]);
         while let Some(folder) = folders.pop_front() {
             let Ok(entries) = fs::read_dir(&folder) else {
                 self.unseen.push(folder);
                 continue;
             };
-            for entry in entries.flatten() {
-                let name = entry.file_name();
-                if left == 0 {
+            for entry in entries {
+                let kind = entry.and_then(|entry| Ok((entry.file_type()?.is_dir(), entry)));
+                let (Some(after), Ok((is_folder, entry))) = (left.checked_sub(1), kind) else {
                     self.unseen.push(folder);
-                    return;
-                }
-                left -= 1;
+                    break;
+                };
+                left = after;
+                let name = entry.file_name();
                 if name == FILE_NAME {
                     let kept = if self.configured.len() < MAX_CONFIGURED {
                         &mut self.configured
@@ -73,11 +74,32 @@ impl Below {
                         &mut self.unseen
                     };
                     kept.push(folder.clone());
-                } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_never_entered(&name) {
+                } else if is_folder && !is_never_entered(&name) {
                     folders.push_back(entry.path());
                 }
             }
         }
         self.configured.sort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_folder_beyond_the_limit_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let folders = ["a", "b", "c"].map(|name| root.path().join(name));
+        for folder in &folders {
+            std::fs::create_dir(folder).unwrap();
+            std::fs::write(folder.join(FILE_NAME), "").unwrap();
+        }
+        let mut below = Below { registry: Registry::new(), configured: Vec::new(), unseen: Vec::new() };
+        below.look_for_configurations(root.path(), 4);
+        assert_eq!((below.configured.len(), below.unseen.len()), (1, 2));
+        let mut named = [below.configured, below.unseen].concat();
+        named.sort();
+        assert_eq!(named, folders);
     }
 }
