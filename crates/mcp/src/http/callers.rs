@@ -35,6 +35,10 @@ pub(crate) struct Caller {
     pub(crate) service: StreamableHttpService<Server, Sessions>,
     shared: Arc<Shared>,
     pub(crate) sessions: Arc<Sessions>,
+    /// For its connections and streams.
+    pub(crate) connections: Arc<Semaphore>,
+    pub(crate) max_connections: usize,
+    pub(crate) open_streams: Arc<Semaphore>,
     /// For its requests with a large body.
     pub(crate) large: Semaphore,
     /// Ends the streams that do not end by themselves.
@@ -71,6 +75,8 @@ pub(crate) struct Callers {
     share: usize,
     /// The maximum number of bytes that the sessions of each token of a file keep.
     max_kept: usize,
+    /// The maximum number of connections, and of open streams, of each token of a file.
+    max_open: (usize, usize),
     next: AtomicU64,
     current: Mutex<Arc<Vec<Arc<Caller>>>>,
     /// Whether the file of tokens could be used when it was last read; `None` without one.
@@ -99,6 +105,11 @@ impl Callers {
             streams,
             max_body: options.max_body,
             share: if in_file { options.max_token_sessions } else { options.max_sessions },
+            max_open: if in_file {
+                (options.max_token_connections.min(options.max_connections), options.max_token_streams)
+            } else {
+                (options.max_connections, options.max_connections)
+            },
             max_kept: if in_file { options.max_token_kept } else { usize::MAX },
             next: AtomicU64::new(1),
             current: Mutex::default(),
@@ -139,7 +150,20 @@ impl Callers {
             config,
         );
         let large = Semaphore::new(MAX_OWN_LARGE);
-        Arc::new(Caller { token, service, shared, sessions, large, streams })
+        let (max_connections, max_streams) = self.max_open;
+        let connections = Arc::new(Semaphore::new(max_connections));
+        let open_streams = Arc::new(Semaphore::new(max_streams));
+        Arc::new(Caller {
+            token,
+            service,
+            shared,
+            sessions,
+            connections,
+            max_connections,
+            open_streams,
+            large,
+            streams,
+        })
     }
 
     /// The caller that sent these headers.

@@ -1,18 +1,21 @@
 //! The accept loop: the number of connections, the timeouts of each, and graceful shutdown.
 //!
-//! When all connections are in use, further clients get a response that says so, since a client cannot distinguish a full
-//! server from a dead one. A few extra connections exist for that; each is so short that they cannot stay in use.
+//! A connection counts only once a request on it had a valid token. Until then it is a newcomer: there are a few, and the
+//! oldest gives way to the next, so that clients without a token cannot keep those with one out.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use prowess::internal::locked;
 use tokio::net::TcpListener;
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -26,45 +29,68 @@ use crate::http::sessions::Sessions;
 use crate::http::write_timeout::WriteTimeout;
 use crate::server::Shared;
 
-/// The maximum number of refusals at once.
-const MAX_REFUSALS: usize = 32;
-/// How long a refusal may take, from the first byte to the last.
-const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 /// The smallest buffer that hyper accepts.
 const MIN_BUFFER: usize = 8192;
 
-/// How a connection is handled, with the permit that it holds.
-enum Admission {
-    Serve(OwnedSemaphorePermit),
-    Refuse(OwnedSemaphorePermit),
+/// The connections on which no request had a valid token yet, the oldest first.
+struct Newcomers {
+    max: usize,
+    next: AtomicU64,
+    open: Mutex<BTreeMap<u64, CancellationToken>>,
 }
 
-/// The permits for connections.
-struct ConnectionLimits {
+impl Newcomers {
+    fn new(max: usize) -> Arc<Self> {
+        Arc::new(Self { max, next: AtomicU64::new(0), open: Mutex::default() })
+    }
+
+    /// A new connection, which ends the oldest ones if there are too many.
+    fn enter(self: &Arc<Self>, served: &Arc<Semaphore>) -> Arc<ConnectionSlot> {
+        let (number, evicted) = (self.next.fetch_add(1, Ordering::Relaxed), CancellationToken::new());
+        let mut open = locked(&self.open);
+        while open.len() >= self.max {
+            let Some((_, oldest)) = open.pop_first() else { break };
+            oldest.cancel();
+        }
+        open.insert(number, evicted.clone());
+        let (newcomers, served) = (Arc::clone(self), Arc::clone(served));
+        Arc::new(ConnectionSlot { newcomers, number, evicted, served, permits: Mutex::default() })
+    }
+}
+
+/// The place of a connection among the newcomers, then among those that are served.
+pub(crate) struct ConnectionSlot {
+    newcomers: Arc<Newcomers>,
+    number: u64,
+    evicted: CancellationToken,
     served: Arc<Semaphore>,
-    refused: Arc<Semaphore>,
+    permits: Mutex<Option<[OwnedSemaphorePermit; 2]>>,
 }
 
-impl ConnectionLimits {
-    fn new(most: usize) -> Self {
-        Self { served: Arc::new(Semaphore::new(most)), refused: Arc::new(Semaphore::new(MAX_REFUSALS)) }
+impl ConnectionSlot {
+    /// Whether a request on this connection had a valid token.
+    pub(crate) fn is_served(&self) -> bool {
+        locked(&self.permits).is_some()
     }
 
-    /// A permit to serve if there is one, else one to refuse; waits when both are exhausted.
-    async fn next(&self) -> Result<Admission, AcquireError> {
-        tokio::select! {
-            biased;
-            permit = Arc::clone(&self.served).acquire_owned() => permit.map(Admission::Serve),
-            permit = Arc::clone(&self.refused).acquire_owned() => permit.map(Admission::Refuse),
+    /// Serves the connection from now on, within the limit of its first caller and that of all. False when all connections
+    /// are in use.
+    pub(crate) fn serve(&self, of_caller: &Arc<Semaphore>) -> bool {
+        let mut permits = locked(&self.permits);
+        if permits.is_none() {
+            let one = |limit: &Arc<Semaphore>| Arc::clone(limit).try_acquire_owned().ok();
+            *permits = one(of_caller).and_then(|own| Some([own, one(&self.served)?]));
+            if permits.is_some() {
+                locked(&self.newcomers.open).remove(&self.number);
+            }
         }
+        permits.is_some()
     }
+}
 
-    /// Turns a refusal into service if a permit was released while no client connected.
-    fn upgrade(&self, admission: Admission) -> Admission {
-        match (admission, Arc::clone(&self.served).try_acquire_owned()) {
-            (Admission::Refuse(_), Ok(permit)) => Admission::Serve(permit),
-            (admission, _) => admission,
-        }
+impl Drop for ConnectionSlot {
+    fn drop(&mut self) {
+        locked(&self.newcomers.open).remove(&self.number);
     }
 }
 
@@ -82,7 +108,8 @@ pub(crate) async fn serve(
     let streams = CancellationToken::new();
     let server = Arc::new(HttpServer::new(shared, Arc::clone(&sessions), options.clone(), streams.clone()));
     host.start(&server, &stop);
-    let limits = ConnectionLimits::new(options.max_connections);
+    let newcomers = Newcomers::new(options.max_newcomers);
+    let served = Arc::new(Semaphore::new(options.max_connections));
     let graceful = GracefulShutdown::new();
     let mut serving = http1::Builder::new();
     serving
@@ -92,18 +119,11 @@ pub(crate) async fn serve(
         // The buffer must hold a whole head.
         .max_buf_size(options.max_head.max(MIN_BUFFER))
         .keep_alive(true);
-    let mut refusing = serving.clone();
-    refusing.keep_alive(false);
     loop {
-        let next = async {
-            let admission = limits.next().await.ok()?;
-            Some((listener.accept().await, admission))
+        let accepted = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
         };
-        let next = tokio::select! {
-            () = stop.cancelled() => None,
-            next = next => next,
-        };
-        let Some((accepted, admission)) = next else { break };
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -118,40 +138,31 @@ pub(crate) async fn serve(
         let own = Arc::clone(&requests);
         let io = TokioIo::new(WriteTimeout::new(stream, options.stall_time, stop.clone(), own));
         let server = Arc::clone(&server);
-        match limits.upgrade(admission) {
-            Admission::Serve(permit) => {
-                let (own, held) = (Arc::clone(&server), (permit, Arc::clone(&server.served)));
-                let service = service_fn(move |request| {
-                    let (server, requests) = (Arc::clone(&server), Arc::clone(&requests));
-                    async move {
-                        let answering = requests.acquire_owned().await;
-                        let response = server.respond(request, peer).await;
-                        Ok::<_, Infallible>(match answering {
-                            Ok(permit) => with_permit(response, permit),
-                            Err(_closed) => response,
-                        })
-                    }
-                });
-                let connection = graceful.watch(serving.serve_connection(io, service));
-                tokio::spawn(async move {
-                    if let Err(error) = connection.await {
+        let slot = newcomers.enter(&served);
+        let (own, held, evicted) = (Arc::clone(&server), Arc::clone(&server.served), slot.evicted.clone());
+        let service = service_fn(move |request| {
+            let (server, requests, slot) = (Arc::clone(&server), Arc::clone(&requests), Arc::clone(&slot));
+            async move {
+                let answering = requests.acquire_owned().await;
+                let response = server.respond(request, peer, &slot).await;
+                Ok::<_, Infallible>(match answering {
+                    Ok(permit) => with_permit(response, permit),
+                    Err(_closed) => response,
+                })
+            }
+        });
+        let connection = graceful.watch(serving.serve_connection(io, service));
+        tokio::spawn(async move {
+            tokio::select! {
+                ended = connection => {
+                    if let Err(error) = ended {
                         access_log::refused_head(&error, peer, &own.shared.metrics);
                     }
-                    drop(held);
-                });
+                }
+                () = evicted.cancelled() => own.shared.metrics.count_refusal("newcomer"),
             }
-            Admission::Refuse(permit) => {
-                let service = service_fn(move |request| {
-                    let server = Arc::clone(&server);
-                    async move { Ok::<_, Infallible>(server.refuse(&request, peer)) }
-                });
-                let connection = graceful.watch(refusing.serve_connection(io, service));
-                tokio::spawn(async move {
-                    let _ = timeout(REFUSAL_TIMEOUT, connection).await;
-                    drop(permit);
-                });
-            }
-        }
+            drop(held);
+        });
     }
     drop(listener);
     // Subscriptions end with their result; streams without a result are closed after that.

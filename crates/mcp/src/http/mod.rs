@@ -29,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::http::access_log::AccessEntry;
 use crate::http::callers::{Caller, Callers};
+use crate::http::listener::ConnectionSlot;
 use crate::http::options::HttpOptions;
 use crate::http::origin_check::OriginCheck;
 use crate::http::permit_body::with_permit;
@@ -89,24 +90,21 @@ impl HttpServer {
         }
     }
 
-    /// Responds to a request, and logs it.
-    pub(crate) async fn respond(&self, request: Request<Incoming>, peer: SocketAddr) -> HttpResponse {
+    /// Responds to a request, and logs it. A connection on which no token was accepted is closed after the response.
+    pub(crate) async fn respond(
+        &self,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+        slot: &ConnectionSlot,
+    ) -> HttpResponse {
         let mut entry = self.entry(&request, peer);
         let response = match self.operators(&request, &mut entry) {
             Some(response) => response,
-            None if request.uri().path() == "/mcp" => self.protocol(request, &mut entry).await,
+            None if request.uri().path() == "/mcp" => self.protocol(request, &mut entry, slot).await,
             None => plain(StatusCode::NOT_FOUND, "text/plain", "not found"),
         };
-        entry.finish(&response);
-        response
-    }
-
-    /// Responds to a client beyond the connection limit. What operators ask costs little, so it still works.
-    pub(crate) fn refuse(&self, request: &Request<Incoming>, peer: SocketAddr) -> HttpResponse {
-        let mut entry = self.entry(request, peer);
-        let most = self.options.max_connections;
-        let full = || unavailable("connections", format_args!("all connections are in use: {most}"));
-        let response = closing(self.operators(request, &mut entry).unwrap_or_else(full));
+        let is_closing = !slot.is_served() || response.status() == StatusCode::UNAUTHORIZED;
+        let response = if is_closing { closing(response) } else { response };
         entry.finish(&response);
         response
     }
@@ -160,11 +158,26 @@ impl HttpServer {
         Ok(caller)
     }
 
-    async fn protocol(&self, request: Request<Incoming>, entry: &mut AccessEntry) -> HttpResponse {
+    async fn protocol(
+        &self,
+        request: Request<Incoming>,
+        entry: &mut AccessEntry,
+        slot: &ConnectionSlot,
+    ) -> HttpResponse {
         let caller = match self.admit(&request, entry) {
             Ok(caller) => caller,
             Err(ErrorResponse(response)) => return *response,
         };
+        if !slot.serve(&caller.connections) {
+            let most = self.options.max_connections;
+            let own = caller.max_connections < most && caller.connections.available_permits() == 0;
+            let what = if own {
+                format!("all connections of this caller are in use: {}", caller.max_connections)
+            } else {
+                format!("all connections are in use: {most}")
+            };
+            return unavailable("connections", what);
+        }
         let (mut parts, body) = request.into_parts();
         let response = if parts.method == Method::POST {
             if !is_json(&parts.headers) {
@@ -298,12 +311,15 @@ impl HttpServer {
         request: Request<Full<Bytes>>,
     ) -> Result<HttpResponse, ErrorResponse> {
         let most = self.max_streams;
+        let own = Arc::clone(&caller.open_streams)
+            .try_acquire_owned()
+            .map_err(|_| unavailable("streams", "all streams of this caller are in use"))?;
         let permit = Arc::clone(&self.streams)
             .try_acquire_owned()
             .map_err(|_| unavailable("streams", format_args!("all streams are in use: {most}")))?;
         let response = timeout(self.options.request_time, caller.service.handle(request)).await;
         let response = response.map_err(|_elapsed| too_long(None))?;
-        Ok(if is_stream(&response) { with_permit(response, permit) } else { response })
+        Ok(if is_stream(&response) { with_permit(with_permit(response, permit), own) } else { response })
     }
 
     /// The complete response of rmcp, within the timeout. With handshake versions it is a stream of one event, which

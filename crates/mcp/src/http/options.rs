@@ -23,11 +23,17 @@ pub struct HttpOptions {
     pub max_head: usize,
     /// The maximum size of the body of a request, in bytes. Bodies in transit take up to this much per connection.
     pub max_body: usize,
-    /// The maximum number of connections; further clients get 503.
+    /// The maximum number of connections on which no request had a valid token yet; the oldest one gives way to the next.
+    pub max_newcomers: usize,
+    /// The maximum number of connections besides these; further clients get 503.
     pub max_connections: usize,
+    /// The maximum number of connections of each token of a token file, so that none can take them all.
+    pub max_token_connections: usize,
     /// The maximum number of open streams: those of sessions, and subscriptions. One connection is always left for
     /// requests.
     pub max_streams: usize,
+    /// The maximum number of open streams of each token of a token file.
+    pub max_token_streams: usize,
     /// The maximum number of requests at once; others wait for a permit, then get 503.
     pub max_requests: usize,
     /// The maximum number of sessions, which protocol versions with a handshake have.
@@ -61,8 +67,12 @@ impl Default for HttpOptions {
             max_head: 64 * 1024,
             // The largest request that makes sense here is a few KB.
             max_body: 1 << 20,
+            max_newcomers: 64,
             max_connections: 256,
+            // Two for each of 64 clients.
+            max_token_connections: 128,
             max_streams: 128,
+            max_token_streams: 64,
             max_requests: 64,
             max_sessions: 1024,
             max_token_sessions: 256,
@@ -84,8 +94,11 @@ with_methods! { HttpOptions:
     with_origins origins: Vec<String>;
     with_max_head max_head: usize;
     with_max_body max_body: usize;
+    with_max_newcomers max_newcomers: usize;
     with_max_connections max_connections: usize;
+    with_max_token_connections max_token_connections: usize;
     with_max_streams max_streams: usize;
+    with_max_token_streams max_token_streams: usize;
     with_max_requests max_requests: usize;
     with_max_sessions max_sessions: usize;
     with_max_token_sessions max_token_sessions: usize;

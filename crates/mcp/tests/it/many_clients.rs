@@ -39,7 +39,9 @@ async fn connections_beyond_the_limit_get_503() {
     let web = HttpTestServer::with(http).await;
     let mut inside = Vec::new();
     for _ in 0..256 {
-        inside.push(web.open(b"").await);
+        let mut open = web.open(&sessionless("skills/list", "", json!({}))).await;
+        open.until("HTTP/1.1 200").await;
+        inside.push(open);
     }
     let told = web.request("skills/list", json!({})).await;
     assert_eq!(
@@ -51,6 +53,7 @@ async fn connections_beyond_the_limit_get_503() {
     assert_eq!((health.0, health.2.as_str()), (200, r#"{"status":"ok"}"#));
     // Existing connections still work.
     for open in &mut inside {
+        open.text.clear();
         open.send(HEALTH).await;
         open.until("HTTP/1.1 200").await;
     }
@@ -63,15 +66,26 @@ async fn connections_beyond_the_limit_get_503() {
 }
 
 #[tokio::test]
-async fn idle_connections_beyond_the_limit_do_not_block_refusals() {
-    let http = HttpOptions::default().with_max_connections(2).with_header_time(LONG);
-    let web = HttpTestServer::with(http).await;
-    let mut idle = Vec::new();
-    for _ in 0..50 {
-        idle.push(web.open(b"").await);
+async fn connections_without_a_token_keep_no_client_out() {
+    let token = "a-token-of-0123456789";
+    let tokens = prowess_mcp::BearerToken::new(token).map(Into::into);
+    let http = HttpOptions::default().with_max_connections(4).with_header_time(LONG).with_body_time(LONG);
+    let web = HttpTestServer::with(http.with_tokens(tokens)).await;
+    let bearer = format!("Bearer {token}");
+    let wrong = "POST /mcp HTTP/1.1\r\nhost: x\r\nauthorization: Bearer no\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n";
+    for sent in ["", "GET /hea", "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n", wrong, &format!("{wrong}{{}}")] {
+        let mut open = Vec::new();
+        for number in 0..300 {
+            open.push(web.open(sent.as_bytes()).await);
+            if number % 30 == 0 {
+                let answered =
+                    web.request_with(&[("authorization", &bearer)], "skills/list", json!({})).await;
+                assert_eq!(answered.0, 200, "{sent}");
+            }
+        }
+        let answered = web.request_with(&[("authorization", &bearer)], "skills/list", json!({})).await;
+        assert_eq!(answered.0, 200, "{sent}");
     }
-    assert_eq!(web.raw(HEALTH).await.0, 200);
-    assert_eq!(web.request("skills/list", json!({})).await.0, 503);
     web.end().await;
 }
 

@@ -246,3 +246,31 @@ async fn a_token_cannot_take_the_sessions_of_the_others() {
     session(&web, ALL).await;
     web.end().await;
 }
+
+#[tokio::test]
+async fn one_token_cannot_take_all_connections_and_streams() {
+    let http = HttpOptions::default().with_max_token_connections(3).with_max_token_streams(2);
+    let (web, _file, _home) = served_within("", http).await;
+    let bearer = format!("authorization: Bearer {ALL}\r\n");
+    let wish = json!({"notifications": {"resourcesListChanged": true}});
+    let listen = String::from_utf8(sessionless("subscriptions/listen", "", wish)).unwrap();
+    let listen = listen.replacen("host:", &format!("{bearer}host:"), 1);
+    let mut streams = Vec::new();
+    for _ in 0..2 {
+        let mut stream = web.open(listen.as_bytes()).await;
+        stream.until("acknowledged").await;
+        streams.push(stream);
+    }
+    let mut third = web.open(listen.as_bytes()).await;
+    third.until("all streams of this caller are in use").await;
+    // Two streams and one connection that stays open.
+    let refused = ask(&web, ALL, "skills/list", json!({})).await;
+    assert!(
+        refused.0 == 503 && refused.2.contains("all connections of this caller are in use: 3"),
+        "{}",
+        refused.2
+    );
+    assert_eq!(ask(&web, SOME, "skills/list", json!({})).await.0, 200);
+    web.end().await;
+    drop((streams, third));
+}
