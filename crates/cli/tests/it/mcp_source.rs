@@ -105,6 +105,10 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
       references
         references/where.md  15 B
 
+      what it can do
+        asks for tools  Read
+        not looked into  its files, which are on another machine
+
     loads; no problems under spec
     ");
     assert_snapshot!(run(&place, &["search", "tidies"]), @"
