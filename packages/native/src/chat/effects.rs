@@ -15,20 +15,24 @@ use crate::errors::{callback, of_callback, of_source};
 use crate::foreign::ForeignError;
 use crate::skills::Parts;
 
+/// What failed, for the report to the host, and the outcome for the model.
+type Lost = Box<(ForeignError, Outcome)>;
+
 impl Chat {
     /// Performs an effect. It fails only if the operation ended; everything else is an outcome, and reported.
     pub(super) fn perform(&self, effect: &Effect) -> Result<Outcome, Failure> {
-        match self.try_perform(effect) {
-            Ok(outcome) => Ok(outcome),
-            Err((error, _)) if error.ends_operation() => Err(of_callback(error, "failed")),
-            Err((error, outcome)) => {
-                self.report(error, effect)?;
-                Ok(outcome)
-            }
+        let (error, outcome) = match self.try_perform(effect) {
+            Ok(outcome) => return Ok(outcome),
+            Err(lost) => *lost,
+        };
+        if error.ends_operation() {
+            return Err(of_callback(error, "failed"));
         }
+        self.report(error, effect)?;
+        Ok(outcome)
     }
 
-    fn try_perform(&self, effect: &Effect) -> Result<Outcome, (ForeignError, Outcome)> {
+    fn try_perform(&self, effect: &Effect) -> Result<Outcome, Lost> {
         let Parts { registry, selector, host, rules, .. } = self.skills.parts();
         let lost = || Outcome::Failed { why: EffectFailure::Failed };
         match effect {
@@ -37,17 +41,18 @@ impl Chat {
                 let entries = entries(&catalog, among);
                 let options = SelectOptions::default().with_top_k(Some(*limit));
                 let hits = self.skills.ranked(query, &entries, &options);
-                hits.map(|hits| Outcome::Hits { hits }).map_err(|failure| (foreign(failure), lost()))
+                hits.map(|hits| Outcome::Hits { hits })
+                    .map_err(|failure| Box::new((foreign(failure), lost())))
             }
             Effect::Approve { key, location, .. } => {
                 let Some(host) = host.clone() else { return Ok(Outcome::Declined) };
                 let skill = self.at(key, location)?;
                 // The digest comes first, so that what is approved is what was there when the user was asked.
-                let digest = registry.approvable(&skill).map_err(|error| lost_source(&error))?;
+                let digest = registry.approvable(&skill).map_err(|error| Box::new(lost_source(&error)))?;
                 let (shown, asked) = (candidate_json(&skill, None), digest.clone());
                 let approved = rules
                     .ask("the approval", move || host.approve(shown, asked))
-                    .map_err(|error| (error, Outcome::Declined))?;
+                    .map_err(|error| Box::new((error, Outcome::Declined)))?;
                 Ok(if approved { Outcome::Approved { digest } } else { Outcome::Declined })
             }
             Effect::Run { key, location, path, args, expect_digest, .. } => {
@@ -56,22 +61,22 @@ impl Chat {
                 let asked = json!({"path": path, "args": args, "expectDigest": expect_digest});
                 let (code, output) = rules
                     .ask("the script", move || host.run(skill, asked))
-                    .map_err(|error| (error, lost()))?;
+                    .map_err(|error| Box::new((error, lost())))?;
                 Ok(Outcome::Ran { code, output })
             }
             _ => {
                 let performer = Performer::new(registry, &**selector);
-                performer.try_perform(effect).map_err(|error| lost_source(&error))
+                performer.try_perform(effect).map_err(|error| Box::new(lost_source(&error)))
             }
         }
     }
 
     /// The skill with this key, if it is still where the session saw it.
-    fn at(&self, key: &str, location: &Location) -> Result<Arc<Candidate>, (ForeignError, Outcome)> {
+    fn at(&self, key: &str, location: &Location) -> Result<Arc<Candidate>, Lost> {
         let skill = self.skills.parts().registry.get(key).ok();
         skill
             .filter(|skill| skill.entry.origin.location == *location)
-            .ok_or_else(|| lost_source(&SourceErrorKind::NotListed.at_location(location.clone())))
+            .ok_or_else(|| Box::new(lost_source(&SourceErrorKind::NotListed.at_location(location.clone()))))
     }
 
     /// Tells the host what failed. A failure of the report is ignored, unless it ends the operation.
