@@ -117,7 +117,7 @@ fn a_program_can_rank() {
         br#"cat >/dev/null; echo '{"selected":["web-forms",{"key":"commits","score":3},"none"]}'"#,
     );
     let ranked = found(&place, &["--selector", "command:sh rank.sh", "x"]);
-    assert_eq!(ranked, ["commits", "web-forms"]);
+    assert_eq!(ranked, ["web-forms", "commits"], "the order that the program gives");
     assert_eq!(found(&place, &["--selector", "command:[\"sh\", \"rank.sh\"]", "x"]), ranked);
     let eval = shelf::json_of(&place, &["eval", "--json", "--selector", "command:sh rank.sh"]);
     assert_eq!((eval["selector"].as_str(), eval["skills"].as_u64()), (Some("command"), Some(3)));
