@@ -229,7 +229,7 @@ fn a_selector_and_an_embedder_of_the_host_rank() {
     let hits = parsed(hits);
     assert_eq!(
         (hits[0]["key"].as_str(), hits[1]["key"].as_str(), ok),
-        (Some("soup"), Some("bread"), Some(true))
+        (Some("bread"), Some("soup"), Some(true))
     );
     assert_eq!(hits.as_array().unwrap().len(), 2);
     let (failure, ok, reported) = search(Err("boom"));
