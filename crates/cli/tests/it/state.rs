@@ -14,13 +14,16 @@ const USER: u32 = 61_001;
 const OTHER: u32 = 61_002;
 const GROUP: u32 = 61_000;
 
+/// A copy of the program: its own folder may be closed to other users, as the home of root is.
+const PROGRAM: &str = "bin/prowess";
+
 /// Runs a command as one of the users with the umask of a group; none where that is not possible.
 fn run_as(place: &Place, user: u32, args: &[&str]) -> Option<String> {
     let own = command(place);
     let mut other = Command::new("/usr/bin/setpriv");
     other.arg(format!("--reuid={user}")).arg(format!("--regid={GROUP}"));
     other.args(["--clear-groups", "--inh-caps=-all", "/bin/sh", "-c", "umask 002; exec \"$0\" \"$@\""]);
-    other.arg(own.get_program()).args(args).env_clear();
+    other.arg(place.path().join(PROGRAM)).args(args).env_clear();
     other.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
     other.current_dir(place.path());
     let output = other.output().ok()?;
@@ -44,9 +47,11 @@ fn shared() -> Option<Place> {
         skipped("only root can run commands as two users");
         return None;
     }
+    fs::create_dir(place.path().join("bin")).unwrap();
+    fs::copy(command(&place).get_program(), place.path().join(PROGRAM)).unwrap();
     give(place.path());
-    if run_as(&place, USER, &["--version"]).is_none() {
-        skipped("setpriv cannot run here");
+    if !run_as(&place, USER, &["--version"]).is_some_and(|said| said.starts_with("exit 0")) {
+        skipped("no command can run as another user here");
         return None;
     }
     Some(place)
