@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::http::MAX_OWN_LARGE;
 use crate::http::options::HttpOptions;
 use crate::http::sessions::Sessions;
-use crate::http::tokens::{NamedToken, Stamp, Tokens};
+use crate::http::tokens::{Form, NamedToken, Stamp, Tokens};
 use crate::server::{Server, Shared};
 
 /// How long subscriptions have to send their result before all streams are closed.
@@ -79,6 +79,8 @@ pub(crate) struct Callers {
     max_open: (usize, usize),
     next: AtomicU64,
     current: Mutex<Arc<Vec<Arc<Caller>>>>,
+    /// The form of the file of tokens, which a change of it keeps.
+    form: Form,
     /// Whether the file of tokens could be used when it was last read; `None` without one.
     read: Mutex<Option<bool>>,
     /// Held while the tokens are replaced.
@@ -113,6 +115,7 @@ impl Callers {
             max_kept: if in_file { options.max_token_kept } else { usize::MAX },
             next: AtomicU64::new(1),
             current: Mutex::default(),
+            form: tokens.map_or(Form::Single, Tokens::form),
             read: Mutex::new(in_file.then_some(true)),
             replacing: tokio::sync::Mutex::default(),
         };
@@ -201,7 +204,7 @@ impl Callers {
         let read = tokio::task::spawn_blocking(move || {
             let before: Vec<NamedToken> =
                 locked(&own.current).iter().filter_map(|caller| caller.token.clone()).collect();
-            let tokens = Tokens::read_after(&file, &before)?;
+            let tokens = Tokens::read_after(&file, own.form, &before)?;
             // Views of the library are built before a request needs one.
             own.publication().set_filters(filters(tokens.list()));
             Ok::<_, crate::http::tokens::TokensError>(tokens)

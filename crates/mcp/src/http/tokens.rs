@@ -11,7 +11,8 @@
 //! ```
 //!
 //! A file that is cut off never gives more than the whole one: a table without a filter is refused, and a file that
-//! changes while it is served must end with a line break.
+//! changes while it is served must end with a line break. Such a file also keeps its form, and a token that looks like
+//! TOML is refused: one line of a list must not become a token that sees everything.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -55,8 +56,18 @@ pub struct NamedToken {
 pub struct Tokens {
     list: Vec<NamedToken>,
     file: Option<PathBuf>,
+    form: Form,
     /// Whether the file ends with a line break.
     ended: bool,
+}
+
+/// What a token file contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// One token and nothing else.
+    Single,
+    /// A table for each token.
+    List,
 }
 
 /// Why a token file cannot be used. No message repeats a part of the file.
@@ -80,6 +91,18 @@ pub enum TokensError {
         inline(&.0.display().to_string())
     )]
     CutOff(PathBuf),
+    /// The file changed from one token to a list, or from a list to one token.
+    #[error(
+        "this changed from {} while it was served: {}",
+        if *.single { "a list of tokens to one token" } else { "one token to a list of tokens" },
+        inline(&file.display().to_string())
+    )]
+    OtherForm {
+        /// The file.
+        file: PathBuf,
+        /// Whether it now has one token and nothing else.
+        single: bool,
+    },
 }
 
 impl TokensError {
@@ -91,6 +114,7 @@ impl TokensError {
                 "write one token, or a table [[token]] with a name, a token and a filter for each client"
                     .into()
             }
+            Self::OtherForm { .. } => "restart the server if this is wanted".into(),
             Self::CutOff(_) => {
                 "replace it as a whole: write another file that ends with a line break, and rename it".into()
             }
@@ -101,7 +125,7 @@ impl TokensError {
 impl From<BearerToken> for Tokens {
     fn from(token: BearerToken) -> Self {
         let only = NamedToken { name: UNNAMED.to_owned(), token, filter: Filter::all(), metrics: true };
-        Self { list: vec![only], file: None, ended: true }
+        Self { list: vec![only], file: None, form: Form::Single, ended: true }
     }
 }
 
@@ -109,15 +133,20 @@ impl Tokens {
     /// Reads a token file. A server that has these tokens reads the file again when it changes.
     pub fn read(file: &Path) -> Result<Self, TokensError> {
         let bytes = fs::read::read_small(file, MAX_FILE)?;
-        let list = parse(&bytes).map_err(|reason| TokensError::Content { file: file.to_owned(), reason })?;
+        let (form, list) =
+            parse(&bytes).map_err(|reason| TokensError::Content { file: file.to_owned(), reason })?;
         let ended = bytes.last() == Some(&b'\n');
-        Ok(Self { list, file: Some(file.to_owned()), ended })
+        Ok(Self { list, file: Some(file.to_owned()), form, ended })
     }
 
     /// Reads the file again. A change counts only once the file ends with a line break: it may be cut off, and a part
-    /// of a token would become one. A new file may be cut off too: it was renamed, or removed and written again.
-    pub(crate) fn read_after(file: &Path, before: &[NamedToken]) -> Result<Self, TokensError> {
+    /// of a token would become one. A new file may be cut off too: it was renamed, or removed and written again. The form
+    /// stays: one line of a list is not a token.
+    pub(crate) fn read_after(file: &Path, form: Form, before: &[NamedToken]) -> Result<Self, TokensError> {
         let new = Self::read(file)?;
+        if new.form != form {
+            return Err(TokensError::OtherForm { file: file.to_owned(), single: new.form == Form::Single });
+        }
         if new.list != before && !new.ended {
             return Err(TokensError::CutOff(file.to_owned()));
         }
@@ -127,6 +156,11 @@ impl Tokens {
     /// Whether the file ends with a line break, as a change of it must.
     pub(crate) fn is_ended(&self) -> bool {
         self.ended
+    }
+
+    /// Whether the file has one token or a list.
+    pub(crate) fn form(&self) -> Form {
+        self.form
     }
 
     /// The tokens, in the order of the file.
@@ -141,7 +175,7 @@ impl Tokens {
 }
 
 /// The tokens in the bytes of a file, or what is wrong with it.
-fn parse(bytes: &[u8]) -> Result<Vec<NamedToken>, String> {
+fn parse(bytes: &[u8]) -> Result<(Form, Vec<NamedToken>), String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
     let text = text.trim_start_matches('\u{feff}');
     if text.trim().is_empty() {
@@ -149,9 +183,12 @@ fn parse(bytes: &[u8]) -> Result<Vec<NamedToken>, String> {
     }
     // A table has spaces or line breaks, and a token has none.
     if !text.trim().contains(char::is_whitespace) {
+        if looks_like_toml(text.trim()) {
+            return Err("one line of TOML is not a token".to_owned());
+        }
         let token = BearerToken::new(text);
         let short = || "a token is at least 16 visible characters without spaces".to_owned();
-        return token.map(|token| Tokens::from(token).list).ok_or_else(short);
+        return token.map(|token| (Form::Single, Tokens::from(token).list)).ok_or_else(short);
     }
     let table = DeTable::parse(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
@@ -183,7 +220,12 @@ fn parse(bytes: &[u8]) -> Result<Vec<NamedToken>, String> {
             return Err(format!("two tokens are the same: {} and {}", same.name, token.name));
         }
     }
-    Ok(list)
+    Ok((Form::List, list))
+}
+
+/// Whether a line without spaces is a comment, a table or a key with its value. Base64 may end with `=`.
+fn looks_like_toml(line: &str) -> bool {
+    line.starts_with(['#', '[']) || line.trim_end_matches('=').contains(['=', '"', '\''])
 }
 
 /// What changes when a file is written or replaced; nothing, if it cannot be found.
@@ -251,7 +293,8 @@ mod tests {
 
     #[test]
     fn a_file_with_one_token_needs_no_table() {
-        let tokens = parse(format!("\u{feff}{SECRET}\n").as_bytes()).unwrap();
+        let (form, tokens) = parse(format!("\u{feff}{SECRET}\n").as_bytes()).unwrap();
+        assert_eq!(form, Form::Single);
         assert_eq!(tokens, Tokens::from(BearerToken::new(SECRET).unwrap()).list);
         assert_eq!((tokens[0].name.as_str(), tokens[0].metrics), ("default", true));
     }
@@ -259,7 +302,7 @@ mod tests {
     #[test]
     fn metrics_are_granted_by_name() {
         for (rest, metrics) in [("", false), ("metrics = true", true), ("metrics = false", false)] {
-            assert_eq!(parse(table(rest).as_bytes()).unwrap()[0].metrics, metrics, "{rest}");
+            assert_eq!(parse(table(rest).as_bytes()).unwrap().1[0].metrics, metrics, "{rest}");
         }
     }
 
@@ -268,9 +311,9 @@ mod tests {
         let other =
             "[[token]]\nname = \"b\"\ntoken = \"fedcba9876543210\"\nfilter = \"billing\"\nmetrics = false\n";
         let text = table("metrics = true\n") + other;
-        let whole = parse(text.as_bytes()).unwrap();
+        let (_, whole) = parse(text.as_bytes()).unwrap();
         for end in 0..text.len() {
-            for token in parse(&text.as_bytes()[..end]).unwrap_or_default() {
+            for token in parse(&text.as_bytes()[..end]).map(|(_, list)| list).unwrap_or_default() {
                 let same =
                     whole.iter().find(|own| own.token == token.token && own.name == token.name).unwrap();
                 assert_eq!(same.filter, token.filter, "{}", text.get(..end).unwrap());
@@ -286,7 +329,7 @@ mod tests {
         let long = format!("{SECRET}{SECRET}");
         std::fs::write(&file, &long).unwrap();
         let before = Tokens::read(&file).unwrap();
-        let again = || Tokens::read_after(&file, before.list());
+        let again = || Tokens::read_after(&file, before.form(), before.list());
         assert_eq!(again().unwrap(), before);
         std::fs::write(&file, SECRET).unwrap();
         assert!(matches!(again(), Err(TokensError::CutOff(_))));
@@ -295,6 +338,32 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
         std::fs::write(&file, SECRET).unwrap();
         assert!(matches!(again(), Err(TokensError::CutOff(_))));
+    }
+
+    #[test]
+    fn a_reload_never_changes_the_form_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("token");
+        for (first, second) in [(table(""), format!("{SECRET}\n")), (format!("{SECRET}\n"), table(""))] {
+            std::fs::write(&file, first).unwrap();
+            let before = Tokens::read(&file).unwrap();
+            std::fs::write(&file, second).unwrap();
+            let again = Tokens::read_after(&file, before.form(), before.list());
+            assert!(matches!(again, Err(TokensError::OtherForm { .. })), "{again:?}");
+        }
+    }
+
+    #[test]
+    fn one_line_of_a_list_is_not_a_token() {
+        for line in [
+            "#tokens-of-the-team",
+            "token=\"0123456789abcdef\"",
+            "[[token]]#0123456789",
+            "filter='billing-team'",
+        ] {
+            assert_eq!(parse(format!("{line}\n").as_bytes()).unwrap_err(), "one line of TOML is not a token");
+        }
+        assert!(parse(b"MDEyMzQ1Njc4OWFiY2RlZg==\n").is_ok());
     }
 
     #[test]

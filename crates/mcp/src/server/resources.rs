@@ -6,6 +6,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use prowess::registry::digests;
 use prowess::source::Slice;
+use prowess::text::visible;
 use prowess::{FileEntry, RelPath};
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -50,11 +51,12 @@ pub(crate) fn list(shared: &Shared, cursor: Option<&str>) -> Result<ListResource
     Ok(result)
 }
 
-/// Describes a file. SKILL.md has the name and the description of its frontmatter, verbatim.
+/// Describes a file. SKILL.md has the name and the description of its frontmatter, with hidden characters made visible.
 pub(crate) fn describe(published: &Published, key: &str, file: &FileEntry) -> Resource {
     let own = file.path.as_str() == "SKILL.md";
-    let text =
-        |field: &str| published.frontmatter.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |field: &str| {
+        visible(published.frontmatter.get(field).and_then(Value::as_str).unwrap_or_default()).into_owned()
+    };
     let short = file.path.as_str().rsplit('/').next().unwrap_or_default().to_owned();
     let annotations = Annotations::default().with_audience(vec![Role::Assistant]).with_priority(if own {
         0.75

@@ -124,3 +124,35 @@ async fn a_skill_that_a_system_takes_for_a_repository_is_not_published() {
         assert_eq!(client.error("resources/read", json!({"uri": uri})).await, -32602, "{uri}");
     }
 }
+
+#[tokio::test]
+async fn hidden_characters_are_visible_in_every_list_but_those_of_verbatim_content() {
+    let root = tempfile::tempdir().unwrap();
+    let text = "---\nname: odd\ndescription: \"About\\u202E odd\\u200B.\"\n---\nDo it.\n";
+    std::fs::create_dir(root.path().join("odd")).unwrap();
+    std::fs::write(root.path().join("odd/SKILL.md"), text).unwrap();
+    let mut registry = Registry::new();
+    registry.add(DirSource::new(root.path(), ScanOptions::unbounded()));
+    let mut client = PipeClient::initialized(served(registry, ServeOptions::default()), false).await;
+    let hides = |text: &str| text.contains(['\u{202e}', '\u{200b}']);
+    for method in ["resources/list", "tools/list", "prompts/list"] {
+        let response = client.result(method, json!({})).await.to_string();
+        assert!(!hides(&response), "{method}: {response}");
+    }
+    let listed = client.result("resources/list", json!({})).await;
+    assert_eq!(listed["resources"][0]["description"], "About\\u{202e} odd\\u{200b}.");
+    for (tool, arguments) in [
+        ("list_skills", json!({})),
+        ("search_skills", json!({"query": "odd"})),
+        ("load_skill", json!({"name": "odd"})),
+    ] {
+        let response =
+            client.result("tools/call", json!({"name": tool, "arguments": arguments})).await.to_string();
+        assert!(response.contains("odd") && !hides(&response), "{tool}: {response}");
+    }
+    // The frontmatter and the files are verbatim: clients compare them with their digests.
+    let listed = client.result("skills/list", json!({})).await.to_string();
+    assert!(hides(&listed), "{listed}");
+    let read = client.result("resources/read", json!({"uri": "skill://odd/SKILL.md"})).await.to_string();
+    assert!(read.contains("u202E"), "{read}");
+}
