@@ -207,6 +207,7 @@ pub(crate) fn make_own_folders(folder: &Path) -> io::Result<()> {
 }
 
 /// Creates a folder and those above it. The new ones are synced to disk, so that a file below them is not lost with them.
+#[cfg(feature = "install")]
 pub(crate) fn make_folders(folder: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
     fs::create_dir_all(folder)?;
