@@ -48,6 +48,7 @@ export interface ScanOptions {
   /** `.`, `_` and `node_modules` by default. */
   skipPrefixes?: ReadonlyArray<string>;
   mode?: 'strict' | 'lenient';
+  /** Without it, what is left out is a warning of the process (`SkillWarning`). */
   onIssue?: (filepath: string, issues: ReadonlyArray<SkillIssue>) => void;
 }
 export function scanSkillDirs(roots: ReadonlyArray<string>, opts?: ScanOptions): Promise<ReadonlyArray<SkillSpec>>;

@@ -70,11 +70,17 @@ export function parseAllowedTools(raw) {
   return raw === undefined || raw === '' ? [] : toolsOf(needString(raw, 'the tools')).grants.map((grant) => grant.raw);
 }
 
+/** Says what is left out where no caller listens: no skill vanishes silently. */
+function warn(file, issues) {
+  process.emitWarning(new SkillLoadError(file, issues).message, { type: 'SkillWarning' });
+}
+
 /** The skills in and below some folders. The first of two with one name counts. */
 export async function scanSkillDirs(roots, opts) {
   const { filename = 'SKILL.md', maxDepth = 3, skipPrefixes = ['.', '_', 'node_modules'], mode, onIssue } = needOptions(opts);
   const how = modeOf(mode);
   if (onIssue !== undefined) needFunction(onIssue, 'onIssue');
+  const leftOut = onIssue ?? warn;
   const found = new Map();
   const folders = needList(roots, 'the roots').map((root) => path.resolve(needPath(root, 'a root')));
   const scanned = await scanFolders(folders, {
@@ -85,7 +91,7 @@ export async function scanSkillDirs(roots, opts) {
     hidden: true,
   });
   for (const { files, problems } of scanned) {
-    for (const { path: unread, message } of problems) onIssue?.(unread, [{ field: '_', message }]);
+    for (const { path: unread, message } of problems) leftOut(unread, [{ field: '_', message }]);
     let above;
     for (const { path: file, bytes } of files) {
       // A skill ends the walk below it; one that cannot be read does not. A folder comes before those below it.
@@ -97,7 +103,7 @@ export async function scanSkillDirs(roots, opts) {
         above = spec.dir + path.sep;
       } catch (error) {
         if (how === 'strict' || !(error instanceof SkillLoadError)) throw error;
-        onIssue?.(file, error.issues);
+        leftOut(file, error.issues);
       }
     }
   }

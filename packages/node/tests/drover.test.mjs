@@ -93,6 +93,24 @@ test('scanSkillDirs throws in strict mode, and reports in lenient mode', async (
   assert.deepEqual(issues, [[path.join(folder, 'bad/SKILL.md'), true], [path.join(folder, 'odd/SKILL.md'), true]]);
 });
 
+test('what scanSkillDirs leaves out is a warning of the process without onIssue', async () => {
+  const folder = write(newFolder(), { 'good/SKILL.md': skill('good'), 'large/SKILL.md': skill('large') + 'x'.repeat(2 << 20), 'bad/SKILL.md': 'no frontmatter' });
+  const warnings = [];
+  const listen = (warning) => { if (warning.name === 'SkillWarning') warnings.push(warning.message); };
+  process.on('warning', listen);
+  try {
+    assert.deepEqual((await drover.scanSkillDirs([folder], { mode: 'lenient' })).map(({ name }) => name), ['good']);
+    // Warnings are emitted in the next tick.
+    await new Promise((resolve) => { setImmediate(resolve); });
+  } finally {
+    process.off('warning', listen);
+  }
+  for (const left of ['bad', 'large']) {
+    assert.equal(warnings.filter((text) => text.includes(path.join(folder, left))).length, 1, warnings.join('\n'));
+  }
+  assert.equal(warnings.length, 2);
+});
+
 test('scanSkillDirs finds no skill in a skill, whatever its folder is called', async () => {
   const names = (found) => found.map(({ name }) => name);
   for (const filename of ['SKILL.md', 'skill.md', 'ZZZ.md']) {

@@ -12,7 +12,8 @@ export interface SkillManifest {
   raw: string;
 }
 export interface SkillValidationIssue {
-  field: 'name' | 'description';
+  /** `_` for the file as a whole: it is larger than its limit, and was not read to its end. */
+  field: 'name' | 'description' | '_';
   message: string;
 }
 export interface ParseSkillOptions {

@@ -3,7 +3,7 @@
 // The names, arguments and defaults are theirs, the behaviour is ours: docs/embed/javascript.md lists the differences.
 
 import {
-  checkDescription, checkName, parse, parsePath, renderCatalog, scopeTools, search, searchByMeaning,
+  checkDescription, checkName, findings, parse, parsePath, renderCatalog, scopeTools, search, searchByMeaning,
 } from './api.js';
 import { InvalidArgumentError, SelectError, SourceError } from './errors.js';
 import { addressOf } from './sources.js';
@@ -23,6 +23,11 @@ const DESCRIPTIONS = { angleBrackets: 'error' };
 
 const issuesOf = (field, problems) =>
   problems.filter((problem) => problem.severity === 'error').map(({ message }) => ({ field, message }));
+
+/** What is not read whole: a caller must know that text is missing, also without validation. */
+const CUT = ['file-too-large', 'frontmatter-too-large'];
+const cutsOf = (raw) =>
+  findings(raw).filter(({ code }) => CUT.includes(code)).map(({ message }) => ({ field: '_', message }));
 
 /** What is wrong with a name. */
 export function validateSkillName(name) {
@@ -53,7 +58,7 @@ export function parseSkill(raw, options) {
   const issues = validate
     ? [...validateSkillName(manifest.name), ...validateSkillDescription(manifest.description)]
     : [];
-  return { manifest, issues };
+  return { manifest, issues: [...cutsOf(raw), ...issues] };
 }
 
 /** A path in a skill, normalized; a path that leads out of it is refused. */

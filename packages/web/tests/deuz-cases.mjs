@@ -11,6 +11,16 @@ export function defineDeuzTests(deuz, { InvalidArgumentError, SelectError, Skill
   ].join('\n');
   const OTHER = '---\nname: mail\ndescription: Sends mail to people.\n---\nSend.\n';
 
+  test('a SKILL.md that is larger than its limit has an issue', () => {
+    const head = '---\nname: large\ndescription: Is large.\n';
+    const fields = (raw, options) => deuz.parseSkill(raw, options).issues.map(({ field }) => field);
+    const body = `${head}---\n${'x'.repeat(2 << 20)}`;
+    assert.deepEqual(fields(body), ['_']);
+    assert.deepEqual(fields(body, { validate: false }), ['_']);
+    assert.ok(fields(`${head}other: ${'x'.repeat(1 << 17)}\n---\n`).includes('_'));
+    assert.deepEqual(fields(`${head}---\nShort.\n`), []);
+  });
+
   test('parseSkill returns the manifest and its issues, and never throws about contents', () => {
     const { manifest, issues } = deuz.parseSkill(RAW);
     assert.deepEqual(issues, []);
