@@ -262,8 +262,12 @@ fn a_half_written_token_file_keeps_the_old_tokens() {
     std::fs::remove_file(place.path().join("tokens")).unwrap();
     running.logged("the old tokens stay valid");
     assert_eq!(running.ask(OTHER, "skills/list", json!({})).0, 200);
-    // One token in a plain file, as before there were tables.
+    // One token in a plain file is another form, which needs another start.
     place.write("tokens", format!("{TOKEN}\n").as_bytes());
+    let line = running.logged("the old tokens stay valid");
+    assert!(line.contains("from a list of tokens to one token"), "{line}");
+    assert_eq!(running.ask(OTHER, "skills/list", json!({})).0, 200);
+    place.write("tokens", table("laptop", TOKEN, "").as_bytes());
     running.until_status(OTHER, 401);
     assert_eq!(running.ask(TOKEN, "skills/list", json!({})).0, 200);
     running.end();
