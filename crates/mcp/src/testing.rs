@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -240,33 +240,53 @@ pub fn json_response(status: &str, body: &str) -> String {
     )
 }
 
-/// A remote source that lists when it is told to, or at once: its skills, or an error if it has none.
+/// A remote source that lists when its gate is opened, or at once: its skills, or an error if it has none.
 pub struct RemoteSource {
     skills: Option<MemorySource>,
-    told: Option<Mutex<Receiver<()>>>,
+    gate: Option<(SyncSender<()>, Mutex<Receiver<()>>)>,
+}
+
+/// Holds a remote source that was asked for its list.
+pub struct Gate {
+    asked: Receiver<()>,
+    open: Sender<()>,
+}
+
+impl Gate {
+    /// Waits until the source is asked for its list.
+    pub fn wait_until_asked(&self) {
+        self.asked.recv_timeout(RemoteSource::LONG).unwrap();
+    }
+
+    /// Lets one list through.
+    pub fn open(&self) {
+        self.open.send(()).unwrap();
+    }
 }
 
 impl RemoteSource {
-    /// How long it waits to be told.
+    /// How long it waits for its gate, and a test for it.
     const LONG: Duration = Duration::from_secs(60);
 
     /// A source that cannot be reached.
     pub fn dead() -> Self {
-        Self { skills: None, told: None }
+        Self { skills: None, gate: None }
     }
 
     /// A source with one skill.
     pub fn with_skill(name: &str) -> Self {
         let skills = MemorySource::new("remote");
         skills.insert(name, format!("---\nname: {name}\ndescription: d\n---\n"), Scope::Remote);
-        Self { skills: Some(skills), told: None }
+        Self { skills: Some(skills), gate: None }
     }
 
-    /// The same source, which lists when it is told to.
-    pub fn when_told(mut self) -> (Arc<dyn Source>, Sender<()>) {
-        let (tell, told) = channel();
-        self.told = Some(Mutex::new(told));
-        (Arc::new(self), tell)
+    /// The same source, which lists when the gate is opened.
+    pub fn gated(mut self) -> (Arc<dyn Source>, Gate) {
+        let (open, opened) = channel();
+        // The first question is enough: a source that is asked again does not wait for the test.
+        let (ask, asked) = sync_channel(1);
+        self.gate = Some((ask, Mutex::new(opened)));
+        (Arc::new(self), Gate { asked, open })
     }
 
     fn skills(&self) -> Result<&MemorySource, SourceError> {
@@ -285,8 +305,9 @@ impl Source for RemoteSource {
     }
 
     fn list(&self) -> Result<Listing, SourceError> {
-        if let Some(told) = &self.told {
-            let _ = told.lock().unwrap().recv_timeout(Self::LONG);
+        if let Some((ask, opened)) = &self.gate {
+            let _ = ask.try_send(());
+            let _ = opened.lock().unwrap().recv_timeout(Self::LONG);
         }
         self.skills()?.list()
     }

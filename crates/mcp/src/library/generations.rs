@@ -69,23 +69,22 @@ impl Library {
 #[cfg(test)]
 mod tests {
     use std::sync::Weak;
-    use std::sync::mpsc::Sender;
     use std::time::{Duration, Instant};
 
     use prowess::source::Layer;
     use prowess::{MemorySource, Scope, Source};
 
     use super::*;
-    use crate::testing::RemoteSource;
+    use crate::testing::{Gate, RemoteSource};
 
     const LONG: Duration = Duration::from_secs(60);
 
-    fn dead() -> (Registry, Weak<dyn Source>, Sender<()>) {
-        let (source, open) = RemoteSource::dead().when_told();
+    fn dead() -> (Registry, Weak<dyn Source>, Gate) {
+        let (source, gate) = RemoteSource::dead().gated();
         let weak = Arc::downgrade(&source);
         let mut registry = Registry::new();
         registry.add(Layer::shared(source)).set_on_error(prowess::fs::walk::OnError::Report);
-        (registry, weak, open)
+        (registry, weak, gate)
     }
 
     fn local() -> Registry {
@@ -98,10 +97,12 @@ mod tests {
 
     #[test]
     fn a_source_that_fails_after_a_reload_removed_it_is_no_problem_of_the_library() {
-        let (registry, source, open) = dead();
+        let (registry, source, gate) = dead();
         let library = Library::start(registry, &ServeOptions::default(), CancellationToken::new());
+        // A generation that is replaced before its thread runs asks no source.
+        gate.wait_until_asked();
         library.replace(local(), &ServeOptions::default()).unwrap();
-        open.send(()).unwrap();
+        gate.open();
         // The thread that polls it has the last reference.
         let deadline = Instant::now() + LONG;
         while source.strong_count() > 0 {

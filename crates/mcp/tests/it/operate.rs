@@ -11,7 +11,7 @@ use crate::support::http::HttpTestServer;
 
 #[tokio::test]
 async fn a_server_is_ready_once_every_source_was_asked() {
-    let (source, open) = RemoteSource::with_skill("far").when_told();
+    let (source, gate) = RemoteSource::with_skill("far").gated();
     let mut registry = Registry::new();
     registry.add(Layer::shared(source));
     let web = HttpTestServer::over(registry, tempfile::tempdir().unwrap(), HttpOptions::default()).await;
@@ -21,9 +21,9 @@ async fn a_server_is_ready_once_every_source_was_asked() {
     assert!(waiting.2.contains("not ready") && !waiting.2.contains("far"), "{}", waiting.2);
     // Local skills do not wait for remote sources; readiness does.
     assert_eq!(web.until("/readyz", "a source has not answered yet").await, 503);
-    open.send(()).unwrap();
+    gate.open();
     assert_eq!(web.until("/readyz", r#"{"status":"ready"}"#).await, 200);
-    drop(open);
+    drop(gate);
     web.end().await;
 }
 
