@@ -91,7 +91,7 @@ async fn scrapers_that_hang_hold_nothing_up() {
     }
     // The oldest gave way to the others.
     assert_eq!(web.until("/metrics", r#"prowess_refusals_total{reason="newcomer"} "#).await, 200);
-    assert_eq!(web.get("/readyz", "").await.0, 200);
+    assert_eq!(web.until("/readyz", r#"{"status":"ready"}"#).await, 200);
     assert_eq!(web.request("skills/list", json!({})).await.0, 200);
     web.end().await;
     drop(hanging);
