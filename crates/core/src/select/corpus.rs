@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::analyse::{Analyser, Piece, Texts, Unit, WHOLE, fold, pair};
+use super::analyse::{self, Piece, Texts, Unit, WHOLE, fold, pair};
 use super::lexicon::Lexicon;
 use crate::span::boundary;
 
@@ -111,7 +111,6 @@ pub fn analyse(texts: &Texts<'_>) -> Terms {
 /// Analyses skills into a [`Corpus`]. Each distinct word is analysed once.
 #[derive(Debug, Default)]
 pub struct Reader {
-    analyser: Analyser,
     corpus: Corpus,
     /// Words as written, and for each where its pieces end.
     words: Lexicon,
@@ -157,7 +156,7 @@ impl Reader {
         let folded = fold(text);
         let mut length = 0;
         let mut before: Option<u32> = None;
-        for unit in Analyser::units(&folded) {
+        for unit in analyse::units(&folded) {
             match unit {
                 Unit::Gram(gram) => {
                     let number = self.corpus.lexicon.add(gram);
@@ -189,7 +188,7 @@ impl Reader {
         let number = self.words.add(written) as usize;
         if number == known {
             self.cut.clear();
-            self.analyser.pieces(written, &mut self.cut);
+            analyse::pieces(written, &mut self.cut);
             for piece in &self.cut {
                 self.pieces.push((self.corpus.lexicon.add(&piece.text), piece.units));
             }

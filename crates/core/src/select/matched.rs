@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::HitReason;
-use super::analyse::{Analyser, Unit, fold};
+use super::analyse::{self, Unit, fold};
 use crate::span::boundary;
 
 /// The most bytes of a query that are read.
@@ -28,7 +28,6 @@ impl<'q> TypedWords<'q> {
             .flat_map(|reason| [Some(reason.term.as_str()), reason.instead_of.as_deref()])
             .flatten()
             .collect();
-        let analyser = Analyser::default();
         let mut words = Self::default();
         let mut seen = BTreeSet::new();
         let mut pieces = Vec::new();
@@ -37,9 +36,9 @@ impl<'q> TypedWords<'q> {
             let folded = fold(typed);
             pieces.clear();
             let mut grams = Vec::new();
-            for unit in Analyser::units(&folded) {
+            for unit in analyse::units(&folded) {
                 match unit {
-                    Unit::Word(word) => analyser.pieces(word, &mut pieces),
+                    Unit::Word(word) => analyse::pieces(word, &mut pieces),
                     Unit::Gram(gram) => grams.push(gram),
                 }
             }

@@ -5,11 +5,11 @@
 //! and its parts count half. Scripts without spaces between words give every two neighbouring characters. Two
 //! neighbouring words are one more term, so that they count for more than the same words apart.
 
+mod stem;
 mod stop;
 mod token;
 
-use rust_stemmers::{Algorithm, Stemmer};
-
+use stem::stem;
 pub(crate) use stop::is_stop;
 pub(crate) use token::fold;
 use token::{Token, Tokens, parts};
@@ -57,80 +57,53 @@ pub(crate) struct Piece {
 /// A word or a term, in the order of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit<'a> {
-    /// A word as written, which [`Analyser::pieces`] turns into terms.
+    /// A word as written, which [`pieces`] turns into terms.
     Word(&'a str),
     /// Neighbouring characters of a script without spaces, which are a term.
     Gram(&'a str),
 }
 
-/// Turns words into terms.
-pub(crate) struct Analyser {
-    stemmer: Stemmer,
+/// The units of folded text, in their order.
+pub(crate) fn units(folded: &str) -> impl Iterator<Item = Unit<'_>> {
+    Tokens::of(folded).flat_map(|token| {
+        let (word, run) = match token {
+            Token::Word(word) => (Some(Unit::Word(word)), None),
+            Token::Run(run) => (None, Some(run)),
+        };
+        word.into_iter().chain(run.into_iter().flat_map(grams))
+    })
 }
 
-impl std::fmt::Debug for Analyser {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Analyser")
+/// The terms of one word as written. Those that count in full form the sequence of words.
+pub(crate) fn pieces(written: &str, out: &mut Vec<Piece>) {
+    for word in written.split(['/', '-']) {
+        // The text after an apostrophe is an ending.
+        let word = word.split(['\'', '’']).next().unwrap_or_default();
+        if !word.is_empty() && word.len() <= LONGEST_WORD {
+            pieces_of_word(word, out);
+        }
     }
 }
 
-impl Default for Analyser {
-    fn default() -> Self {
-        Self { stemmer: Stemmer::create(Algorithm::English) }
+fn pieces_of_word(word: &str, out: &mut Vec<Piece>) {
+    let lower = word.to_lowercase();
+    if is_stop(&lower) {
+        return;
     }
-}
-
-impl Analyser {
-    /// The units of folded text, in their order.
-    pub(crate) fn units(folded: &str) -> impl Iterator<Item = Unit<'_>> {
-        Tokens::of(folded).flat_map(|token| {
-            let (word, run) = match token {
-                Token::Word(word) => (Some(Unit::Word(word)), None),
-                Token::Run(run) => (None, Some(run)),
-            };
-            word.into_iter().chain(run.into_iter().flat_map(grams))
-        })
+    let cut = parts(word);
+    // A version such as 1.2 is not 12, and has no parts.
+    if cut.len() < 2 || !lower.contains(char::is_alphabetic) {
+        out.push(Piece { text: stem(&lower), units: WHOLE });
+        return;
     }
-
-    /// The terms of one word as written. Those that count in full form the sequence of words.
-    pub(crate) fn pieces(&self, written: &str, out: &mut Vec<Piece>) {
-        for word in written.split(['/', '-']) {
-            // The text after an apostrophe is an ending.
-            let word = word.split(['\'', '’']).next().unwrap_or_default();
-            if !word.is_empty() && word.len() <= LONGEST_WORD {
-                self.word(word, out);
-            }
-        }
-    }
-
-    fn word(&self, word: &str, out: &mut Vec<Piece>) {
-        let lower = word.to_lowercase();
-        if is_stop(&lower) {
-            return;
-        }
-        let cut = parts(word);
-        // A version such as 1.2 is not 12, and has no parts.
-        if cut.len() < 2 || !lower.contains(char::is_alphabetic) {
-            out.push(Piece { text: self.stem(&lower), units: WHOLE });
-            return;
-        }
-        // `next.js` and `nextjs` are one word.
-        let joined: String = lower.chars().filter(|sign| !matches!(sign, '.' | '_')).collect();
-        out.push(Piece { text: self.stem(&joined), units: WHOLE });
-        for part in cut {
-            let part = part.to_lowercase();
-            let speaks = part.chars().nth(1).is_some() && part.contains(char::is_alphabetic);
-            if speaks && !is_stop(&part) {
-                out.push(Piece { text: self.stem(&part), units: PART });
-            }
-        }
-    }
-
-    fn stem(&self, word: &str) -> String {
-        if word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-            self.stemmer.stem(word).into_owned()
-        } else {
-            word.to_owned()
+    // `next.js` and `nextjs` are one word.
+    let joined: String = lower.chars().filter(|sign| !matches!(sign, '.' | '_')).collect();
+    out.push(Piece { text: stem(&joined), units: WHOLE });
+    for part in cut {
+        let part = part.to_lowercase();
+        let speaks = part.chars().nth(1).is_some() && part.contains(char::is_alphabetic);
+        if speaks && !is_stop(&part) {
+            out.push(Piece { text: stem(&part), units: PART });
         }
     }
 }
@@ -154,16 +127,15 @@ mod tests {
     use super::*;
 
     fn terms(text: &str) -> Vec<(String, u8)> {
-        let analyser = Analyser::default();
         let folded = fold(text);
-        let mut pieces = Vec::new();
-        for unit in Analyser::units(&folded) {
+        let mut found = Vec::new();
+        for unit in units(&folded) {
             match unit {
-                Unit::Word(word) => analyser.pieces(word, &mut pieces),
-                Unit::Gram(gram) => pieces.push(Piece { text: gram.to_owned(), units: WHOLE }),
+                Unit::Word(word) => pieces(word, &mut found),
+                Unit::Gram(gram) => found.push(Piece { text: gram.to_owned(), units: WHOLE }),
             }
         }
-        pieces.into_iter().map(|piece| (piece.text, piece.units)).collect()
+        found.into_iter().map(|piece| (piece.text, piece.units)).collect()
     }
 
     fn whole(text: &str) -> Vec<String> {

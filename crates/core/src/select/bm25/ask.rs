@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Bm25;
-use crate::select::analyse::{Analyser, Unit, WHOLE, fold, pair};
+use crate::select::analyse::{self, Unit, WHOLE, fold, pair};
 use crate::select::postings::TermId;
 use crate::span::boundary;
 
@@ -46,7 +46,7 @@ impl Bm25 {
         let mut before: Option<String> = None;
         let mut pieces = Vec::new();
         let mut joined = String::new();
-        for unit in Analyser::units(&folded) {
+        for unit in analyse::units(&folded) {
             if wanted.len() >= MAX_WORDS {
                 break;
             }
@@ -57,7 +57,7 @@ impl Bm25 {
                 }
                 Unit::Word(written) => {
                     pieces.clear();
-                    self.analyser.pieces(written, &mut pieces);
+                    analyse::pieces(written, &mut pieces);
                     for piece in &pieces {
                         let times = f32::from(piece.units) / f32::from(WHOLE);
                         let known = self.known(&piece.text);

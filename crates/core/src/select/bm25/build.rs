@@ -3,7 +3,7 @@
 use std::sync::{Mutex, OnceLock};
 
 use super::{Bm25, Settings, Shares};
-use crate::select::analyse::{Analyser, WHOLE};
+use crate::select::analyse::WHOLE;
 use crate::select::postings::{InBody, InFront, MAX_SKILLS, Postings};
 
 impl Bm25 {
@@ -21,7 +21,6 @@ impl Bm25 {
             postings,
             body_norms,
             norms,
-            analyser: Analyser::default(),
             fuzzy: OnceLock::new(),
             scratch: Mutex::new(Vec::new()),
         }

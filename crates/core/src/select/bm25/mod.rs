@@ -23,7 +23,6 @@ use std::sync::{Mutex, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::analyse::Analyser;
 use super::postings::{Postings, TermId};
 use super::{Hit, Query, SelectError, Selector};
 use crate::skill::Entry;
@@ -99,7 +98,6 @@ pub struct Bm25 {
     norms: Vec<[f32; 3]>,
     /// The norms of bodies alone, which most of a search reads.
     body_norms: Vec<f32>,
-    analyser: Analyser,
     fuzzy: OnceLock<fuzzy::Words>,
     scratch: Mutex<Vec<search::Scratch>>,
 }
