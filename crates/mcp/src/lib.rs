@@ -29,10 +29,11 @@ mod stdio;
 pub mod testing;
 
 use std::io;
+use std::net::SocketAddr;
 
 use prowess::Registry;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio_util::sync::CancellationToken;
 
 pub use crate::client_config::{CLIENT_CONFIGS, ClientConfig, ConfigOwner, SERVER_NAME, ServerTransport};
@@ -102,7 +103,7 @@ pub fn serve_http(
     let served = runtime.block_on(async {
         let listener = match listen {
             Listen::Address(address) => {
-                TcpListener::bind(address).await.map_err(|source| ServeError::Listen { address, source })?
+                listener_at(address).map_err(|source| ServeError::Listen { address, source })?
             }
             Listen::Socket(socket) => {
                 socket.set_nonblocking(true)?;
@@ -129,6 +130,19 @@ pub fn serve_http(
     stop.cancel();
     runtime.shutdown_background();
     served
+}
+
+/// How many connections the system keeps until they are accepted. When many come at once, further ones would try again
+/// after a second.
+const BACKLOG: u32 = 1024;
+
+fn listener_at(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // On Windows, another program could take the port then.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Serves the clients of a listener until `stop` is cancelled, then gives running requests

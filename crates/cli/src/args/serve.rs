@@ -72,9 +72,19 @@ pub(crate) struct Serve {
     /// The maximum number of connections
     #[arg(long, value_name = "NUMBER", requires = "http", default_value_t = HttpOptions::default().max_connections, value_parser = some)]
     pub(crate) max_connections: usize,
+    /// The maximum number of connections of each token of the token file [default: half of the connections]
+    #[arg(long, value_name = "NUMBER", requires = "http", value_parser = some)]
+    pub(crate) max_token_connections: Option<usize>,
+    /// The maximum number of connections besides these on which no request had a valid token yet; the oldest one of the
+    /// address with the most gives way to the next
+    #[arg(long, value_name = "NUMBER", requires = "http", default_value_t = HttpOptions::default().max_newcomers, value_parser = some)]
+    pub(crate) max_newcomers: usize,
     /// The maximum number of open streams [default: half of the connections]
     #[arg(long, value_name = "NUMBER", requires = "http", value_parser = some)]
     pub(crate) max_streams: Option<usize>,
+    /// The maximum number of open streams of each token of the token file [default: half of the streams]
+    #[arg(long, value_name = "NUMBER", requires = "http", value_parser = some)]
+    pub(crate) max_token_streams: Option<usize>,
     /// The maximum size of a request, in bytes
     #[arg(long, value_name = "BYTES", requires = "http", default_value_t = HttpOptions::default().max_body, value_parser = some)]
     pub(crate) max_body: usize,

@@ -244,8 +244,12 @@ fn options_of_an_address_need_one() {
         ("--max-token-sessions", "1"),
         ("--session-time", "1"),
         ("--max-connections", "1"),
+        ("--max-token-connections", "1"),
+        ("--max-newcomers", "1"),
         ("--max-streams", "1"),
+        ("--max-token-streams", "1"),
         ("--max-body", "1"),
+        ("--max-token-kept", "1"),
     ] {
         let text = place.run(&["serve", option, value]);
         assert!(text.starts_with("exit 2\n") && text.contains("--http <ADDRESS>"), "{text}");
@@ -260,7 +264,10 @@ fn limits_of_zero_are_refused() {
         "--max-token-sessions",
         "--session-time",
         "--max-connections",
+        "--max-token-connections",
+        "--max-newcomers",
         "--max-streams",
+        "--max-token-streams",
         "--max-body",
         "--max-unsent",
         "--max-kept",

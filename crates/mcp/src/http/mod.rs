@@ -3,6 +3,7 @@
 pub(crate) mod access_log;
 pub(crate) mod callers;
 pub(crate) mod listener;
+pub(crate) mod newcomers;
 pub(crate) mod options;
 pub(crate) mod origin_check;
 pub(crate) mod permit_body;
@@ -29,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::http::access_log::AccessEntry;
 use crate::http::callers::{Caller, Callers};
-use crate::http::listener::ConnectionSlot;
+use crate::http::newcomers::ConnectionSlot;
 use crate::http::options::HttpOptions;
 use crate::http::origin_check::OriginCheck;
 use crate::http::permit_body::with_permit;

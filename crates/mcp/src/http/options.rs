@@ -23,7 +23,8 @@ pub struct HttpOptions {
     pub max_head: usize,
     /// The maximum size of the body of a request, in bytes. Bodies in transit take up to this much per connection.
     pub max_body: usize,
-    /// The maximum number of connections on which no request had a valid token yet; the oldest one gives way to the next.
+    /// The maximum number of connections on which no request had a valid token yet. The oldest one of the address with the
+    /// most gives way to the next, so that no address takes the places of the others.
     pub max_newcomers: usize,
     /// The maximum number of connections besides these; further clients get 503.
     pub max_connections: usize,
@@ -67,7 +68,7 @@ impl Default for HttpOptions {
             max_head: 64 * 1024,
             // The largest request that makes sense here is a few KB.
             max_body: 1 << 20,
-            max_newcomers: 64,
+            max_newcomers: 256,
             max_connections: 256,
             // Two for each of 64 clients.
             max_token_connections: 128,

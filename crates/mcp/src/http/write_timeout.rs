@@ -12,6 +12,8 @@ use tokio::sync::Semaphore;
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 
+use crate::http::newcomers::ConnectionSlot;
+
 /// How long input is drained after the last response. Closing a socket with unread bytes resets the connection, and a
 /// reset can overtake the response.
 const LINGER: Duration = Duration::from_secs(1);
@@ -27,6 +29,8 @@ pub(crate) struct WriteTimeout {
     stop: CancellationToken,
     /// Its permit is taken while a request is answered.
     requests: Arc<Semaphore>,
+    /// The place of this connection among all.
+    slot: Arc<ConnectionSlot>,
 }
 
 impl WriteTimeout {
@@ -36,8 +40,9 @@ impl WriteTimeout {
         limit: Duration,
         stop: CancellationToken,
         requests: Arc<Semaphore>,
+        slot: Arc<ConnectionSlot>,
     ) -> Self {
-        Self { stream, limit, stalled: None, lingering: None, stop, requests }
+        Self { stream, limit, stalled: None, lingering: None, stop, requests, slot }
     }
 
     fn with_timeout<T>(
@@ -49,6 +54,7 @@ impl WriteTimeout {
             self.stalled = None;
             return polled;
         }
+        self.slot.wait();
         let limit = self.limit;
         let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(limit)));
         stalled.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
@@ -65,7 +71,11 @@ impl AsyncRead for WriteTimeout {
         if self.stop.is_cancelled() && self.stalled.is_none() && self.requests.available_permits() > 0 {
             return Poll::Ready(Ok(()));
         }
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if polled.is_pending() {
+            self.slot.wait();
+        }
+        polled
     }
 }
 
@@ -87,6 +97,7 @@ impl AsyncWrite for WriteTimeout {
         if this.lingering.is_none() {
             ready!(Pin::new(&mut this.stream).poll_shutdown(context))?;
         }
+        this.slot.wait();
         let lingering = this.lingering.get_or_insert_with(|| Box::pin(sleep(LINGER)));
         loop {
             if this.stop.is_cancelled() || lingering.as_mut().poll(context).is_ready() {

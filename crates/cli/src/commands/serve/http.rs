@@ -35,13 +35,18 @@ pub(super) fn listen(address: HttpAddress, args: &Serve, ui: &mut Ui) -> Result<
     if args.token_file.is_some() && Environment::current().get(TOKEN).is_some() {
         ui.note(&format!("warning: {TOKEN} is not accepted, since --token-file names the tokens"));
     }
+    let half = |number: usize| (number / 2).max(1);
+    let max_streams = args.max_streams.unwrap_or_else(|| half(args.max_connections));
     let http = HttpOptions::default()
         .with_tokens(tokens(args)?)
         .with_hosts(args.allow_host.clone())
         .with_origins(args.allow_origin.clone())
         .with_max_body(args.max_body)
         .with_max_connections(args.max_connections)
-        .with_max_streams(args.max_streams.unwrap_or(args.max_connections / 2))
+        .with_max_token_connections(args.max_token_connections.unwrap_or_else(|| half(args.max_connections)))
+        .with_max_newcomers(args.max_newcomers)
+        .with_max_streams(max_streams)
+        .with_max_token_streams(args.max_token_streams.unwrap_or_else(|| half(max_streams)))
         .with_max_sessions(args.max_sessions)
         .with_max_token_sessions(args.max_token_sessions)
         .with_max_token_kept(args.max_token_kept)
