@@ -64,6 +64,7 @@ pub use lifecycle::CatalogChange;
 pub use options::{Lifetime, Options, Repeat, WhenFull};
 pub use policy::{Act, Ask, Hidden, Names, OriginRule, Policy, Untrusted};
 pub use state::{Active, RestoreError, STATE_VERSION, SessionState};
+use tool_scope::spellings;
 pub use tool_scope::{ToolMode, grants, scope_tools};
 
 use crate::catalog::{Candidate, Catalog};
@@ -226,9 +227,12 @@ impl Session {
         grants(self.tool_lists(), &self.policy.host_tools)
     }
 
-    /// The tools that the active skills grant, as strings such as `Bash(git:*)`.
+    /// The tools that the active skills grant, as strings such as `Bash(git:*)`: sorted, each once.
+    ///
+    /// Names are compared without case. If the policy lists the tools of the host, a name is spelt as the host does;
+    /// otherwise as the skill does that was activated first of those that grant it.
     pub fn active_tools(&self) -> Vec<String> {
-        self.active_grants().into_iter().map(|grant| grant.raw.clone()).collect()
+        spellings(self.tool_lists(), &self.policy.host_tools)
     }
 
     /// The tools of the host that a model may use now: all, unless active skills restrict them.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::skill::tool_list::{HostTools, ToolGrant, ToolList, grant_identity};
+use crate::skill::tool_list::{HostTools, ToolGrant, ToolList, base_name, grant_identity};
 
 /// What `allowed-tools` does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +21,8 @@ pub enum ToolMode {
     Restrict,
 }
 
-/// The grants of some lists for tools that the host has: sorted, each once. `Read` and `read` are one tool.
+/// The grants of some lists for tools that the host has: sorted, each once. `Read` and `read` are one tool, and the grant
+/// of the first list that has it is the one.
 ///
 /// A grant that is malformed grants nothing.
 pub fn grants<'l>(lists: impl IntoIterator<Item = &'l ToolList>, host: &HostTools) -> Vec<&'l ToolGrant> {
@@ -36,9 +37,30 @@ pub fn grants<'l>(lists: impl IntoIterator<Item = &'l ToolList>, host: &HostTool
         .filter(|grant| there(grant))
         .collect();
     let mut seen = BTreeSet::new();
-    granted.sort_by(|one, other| one.raw.cmp(&other.raw));
     granted.retain(|grant| seen.insert(grant_identity(&grant.raw)));
+    granted.sort_by(|one, other| one.raw.cmp(&other.raw));
     granted
+}
+
+/// A grant with the name of its tool as the host spells it, since the host looks its tools up by their names. A grant of
+/// several tools, such as `mcp__*`, stays as the skill spells it.
+fn spelt(grant: &ToolGrant, host: &HostTools) -> String {
+    let HostTools::Only(tools) = host else { return grant.raw.clone() };
+    let names = || tools.iter().map(|tool| base_name(tool));
+    let same = |name: &&str| name.eq_ignore_ascii_case(&grant.name);
+    let of_host = names().find(|name| *name == grant.name).or_else(|| names().find(same));
+    match (of_host, grant.raw.find('(')) {
+        (Some(name), Some(pattern)) => format!("{name}{}", grant.raw.get(pattern..).unwrap_or_default()),
+        (Some(name), None) => name.to_owned(),
+        (None, _) => grant.raw.clone(),
+    }
+}
+
+/// The [`grants`] of some lists as strings, each [spelt](spelt) as the host does: sorted.
+pub(super) fn spellings<'l>(lists: impl IntoIterator<Item = &'l ToolList>, host: &HostTools) -> Vec<String> {
+    let mut texts: Vec<String> = grants(lists, host).into_iter().map(|grant| spelt(grant, host)).collect();
+    texts.sort();
+    texts
 }
 
 /// The tools that every list allows, in their order. An absent list allows all.
@@ -98,6 +120,23 @@ mod tests {
         assert_eq!(both, ["Bash(git:*)", "Bash(ls)", "Refund"]);
         assert_eq!(difference(&both, &raw(&[&two])), [""; 0]);
         assert_eq!(difference(&both, &raw(&[&one])), ["Bash(ls)"]);
+    }
+
+    #[test]
+    fn a_tool_is_spelt_as_the_host_does_and_otherwise_as_the_first_skill_does() {
+        let (one, two) =
+            (ToolList::parse("refund bash(git:*) MCP__x"), ToolList::parse("Refund Bash(git:*) Bash"));
+        let said = |lists: [&ToolList; 2], host: &HostTools| spellings(lists, host);
+        let any = HostTools::Unlimited;
+        assert_eq!(said([&one, &two], &any), ["Bash", "MCP__x", "bash(git:*)", "refund"]);
+        assert_eq!(said([&two, &one], &any), ["Bash", "Bash(git:*)", "MCP__x", "Refund"]);
+        let host = HostTools::only(["REFUND", "bASH", "mcp__x__get"]);
+        for lists in [[&one, &two], [&two, &one]] {
+            assert_eq!(said(lists, &host), ["MCP__x", "REFUND", "bASH", "bASH(git:*)"]);
+        }
+        // Two tools of a host that differ in case alone keep their names.
+        let both = HostTools::only(["Refund", "refund"]);
+        assert_eq!(said([&one, &two], &both), ["refund"]);
     }
 
     #[test]

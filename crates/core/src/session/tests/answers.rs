@@ -110,13 +110,13 @@ fn the_files_of_an_active_skill_are_read_under_the_filter_it_came_with() {
 }
 
 #[test]
-fn tools_of_the_host_are_known_by_base_name_in_any_case() {
+fn tools_of_the_host_are_known_by_base_name_in_any_case_and_keep_its_spelling() {
     let shelf = Shelf::with(&[("a", "allowed-tools: Bash(ls:*) Read")]);
     let host = HostTools::only(["bash(git:*)", "READ"]);
     let policy = Policy { host_tools: host, ..Policy::default() };
     let mut session = shelf.session(policy.clone(), Options::default());
     shelf.load(&mut session, "a");
-    assert_eq!(session.active_tools(), ["Bash(ls:*)", "Read"]);
+    assert_eq!(session.active_tools(), ["READ", "bash(ls:*)"]);
     assert_eq!(session.scope_tools(&["Bash", "read", "Write"]), ["Bash", "read"]);
     session.set_policy(Policy { tools: ToolMode::Restrict, ..policy });
     assert_eq!(session.scope_tools(&["BASH(x)", "read", "Write"]), ["BASH(x)", "read"]);

@@ -96,11 +96,11 @@ fn grants_are_a_union_within_the_hosts_tools_and_go_with_the_last_that_needs_the
     ]);
     let policy = Policy { host_tools: HostTools::only(["bash", "Read", "Grep"]), ..Policy::default() };
     let mut session = shelf.session(policy.clone(), Options::default());
-    assert_eq!(shelf.load(&mut session, "a").data["added_tools"], json!(["Bash(git:*)", "Read"]));
+    assert_eq!(shelf.load(&mut session, "a").data["added_tools"], json!(["Read", "bash(git:*)"]));
     assert_eq!(shelf.load(&mut session, "b").data["added_tools"], json!([]));
     assert!(session.active_grants()[0].matches("bash", Some("git status")));
     let removed = shelf.call(&mut session, "unload_skill", json!({"name": "a"}));
-    assert_eq!(removed.data["removed_tools"], json!(["Bash(git:*)"]));
+    assert_eq!(removed.data["removed_tools"], json!(["bash(git:*)"]));
     assert_eq!(session.scope_tools(&["bash", "Read", "Other"]), ["bash", "Read"]);
     session.set_policy(Policy { tools: ToolMode::Restrict, ..policy.clone() });
     assert_eq!(session.scope_tools(&["bash", "Read", "Other"]), ["Read"]);

@@ -248,10 +248,11 @@ impl Run {
             let path = format!("shelf/{key}");
             assert!(session.filter().passes(&path) || self.excused.contains(*key), "{key}");
         }
-        let granted: BTreeSet<&str> = active
+        let granted: BTreeSet<String> = active
             .iter()
             .flat_map(|key| SKILLS.iter().find(|(name, _)| name == key).unwrap().1.split(' '))
             .filter(|grant| ["Read", "Bash", "Bash(git:*)", "mcp__hub"].contains(grant))
+            .map(|grant| grant.replace("Bash", "bash"))
             .collect();
         assert_eq!(session.active_tools(), granted.into_iter().collect::<Vec<_>>());
         let state = session.state();

@@ -282,7 +282,7 @@ impl ToolList {
 }
 
 /// The name of a tool without its pattern.
-fn base_name(tool: &str) -> &str {
+pub(crate) fn base_name(tool: &str) -> &str {
     tool.split('(').next().unwrap_or(tool).trim()
 }
 
