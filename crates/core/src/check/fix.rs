@@ -176,6 +176,22 @@ mod tests {
         assert_eq!(fixed(&text, FixMode::Safe, Preset::Spec), text);
     }
 
+    #[test]
+    fn all_hidden_characters_of_a_field_and_of_the_frontmatter_are_removed_in_one_round() {
+        let many = "a\u{200b}\u{202e}".repeat(100);
+        let text = format!("---\nname: demo\ndescription: {many}\nlicense: {many}\n---\nend\n");
+        let at = Origin::at("x/demo/SKILL.md");
+        let fixed = fix(&parse(text.as_bytes()), None, &at, &Profile::spec(), FixMode::All);
+        assert_eq!(fixed.document.text(), text.replace(['\u{200b}', '\u{202e}'], ""));
+        assert_eq!(fixed.applied.len(), 4, "{:?}", fixed.applied);
+    }
+
+    #[test]
+    fn a_fence_is_not_written_into_a_list_that_a_fix_joins() {
+        let text = "---\nname: demo\nallowed-tools:\n- Read\n- Grep\n\n- one\n| a | b |\n";
+        assert_eq!(fixed(text, FixMode::Safe, Preset::Spec), text);
+    }
+
     /// Frontmatter, and a body that begins below a blank line, with what bodies begin with.
     fn parts() -> impl Strategy<Value = (String, String)> {
         let field = prop::sample::select(vec![

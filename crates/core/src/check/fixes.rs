@@ -4,8 +4,6 @@
 //! text of the skill is not safe. Each fix of a field is tried: one that does not resolve its finding, or that leads to an
 //! error of another kind, is not offered.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::profile::Profile;
@@ -21,19 +19,15 @@ use super::rules::name::{
     NAME_UPPERCASE, better_name, suggest_name,
 };
 use super::rules::tools::{TOOLS_COMMAS, TOOLS_EMPTY, TOOLS_LIST};
-use crate::check;
+use super::trial::{Candidate, Trial, Writes};
 use crate::document::edit::scalar;
 use crate::document::rules::{FENCE_LEADING_TEXT, FILE_TOO_LARGE, YAML_ANCHOR, YAML_FLOW_STYLE};
-use crate::document::{Document, Style, parse, repair};
-use crate::finding::rule::{Level, Rule};
+use crate::document::{Document, Style};
+use crate::finding::rule::Rule;
 use crate::finding::{Edit, Finding, Fix};
 use crate::skill::location::Origin;
 use crate::skill::{normalize, tool_list};
 use crate::span::Span;
-
-/// The most findings of one document that get a fix in one check, since each fix is tried on the whole document. The
-/// next check offers the next ones.
-const MAX_FIXES: usize = 32;
 
 /// Whether the text can be written without losing bytes: the whole file was read, and all of it is text.
 pub(crate) fn is_writable(document: &Document) -> bool {
@@ -42,7 +36,7 @@ pub(crate) fn is_writable(document: &Document) -> bool {
         && document.findings().iter().all(|finding| finding.rule != &FILE_TOO_LARGE)
 }
 
-/// Adds a fix to the findings that have one, the first [`MAX_FIXES`] of them. The profile says what an error is.
+/// Adds a fix to the findings that have one. The profile says what an error is.
 pub(crate) fn attach(document: &Document, at: &Origin, profile: Option<&Profile>, findings: &mut [Finding]) {
     if !is_writable(document) {
         for finding in findings {
@@ -51,75 +45,50 @@ pub(crate) fn attach(document: &Document, at: &Origin, profile: Option<&Profile>
         return;
     }
     // Only valid frontmatter gets edits; broken YAML is repaired first.
-    let mut left = MAX_FIXES;
     // The value of an alias is elsewhere, so an edit there could change another field.
     let disturbs = |finding: &Finding| finding.rule.refuses() || finding.rule == &YAML_ANCHOR;
     let sound = !document.repaired() && !document.findings().iter().any(disturbs);
-    let mut trial = None;
+    let (mut untried, mut offers) = (Vec::new(), Vec::new());
     for finding in findings.iter_mut().filter(|finding| finding.fix.is_none()) {
-        if left == 0 {
-            break;
-        }
-        finding.fix = if hidden::RULES.contains(&finding.rule) {
-            finding.span.and_then(|span| remove_characters(document, span, finding.rule))
+        let candidate = if hidden::RULES.contains(&finding.rule) {
+            remove_characters(document, finding)
         } else if finding.rule == &FENCE_LEADING_TEXT {
-            finding.span.map(|span| Fix {
-                title: "remove everything before the fence".to_owned(),
-                edits: vec![Edit { span, replacement: String::new() }],
-                safe: false,
+            finding.span.map(|span| Candidate {
+                fix: Fix {
+                    title: "remove everything before the fence".to_owned(),
+                    edits: vec![Edit { span, replacement: String::new() }],
+                    safe: false,
+                },
+                writes: Writes::Text,
             })
         } else if sound {
             in_frontmatter(document, at, finding)
         } else {
             None
         };
-        left -= usize::from(finding.fix.is_some());
-        if sound && let Some(profile) = profile {
-            let trial = trial.get_or_insert_with(|| Trial::of(document, at, profile));
-            finding.fix = finding.fix.take().filter(|fix| trial.passes(fix, finding.rule));
+        let Some(candidate) = candidate else { continue };
+        let in_head = |edit: &Edit| edit.span.end <= document.body_offset();
+        // Without a profile, only what is written to fields is tried.
+        let is_tried = profile.is_some() || matches!(candidate.writes, Writes::Field(..));
+        if sound && is_tried && candidate.fix.edits.iter().all(in_head) {
+            offers.push((finding.rule, candidate));
+            untried.push(finding);
+        } else {
+            finding.fix = Some(candidate.fix);
         }
+    }
+    if offers.is_empty() {
+        return;
+    }
+    let passing = Trial::of(document, at, profile).passing(&offers);
+    for ((finding, (_, candidate)), _) in
+        untried.into_iter().zip(offers).zip(passing).filter(|(_, passes)| *passes)
+    {
+        finding.fix = Some(candidate.fix);
     }
 }
 
-/// How often each rule about the frontmatter is broken, before and after a fix.
-struct Trial<'t> {
-    document: &'t Document,
-    at: &'t Origin,
-    profile: &'t Profile,
-    before: BTreeMap<&'static str, usize>,
-}
-
-impl<'t> Trial<'t> {
-    fn of(document: &'t Document, at: &'t Origin, profile: &'t Profile) -> Self {
-        let before = Self::counts(document, at, profile);
-        Self { document, at, profile, before }
-    }
-
-    fn counts(document: &Document, at: &Origin, profile: &Profile) -> BTreeMap<&'static str, usize> {
-        let mut counts = BTreeMap::new();
-        for finding in check::frontmatter(document, at, profile, None) {
-            *counts.entry(finding.rule.code).or_default() += 1;
-        }
-        counts
-    }
-
-    /// Whether a fix resolves a finding of this rule, and leads to no error of another rule.
-    fn passes(&self, fix: &Fix, rule: &Rule) -> bool {
-        let head = self.document.text().get(..self.document.body_offset()).unwrap_or_default();
-        if fix.edits.iter().any(|edit| edit.span.end > head.len()) {
-            return true;
-        }
-        let after = Self::counts(&parse(repair::apply(head, &fix.edits).as_bytes()), self.at, self.profile);
-        let number = |counts: &BTreeMap<&'static str, usize>, code| counts.get(code).copied().unwrap_or(0);
-        let is_error =
-            |code: &str| check::rule(code).is_ok_and(|rule| self.profile.level(rule) == Level::Error);
-        let resolves =
-            hidden::RULES.contains(&rule) || number(&after, rule.code) < number(&self.before, rule.code);
-        resolves && after.keys().all(|code| self.before.contains_key(code) || !is_error(code))
-    }
-}
-
-fn in_frontmatter(document: &Document, at: &Origin, finding: &Finding) -> Option<Fix> {
+fn in_frontmatter(document: &Document, at: &Origin, finding: &Finding) -> Option<Candidate> {
     let is = |rules: &[&Rule]| rules.contains(&finding.rule);
     if is(&[&NAME_MISSING]) {
         // The name that the lenient reader uses; an invalid folder name is improved.
@@ -180,14 +149,16 @@ fn in_frontmatter(document: &Document, at: &Origin, finding: &Finding) -> Option
         let span = Span::new(pair.key_span.end + behind.find(':')? + 1, pair.value.span.end);
         let replacement = format!(" {}", scalar(&pair.value.to_text(), Style::SingleQuoted, false));
         let edits = vec![Edit { span, replacement }];
-        Some(Fix { title: "write the value as JSON text".to_owned(), edits, safe: false })
+        let fix = Fix { title: "write the value as JSON text".to_owned(), edits, safe: false };
+        Some(Candidate { fix, writes: Writes::Fields(vec!["metadata".to_owned()]) })
     } else if is(&[&FIELD_MISSPELT]) {
         let pair = document.pair(finding.field.as_deref()?)?;
         let meant = fields::meant(document, &pair.key)?;
         // Only the author knows whether another name or other tools are meant.
         let safe = !matches!(meant, "name" | "allowed-tools") && document.pair(meant).is_none();
         let edits = vec![Edit { span: pair.key_span, replacement: meant.to_owned() }];
-        Some(Fix { title: format!("write {meant}"), edits, safe })
+        let fix = Fix { title: format!("write {meant}"), edits, safe };
+        Some(Candidate { fix, writes: Writes::Fields(vec![pair.key.clone(), meant.to_owned()]) })
     } else if is(&[&QUOTES_CURLY]) {
         let key = finding.field.as_deref()?;
         let text = fields::unquoted(document.field(key)?.text()?)?;
@@ -223,38 +194,42 @@ fn holds_collections(value: &Value) -> bool {
     }
 }
 
-/// The fix that sets a field, when writing it changes nothing else.
-fn set(document: &Document, key: &str, value: Value, title: String, safe: bool) -> Option<Fix> {
-    document.with_field(key, &value).ok()?;
+/// The fix that sets a field.
+fn set(document: &Document, key: &str, value: Value, title: String, safe: bool) -> Option<Candidate> {
     let edit = document.setting(key, &value).ok()?;
     let safe = safe && !drops_comment(document, &edit);
-    (edit.span.slice(document.text()) != Some(edit.replacement.as_str())).then(|| Fix {
-        title,
-        edits: vec![edit],
-        safe,
+    (edit.span.slice(document.text()) != Some(edit.replacement.as_str())).then(|| Candidate {
+        fix: Fix { title, edits: vec![edit], safe },
+        writes: Writes::Field(key.to_owned(), Some(value)),
     })
 }
 
-fn remove(document: &Document, key: &str, title: String, safe: bool) -> Option<Fix> {
-    document.without_field(key).ok()?;
+fn remove(document: &Document, key: &str, title: String, safe: bool) -> Option<Candidate> {
     let edit = document.removal(key)?;
     let safe = safe && !drops_comment(document, &edit);
-    Some(Fix { title, edits: vec![edit], safe })
+    let fix = Fix { title, edits: vec![edit], safe };
+    Some(Candidate { fix, writes: Writes::Field(key.to_owned(), None) })
 }
 
-/// Removes a hidden character that is in the file itself and not an escape; in the body, all of its kind.
-fn remove_characters(document: &Document, span: Span, rule: &Rule) -> Option<Fix> {
-    if span.start >= document.body_offset() {
-        let places = hidden::in_body(document, rule);
-        let edits = places.into_iter().map(|span| Edit { span, replacement: String::new() }).collect();
-        return Some(Fix { title: "remove the characters".to_owned(), edits, safe: false });
-    }
+/// Removes the hidden characters of a finding that are in the file itself and not escapes: in the body, the field or the
+/// frontmatter, all of the kind.
+fn remove_characters(document: &Document, finding: &Finding) -> Option<Candidate> {
+    let span = finding.span?;
+    let body = document.body_offset();
+    let place = match &finding.field {
+        _ if span.start >= body => Span::new(body, document.text().len()),
+        Some(field) => document.field(field)?.span,
+        None => Span::new(0, body),
+    };
     let text = span.slice(document.text())?;
-    let single = text.chars().count() == 1 && !text.is_ascii()
-        || text.chars().all(|c| c.is_control() && !c.is_whitespace());
-    single.then(|| Fix {
-        title: "remove the character".to_owned(),
-        edits: vec![Edit { span, replacement: String::new() }],
-        safe: false,
-    })
+    let is_escape = !(text.chars().count() == 1 && !text.is_ascii()
+        || text.chars().all(|c| c.is_control() && !c.is_whitespace()));
+    if is_escape && span.start < body {
+        return None;
+    }
+    let places = hidden::places(document, place, finding.rule);
+    let title =
+        if places.len() > 1 || span.start >= body { "remove the characters" } else { "remove the character" };
+    let edits = places.into_iter().map(|span| Edit { span, replacement: String::new() }).collect();
+    Some(Candidate { fix: Fix { title: title.to_owned(), edits, safe: false }, writes: Writes::Text })
 }

@@ -9,6 +9,7 @@ mod load;
 pub(crate) mod profile;
 pub(crate) mod rules;
 pub(crate) mod strict;
+mod trial;
 
 pub use entry_builder::EntryBuilder;
 pub use fix::{FixMode, Fixed, fix};

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use prowess_core::{Origin, Preset, Profile, Severity, parse};
+use prowess_core::{FixMode, Origin, Preset, Profile, Severity, fix, parse};
 use prowess_testing::allocated;
 
 use crate::data;
@@ -36,6 +36,27 @@ fn read_hostile_documents() {
             assert!(counted.peak <= MAX_PEAK && counted.total <= MAX_TOTAL, "{name}, {form}: {counted:?}");
         }
     }
+}
+
+#[test]
+fn thousands_of_fixes_cost_no_copy_of_the_document_each() {
+    let at = Origin::at("demo/SKILL.md");
+    let document = |fields: usize| {
+        let lines: String = (0..fields).map(|n| format!("k{n:04}: [a]\n")).collect();
+        parse(format!("---\nname: demo\ndescription: d\n{lines}---\nbody\n").as_bytes())
+    };
+    let profile = Profile::new(Preset::SkillsRef);
+    let counted = |fields: usize| {
+        let document = document(fields);
+        let (problems, checked) = allocated(|| profile.check(&document, None, &at));
+        assert_eq!(problems.iter().filter(|problem| problem.fix.is_some()).count(), fields);
+        let (fixed, fixing) = allocated(|| fix(&document, None, &at, &profile, FixMode::All));
+        assert_eq!(fixed.applied.len(), fields);
+        (checked.total, fixing.total)
+    };
+    let (some, many) = (counted(300), counted(3_000));
+    assert!(many.0 < some.0 * 12 && many.1 < some.1 * 12, "{some:?} {many:?}");
+    assert!(many.0 < 64 << 20, "{many:?}");
 }
 
 fn read_and_explain(bytes: &[u8]) {

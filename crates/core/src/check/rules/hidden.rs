@@ -161,15 +161,18 @@ fn scan(text: &str) -> impl Iterator<Item = Hidden> {
     found.into_iter().flatten()
 }
 
-/// Every run of hidden characters in the body that a rule is about.
-pub(in crate::check) fn in_body(document: &Document, rule: &Rule) -> Vec<Span> {
+/// Every run of hidden characters at a place that a rule is about. The place is the body or is in the frontmatter, whose
+/// characters are judged by what is beside them there.
+pub(in crate::check) fn places(document: &Document, place: Span, rule: &Rule) -> Vec<Span> {
     let body = document.body_offset();
+    let from = if place.start < body { 0 } else { body };
     let mut runs: Vec<Span> = Vec::new();
-    for (at, character, kind) in hidden(document.text().get(body..).unwrap_or("")) {
-        if rule_of(kind) != rule {
+    for (at, character, kind) in hidden(document.text().get(from..place.end).unwrap_or("")) {
+        let span = Span::new(at, at + character.len_utf8()).shift(from);
+        // The byte order mark has a rule of its own.
+        if rule_of(kind) != rule || span.start < place.start.max(1) {
             continue;
         }
-        let span = Span::new(at, at + character.len_utf8()).shift(body);
         match runs.last_mut() {
             Some(last) if last.end == span.start => last.end = span.end,
             _ => runs.push(span),
@@ -202,7 +205,8 @@ mod tests {
     #[test]
     fn characters_side_by_side_are_removed_by_one_edit() {
         let document = parse("---\nname: a\n---\nx\u{200b}\u{200b}y\u{200b}".as_bytes());
-        let runs = in_body(&document, &HIDDEN_ZERO_WIDTH);
+        let runs =
+            places(&document, Span::new(document.body_offset(), document.text().len()), &HIDDEN_ZERO_WIDTH);
         assert_eq!(runs.iter().map(|run| run.len()).collect::<Vec<_>>(), [6, 3]);
     }
 
