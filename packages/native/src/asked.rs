@@ -8,6 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use prowess::Location;
 use prowess_engine::Failure;
 
 use crate::apart::on_caller;
@@ -66,19 +67,22 @@ impl Cancel {
     }
 }
 
+/// What a callback threw, and where, if a source did.
+type Thrown = (ForeignError, Option<Location>);
+
 thread_local! {
     /// The operation of this thread.
     static CURRENT: RefCell<Option<Cancel>> = const { RefCell::new(None) };
     /// The skills whose callbacks this thread runs, by [`Rules::identity`].
     static SERVED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
     /// What the last callback of this thread's operation threw, for errors that cannot carry it.
-    static THROWN: RefCell<Option<ForeignError>> = const { RefCell::new(None) };
+    static THROWN: RefCell<Option<Thrown>> = const { RefCell::new(None) };
 }
 
 /// Runs an operation that can be cancelled. What its callbacks threw is known until it ends.
 pub(crate) fn within<T>(cancel: &Cancel, work: impl FnOnce() -> T) -> T {
     /// Puts back what was there before, also after a panic.
-    struct Before(Option<Cancel>, Option<ForeignError>);
+    struct Before(Option<Cancel>, Option<Thrown>);
     impl Drop for Before {
         fn drop(&mut self) {
             CURRENT.set(self.0.take());
@@ -91,7 +95,17 @@ pub(crate) fn within<T>(cancel: &Cancel, work: impl FnOnce() -> T) -> T {
 
 /// What the last callback of this operation threw.
 pub(crate) fn thrown() -> Option<ForeignError> {
-    THROWN.take()
+    THROWN.take().map(|(error, _)| error)
+}
+
+/// What the last callback of this operation threw, if that was at this place: others may have failed before it.
+pub(crate) fn thrown_at(place: &Location) -> Option<ForeignError> {
+    THROWN.take().filter(|(_, at)| at.as_ref() == Some(place)).map(|(error, _)| error)
+}
+
+/// Notes where the last callback threw.
+pub(crate) fn threw_at(error: ForeignError, place: &Location) {
+    THROWN.set(Some((error, Some(place.clone()))));
 }
 
 /// Forgets what an earlier callback of this operation threw.
@@ -134,7 +148,7 @@ impl Rules {
             Some(limit) => self.ask_apart(what, limit, work),
         };
         if let Err(error) = &answered {
-            THROWN.set(Some(error.clone()));
+            THROWN.set(Some((error.clone(), None)));
         }
         answered
     }

@@ -11,7 +11,7 @@ use prowess::{LookupError, RegistryError, SkillsError, SourceError, SourceErrorK
 use prowess_engine::Failure;
 use serde_json::Value;
 
-use crate::asked::thrown;
+use crate::asked::{threw_at, thrown, thrown_at};
 use crate::foreign::ForeignError;
 
 /// What to do about a source that is an MCP server.
@@ -36,7 +36,8 @@ pub(crate) fn source_error(
     error: ForeignError,
     at: impl FnOnce(SourceErrorKind) -> SourceError,
 ) -> SourceError {
-    at(match error.code {
+    let thrown = error.clone();
+    let error = at(match error.code {
         "missing" => SourceErrorKind::Missing,
         "outside" => SourceErrorKind::Outside,
         "not-a-file" => SourceErrorKind::Folder,
@@ -48,7 +49,9 @@ pub(crate) fn source_error(
             SourceErrorKind::Io(io::Error::new(io::ErrorKind::Interrupted, error))
         }
         _ => SourceErrorKind::Io(io::Error::other(error)),
-    })
+    });
+    threw_at(thrown, &error.at);
+    error
 }
 
 /// The callback by which an operation ended: cancelled, closed or too slow.
@@ -79,7 +82,7 @@ pub fn of_source(error: &SourceError) -> Failure {
         SourceErrorKind::Config(_) => "config",
         _ => "source",
     };
-    let cause = thrown().and_then(|error| error.cause);
+    let cause = thrown_at(&error.at).and_then(|error| error.cause);
     let (message, hint) = match &error.kind {
         SourceErrorKind::NoServers => {
             (format!("this package opens no MCP servers: {}", error.at), Cow::from(NO_SERVERS))

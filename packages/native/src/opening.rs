@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use prowess::catalog::KeyFrom;
 use prowess::env::Environment;
+use prowess::fs::walk::OnError;
 use prowess::library::{LibraryOptions, clients, session_config, terms_file};
 use prowess::search::LazyIndex;
 use prowess::source::Mount;
@@ -39,12 +40,33 @@ struct Opening {
     user: Option<OfUser>,
     judge: Option<Judge>,
     duplicates: Option<Duplicates>,
+    source_errors: SourceErrors,
     policy: Option<GivenPolicy>,
     options: Option<GivenOptions>,
     /// The usual settings of prompts: `{style, budget, narrowing}`.
     prompt: Map<String, Value>,
     /// The name of a selector; `host` for the one of the host.
     selector: Option<String>,
+}
+
+/// What happens when a source cannot be listed. If none can be, opening and refreshing fail in any case.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum SourceErrors {
+    /// The others are offered, and the error is a problem.
+    #[default]
+    Report,
+    /// Opening and refreshing fail.
+    Fail,
+}
+
+impl From<SourceErrors> for OnError {
+    fn from(given: SourceErrors) -> Self {
+        match given {
+            SourceErrors::Report => Self::Report,
+            SourceErrors::Fail => Self::Fail,
+        }
+    }
 }
 
 /// The skills of the user.
@@ -213,7 +235,7 @@ pub(crate) fn open(input: &str, foreign: Foreign, rules: Rules) -> Result<Parts,
     if let Some(duplicates) = asked.duplicates {
         builder = builder.with_duplicates(duplicates);
     }
-    let front = builder.build().map_err(of_skills)?;
+    let front = builder.with_source_errors(asked.source_errors.into()).build().map_err(of_skills)?;
     let registry = Arc::clone(front.registry());
     let terms = cached.and_then(|environment| terms_file(&environment, &registry));
     let index = LazyIndex::new(Arc::clone(&registry)).with_cache(terms);

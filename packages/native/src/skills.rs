@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use prowess::select::{Hit, Query, SelectOptions, Selector, search};
 use prowess::session::{Actor, Filter, Session};
 use prowess::source::Slice;
-use prowess::{Candidate, Catalog, Entry, Registry, RelPath, Skill, SourceError};
+use prowess::{Candidate, Catalog, Entry, Registry, RelPath, Skill};
 use prowess_engine::input::{GivenOptions, Narrowing};
 use prowess_engine::{
     Failure, GivenSkill, Usual, candidate_json, delta_json, document_json, hits_json, over_catalog, read,
@@ -53,8 +53,8 @@ impl fmt::Debug for Skills {
 }
 
 impl Skills {
-    /// Opens the sources and reads them. The input has the members `sources`, `user`, `judge`, `duplicates`, `policy`,
-    /// `options`, `prompt` and `selector`, all optional.
+    /// Opens the sources and reads them. The input has the members `sources`, `user`, `judge`, `duplicates`,
+    /// `sourceErrors`, `policy`, `options`, `prompt` and `selector`, all optional.
     ///
     /// A source is a text as after `--in`; an object with the keys of a source in `prowess.toml`, such as `{"dir": …}`;
     /// `{"source": text or object, prefix, mount, keyFrom, scope, preload}` for the same with other options;
@@ -139,7 +139,7 @@ impl Skills {
                 delta_json(&registry.refresh().map_err(of_registry)?)
             }
             "rank" => return self.rank(input),
-            "problems" => registry.problems().iter().map(problem).collect(),
+            "problems" => self.problems()?.into_iter().map(problem).collect(),
             "register" => {
                 rules.not_in_callback("change")?;
                 let asked: Register = read(input)?;
@@ -202,6 +202,18 @@ impl Skills {
         search(&*self.parts().selector, query, among, options).map_err(|error| of_select(&error))
     }
 
+    /// What could not be read at the last refresh, with what callbacks threw.
+    pub fn problems(&self) -> Result<Vec<Failure>, Failure> {
+        let _in_use = self.enter()?;
+        Ok(self.parts().registry.problems().iter().map(|error| of_source(error)).collect())
+    }
+
+    /// Those of the [`problems`](Self::problems) that are about whole sources: each could not be listed.
+    pub fn unlisted(&self) -> Result<Vec<Failure>, Failure> {
+        let _in_use = self.enter()?;
+        Ok(self.parts().registry.unlisted().iter().map(|error| of_source(error)).collect())
+    }
+
     /// Bytes of a file of a skill, at most `limit` from `offset` on, and the size of the whole file.
     pub fn read(
         &self,
@@ -244,8 +256,8 @@ impl Skills {
 }
 
 /// Something that could not be read.
-fn problem(error: &Arc<SourceError>) -> Value {
-    let Failure { code, message, hint, .. } = of_source(error);
+fn problem(failure: Failure) -> Value {
+    let Failure { code, message, hint, .. } = failure;
     json!({"code": code, "message": message, "hint": hint})
 }
 

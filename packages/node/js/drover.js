@@ -7,6 +7,7 @@ import path from 'node:path';
 import { check, parse, parseAllowedTools as toolsOf, renderCatalog } from './api.js';
 import { InvalidArgumentError, messageOf, ProwessError } from './errors.js';
 import { listFolder, readInFolder, scanFolders } from './folders.js';
+import { warn } from './unlisted.js';
 import { needFunction, needList, needOptions, needPath, needString, presentable, toBytes, toText, typeOf } from './values.js';
 
 /** A SKILL.md that is no skill under the rules; `issues` has every reason. */
@@ -71,16 +72,14 @@ export function parseAllowedTools(raw) {
 }
 
 /** Says what is left out where no caller listens: no skill vanishes silently. */
-function warn(file, issues) {
-  process.emitWarning(new SkillLoadError(file, issues).message, { type: 'SkillWarning' });
-}
+const warnAbout = (file, issues) => warn(new SkillLoadError(file, issues).message);
 
 /** The skills in and below some folders. The first of two with one name counts. */
 export async function scanSkillDirs(roots, opts) {
   const { filename = 'SKILL.md', maxDepth = 3, skipPrefixes = ['.', '_', 'node_modules'], mode, onIssue } = needOptions(opts);
   const how = modeOf(mode);
   if (onIssue !== undefined) needFunction(onIssue, 'onIssue');
-  const leftOut = onIssue ?? warn;
+  const leftOut = onIssue ?? warnAbout;
   const found = new Map();
   const folders = needList(roots, 'the roots').map((root) => path.resolve(needPath(root, 'a root')));
   const scanned = await scanFolders(folders, {

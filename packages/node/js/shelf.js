@@ -7,14 +7,15 @@ import { fileURLToPath } from 'node:url';
 
 import { cancellable, engine, guarded, settled } from './binding.js';
 import { Changes } from './changes.js';
-import { ClosedError, fromEngine, InvalidArgumentError, report, SourceError } from './errors.js';
+import { ClosedError, fromEngine, hostOf, InvalidArgumentError, SourceError } from './errors.js';
 import { digestOf, filesFrom, partFrom } from './reading.js';
 import { aborted } from './signals.js';
-import { LAYER, layerOf, layerOptions, listed, textsOf, withOwnLabels, withTexts } from './sources.js';
+import { LAYER, layerOf, layerOptions, textsOf, withOwnLabels, withTexts } from './sources.js';
+import { listedIfPossible, needSourceErrors, Sayings } from './unlisted.js';
 import { needOptions, needPath, needString, toJson, typeOf } from './values.js';
 
 /** The options of `Skills.open` that are about which skills there are. */
-export const SHELF_OPTIONS = ['profile', 'levels', 'duplicates'];
+export const SHELF_OPTIONS = ['profile', 'levels', 'duplicates', 'sourceErrors'];
 
 /** The most bytes of one read. */
 const WHOLE = Number.MAX_SAFE_INTEGER;
@@ -34,6 +35,10 @@ export class Shelf {
   #closed = false;
   /** What the sources in JavaScript could not read. */
   #unread = [];
+  /** What those threw that could not list their skills, by their numbers. */
+  #failed = new Map();
+  #sourceErrors;
+  #sayings;
   snapshot;
   /** Whether there is a source that the host wrote. */
   callsHost;
@@ -41,22 +46,27 @@ export class Shelf {
   constructor(sources, options) {
     this.#layers = labelled((Array.isArray(sources) ? sources : [sources]).map(layerFrom));
     this.#options = options;
+    this.#sourceErrors = needSourceErrors(options.sourceErrors);
+    this.#sayings = new Sayings(options.onError);
     this.callsHost = this.#layers.some((layer) => layer.source !== undefined);
   }
 
   /** Reads every source again: what changed. After an error the old skills stay. */
   async refresh(signal) {
     const reading = (this.#readings += 1);
-    const { skills, origins, problems } = await this.#gathered(signal);
+    const { skills, origins, problems, failed } = await this.#gathered(signal);
     this.#open();
     if (this.#native === undefined) {
       const count = this.#layers.filter((layer) => layer.source !== undefined).length;
       const opening = toJson(this.#opening());
-      this.#native = await cancellable((cancel) => engine().openSkills(opening, count, skills, cancel), signal);
+      this.#failed = failed;
+      const open = (cancel) => engine().openSkills(opening, count, skills, [...failed.keys()], cancel);
+      this.#native = await this.#thrown(cancellable(open, signal));
       this.#open();
       this.#origins = origins;
       this.snapshot = snapshotOf(this.#native);
       this.#unread = problems;
+      this.#sayings.say(this.#unlisted());
       return undefined;
     }
     // Not while a watch begins: it would report the same changes too, or later than those after them.
@@ -65,8 +75,9 @@ export class Shelf {
     // A reading that began later may be done already; what it found counts.
     if (reading > this.#filled) {
       this.#filled = reading;
-      guarded(() => this.#native.fill(skills));
+      guarded(() => this.#native.fill(skills, [...failed.keys()]));
       // Until the refresh is done, skills of both states are read where they are.
+      this.#failed = new Map([...this.#failed, ...failed]);
       this.#origins = new Map([...this.#origins, ...origins]);
     }
     const delta = JSON.parse(await this.#refreshed(signal));
@@ -74,7 +85,9 @@ export class Shelf {
     if (this.#filled === reading) {
       this.#origins = origins;
       this.#unread = problems;
+      this.#failed = failed;
     }
+    this.#sayings.say(this.#unlisted());
     this.#tell(delta);
     return delta;
   }
@@ -84,7 +97,7 @@ export class Shelf {
     const work = cancellable((cancel) => this.#native.work('refresh', 'null', cancel), signal);
     this.#working.add(work);
     try {
-      return await work;
+      return await this.#thrown(work);
     } finally {
       this.#working.delete(work);
     }
@@ -99,9 +112,10 @@ export class Shelf {
     const skills = [];
     const origins = new Map();
     const problems = [];
+    const failures = new Map();
     for (const layer of this.#layers) {
       if (layer.source === undefined) continue;
-      const entries = await listed(layer, signal);
+      const entries = await listedIfPossible(layer, this.#sourceErrors, failures, signal);
       const texts = await textsOf(layer, entries, signal, problems);
       const read = withTexts(layer, entries, texts);
       entries.forEach(({ id, location }, at) => {
@@ -110,7 +124,8 @@ export class Shelf {
         origins.set(location ?? `${layer.label}:${id}`, { layer: read, id });
       });
     }
-    return { skills, origins, problems };
+    const failed = new Map([...failures].map(([{ host }, error]) => [host, error]));
+    return { skills, origins, problems, failed };
   }
 
   #opening() {
@@ -119,13 +134,37 @@ export class Shelf {
     const user = this.#layers.find((layer) => layer.user !== undefined)?.user;
     const sources = this.#layers.filter((layer) => layer.user === undefined).map(({ spec, host, label, options }) =>
       spec === undefined ? { host, label, ...options } : { source: spec, ...options });
-    return { sources, user, judge, duplicates };
+    return { sources, user, judge, duplicates, sourceErrors: this.#sourceErrors };
   }
 
   /** What could not be read at the last refresh. */
   get problems() {
-    const read = this.#closed ? [] : guarded(() => JSON.parse(this.#native.run('problems', 'null')));
-    return [...this.#unread, ...read.map((problem) => fromEngine(toJson(problem)))];
+    return [...this.#read(false), ...this.#unread];
+  }
+
+  /** The errors of the sources that could not be listed at the last refresh. */
+  #unlisted() {
+    return this.#read(true);
+  }
+
+  /** What the addon could not read; only whole sources if `unlisted` is set. */
+  #read(unlisted) {
+    const read = this.#closed ? [] : guarded(() => this.#native.problems(unlisted));
+    return read.map((problem) => this.#own(fromEngine(problem)));
+  }
+
+  /** The error of a source in JavaScript as it was thrown; any other error as it is. */
+  #own(error) {
+    return this.#failed.get(hostOf(error)) ?? error;
+  }
+
+  /** The result of work that lists the sources. */
+  async #thrown(work) {
+    try {
+      return await work;
+    } catch (error) {
+      throw this.#own(error);
+    }
   }
 
   /** The source in JavaScript of a skill and its id there; undefined for a skill that the addon reads. */
@@ -196,13 +235,14 @@ export class Shelf {
       if (following.stopped) following.watch.stop();
       while (!following.stopped) {
         try {
-          const delta = await settled(following.watch.next());
+          const delta = await this.#thrown(settled(following.watch.next()));
           if (delta === null) return;
+          this.#sayings.say(this.#unlisted());
           this.#tell(JSON.parse(delta));
         } catch (error) {
           // A source that cannot be listed now may be listed later.
           if (!(error instanceof SourceError)) throw error;
-          report(this.#options.onError, error);
+          this.#sayings.say([error]);
         }
       }
     };

@@ -8,24 +8,30 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use prowess_native::{ForeignError, ForeignSource, Listed};
 use serde_json::Value;
 
-/// The skills of a source in JavaScript.
-#[derive(Default)]
-pub(crate) struct Given(Mutex<Vec<Listed>>);
+/// What a source listed: its skills, or why it could not list them.
+pub(crate) type Answer = Result<Vec<Listed>, ForeignError>;
+
+/// The last answer of a source in JavaScript.
+pub(crate) struct Given(Mutex<Answer>);
 
 impl Given {
-    fn skills(&self) -> MutexGuard<'_, Vec<Listed>> {
+    pub(crate) fn new(answer: Answer) -> Self {
+        Self(Mutex::new(answer))
+    }
+
+    fn answer(&self) -> MutexGuard<'_, Answer> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replaces the skills.
-    pub(crate) fn fill(&self, skills: Vec<Listed>) {
-        *self.skills() = skills;
+    /// Replaces the answer.
+    pub(crate) fn fill(&self, answer: Answer) {
+        *self.answer() = answer;
     }
 }
 
 impl ForeignSource for Given {
     fn list(&self) -> Result<Vec<Listed>, ForeignError> {
-        Ok(self.skills().clone())
+        self.answer().clone()
     }
 
     fn files(&self, _: &str) -> Result<Option<Vec<Value>>, ForeignError> {
@@ -34,6 +40,7 @@ impl ForeignSource for Given {
 
     fn read(&self, id: &str, path: &str) -> Result<Option<Vec<u8>>, ForeignError> {
         let text = |skill: &Listed| skill.text.clone().filter(|_| path == "SKILL.md");
-        Ok(self.skills().iter().find(|skill| skill.id == id).and_then(text))
+        let answer = self.answer();
+        Ok(answer.iter().flatten().find(|skill| skill.id == id).and_then(text))
     }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use napi::bindgen_prelude::{AsyncTask, Uint8Array, Uint8ArraySlice};
 use napi_derive::napi;
-use prowess_native::{Cancel, Chat, Failure, Foreign, ForeignSource, Listed, Skills};
+use prowess_native::{Cancel, Cause, Chat, Failure, Foreign, ForeignError, ForeignSource, Listed, Skills};
 
-use crate::given::Given;
+use crate::given::{Answer, Given};
 use crate::watch::NodeWatch;
-use crate::work::{Contents, NodeCancel, Work, thrown};
+use crate::work::{Contents, Host, NodeCancel, Work, thrown, to_json};
 
 /// A skill that a source in JavaScript listed, with its SKILL.md.
 #[napi(object, object_to_js = false)]
@@ -23,17 +23,24 @@ pub struct GivenSkill {
     pub bytes: Uint8Array,
 }
 
-/// The skills of each source. The bytes are copied: JavaScript may change them later.
-fn by_source(sources: usize, given: Vec<GivenSkill>) -> Vec<Vec<Listed>> {
-    let mut skills: Vec<Vec<Listed>> = Vec::new();
-    skills.resize_with(sources, Vec::new);
+/// What the sources in JavaScript listed. The bytes are copied: JavaScript may change them later.
+fn by_source(sources: usize, given: Vec<GivenSkill>, failed: Vec<u32>) -> Vec<Answer> {
+    let mut answers: Vec<Answer> = Vec::new();
+    answers.resize_with(sources, || Ok(Vec::new()));
     for skill in given {
         let listed = Listed { id: skill.id, location: skill.location, text: Some(skill.bytes.to_vec()) };
-        if let Some(of_source) = skills.get_mut(skill.host as usize) {
+        if let Some(Ok(of_source)) = answers.get_mut(skill.host as usize) {
             of_source.push(listed);
         }
     }
-    skills
+    for host in failed {
+        if let Some(answer) = answers.get_mut(host as usize) {
+            // JavaScript keeps what was thrown, and knows it by the number of its source.
+            let error = ForeignError::new("the source could not list its skills");
+            *answer = Err(error.with_cause(Cause(Arc::new(Host(host)))));
+        }
+    }
+    answers
 }
 
 /// The skills of some sources.
@@ -43,24 +50,19 @@ pub struct NodeSkills {
     given: Vec<Arc<Given>>,
 }
 
-/// Opens sources and reads them. `sources` is the number of those in JavaScript, `given` what they listed.
+/// Opens sources and reads them. `sources` is the number of those in JavaScript, `given` what they listed, and `failed` has
+/// the numbers of those that could not list their skills.
 #[napi(catch_unwind)]
 pub fn open_skills(
     input: String,
     sources: u32,
     given: Vec<GivenSkill>,
+    failed: Vec<u32>,
     cancel: &NodeCancel,
 ) -> AsyncTask<Work<NodeSkills>> {
-    let listed = by_source(sources as usize, given);
+    let answers = by_source(sources as usize, given, failed);
     Work::cancellable(cancel, move |cancel| {
-        let given: Vec<Arc<Given>> = listed
-            .into_iter()
-            .map(|skills| {
-                let source = Arc::new(Given::default());
-                source.fill(skills);
-                source
-            })
-            .collect();
+        let given: Vec<Arc<Given>> = answers.into_iter().map(|answer| Arc::new(Given::new(answer))).collect();
         let sources = given.iter().map(|source| Arc::clone(source) as Arc<dyn ForeignSource>).collect();
         let foreign = Foreign { sources, ..Foreign::default() };
         let skills = Skills::open(&input, foreign, cancel)?;
@@ -83,11 +85,18 @@ impl NodeSkills {
         Work::cancellable(cancel, move |cancel| skills.run(&operation, &input, cancel))
     }
 
+    /// What could not be read at the last refresh; only that about whole sources if `unlisted` is set.
+    #[napi(catch_unwind)]
+    pub fn problems(&self, unlisted: bool) -> napi::Result<Vec<String>> {
+        let problems = if unlisted { self.skills.unlisted() } else { self.skills.problems() };
+        Ok(problems.map_err(thrown)?.iter().map(to_json).collect())
+    }
+
     /// Replaces what the sources in JavaScript listed, for the next refresh.
     #[napi(catch_unwind)]
-    pub fn fill(&self, given: Vec<GivenSkill>) {
-        for (source, skills) in self.given.iter().zip(by_source(self.given.len(), given)) {
-            source.fill(skills);
+    pub fn fill(&self, given: Vec<GivenSkill>, failed: Vec<u32>) {
+        for (source, answer) in self.given.iter().zip(by_source(self.given.len(), given, failed)) {
+            source.fill(answer);
         }
     }
 

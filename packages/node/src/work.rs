@@ -13,6 +13,7 @@ use napi::bindgen_prelude::{AsyncTask, ToNapiValue, TypeName, Uint8Array};
 use napi::{Env, Status, Task};
 use napi_derive::napi;
 use prowess_native::{Cancel, Failure};
+use serde_json::json;
 
 /// How often work that can be cancelled is asked whether it was.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -108,9 +109,19 @@ fn until_cancelled<T: Send + 'static>(
     }
 }
 
+/// The cause of a failure of a source in JavaScript: its number.
+pub(crate) struct Host(pub(crate) u32);
+
+/// A failure as JSON, with the number of the source in JavaScript that failed.
+pub(crate) fn to_json(failure: &Failure) -> String {
+    let Failure { code, message, hint, problems, cause } = failure;
+    let host = cause.as_ref().and_then(|cause| cause.0.downcast_ref::<Host>()).map(|host| host.0);
+    json!({"code": code, "message": message, "hint": hint, "problems": problems, "host": host}).to_string()
+}
+
 /// A failure as the addon throws it.
 pub(crate) fn thrown(failure: Failure) -> napi::Error {
-    napi::Error::new(Status::GenericFailure, failure.to_json())
+    napi::Error::new(Status::GenericFailure, to_json(&failure))
 }
 
 /// JSON, and the bytes of a file beside it.

@@ -73,6 +73,31 @@ test('places are texts, URLs, tables and layers, beside sources in JavaScript', 
   assert.deepEqual(preloaded.active, ['review', 'tax']);
 });
 
+test('a folder that cannot be listed hides no other source, and is a warning of the process', async () => {
+  const none = path.join(newFolder(), 'none');
+  const own = memorySource({ own: skill('own') });
+  const warnings = [];
+  const listen = (warning) => { if (warning.name === 'SkillWarning') warnings.push(warning.message); };
+  process.on('warning', listen);
+  try {
+    const skills = await Skills.open([none, own, folderOf()]);
+    assert.deepEqual(skills.keys(), ['own', 'review', 'tax']);
+    assert.deepEqual(skills.problems.map(({ code }) => code), ['missing']);
+    await skills.refresh();
+    // Warnings are emitted in the next tick.
+    await new Promise((resolve) => { setImmediate(resolve); });
+    assert.equal(warnings.length, 1);
+    assert.ok(warnings[0].includes(none), warnings[0]);
+  } finally {
+    process.off('warning', listen);
+  }
+  await assert.rejects(Skills.open([none, own], { sourceErrors: 'fail' }), (error) => error.code === 'missing');
+  const boom = new Error('boom');
+  const down = { list: () => { throw boom; }, read: () => null };
+  await assert.rejects(Skills.open([down, none]), (error) => error instanceof SourceError && error.cause === boom);
+  await assert.rejects(Skills.open([none, down]), (error) => error instanceof SourceError && error.code === 'missing');
+});
+
 test('a place that cannot be opened is an error of the right class', async () => {
   const none = path.join(newFolder(), 'none');
   await assert.rejects(Skills.open(none), (error) => error instanceof SourceError && error.code === 'missing' && error.message.includes(none));

@@ -375,10 +375,12 @@ class HostAdapter:
     def report(self, code: str, message: str, cause: BaseException | None, effect: str) -> None:
         error = cause if isinstance(cause, Exception) else of_failure(code, message, None, None, cause)
         about = {snake(name): one for name, one in of_json(effect).items()}
+        if not self.told(error, about):
+            log.warning("%s of %s failed: %s", about.get("kind"), about.get("key", "the skills"), message)
+
+    def told(self, error: BaseException, about: dict[str, Any]) -> bool:
+        """Tells the host what failed; false if it does not listen."""
         _, _, on_error = _value(self._parts)
         if on_error is not None:
             self._caller.call("on_error", lambda: on_error(error, about))
-        else:
-            log.warning("%s of %s failed: %s", about.get("kind"), about.get("key", "the skills"), message)
-
-
+        return on_error is not None

@@ -125,6 +125,10 @@ class BusyError(ProwessError):
     usual_code = "busy"
 
 
+class SkillWarning(UserWarning):
+    """Skills are left out: a source cannot be listed, or a file cannot be read."""
+
+
 _CLASSES: dict[str, type[ProwessError]] = {
     "invalid": ValidationError,
     "load": LoadError,

@@ -64,6 +64,7 @@ class UserOptions(ChatSettings, total=False):
     profile: str | None
     levels: Mapping[str, str] | None
     duplicates: str | None
+    source_errors: str | None
     selector: str | Select | Selector | None
     embed: Embed | None
     approve: Approve | None

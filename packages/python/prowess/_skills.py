@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import os
+import warnings
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
@@ -14,7 +15,7 @@ from ._api import narrowing
 from ._callbacks import CALLBACK_TIMEOUT, Caller, EmbedderAdapter, Held, HostAdapter, SelectorAdapter
 from ._chat import Chat, Session
 from ._closing import Closing
-from ._errors import ArgumentTypeError
+from ._errors import ArgumentTypeError, SkillWarning
 from ._results import Delta, FileInfo, Hit, SourceProblem, hit_of, record
 from ._skill import WHOLE, Skill, judge
 from ._sources import AnySource, wire
@@ -59,6 +60,7 @@ class Skills(Closing):
         profile: str | None = None,
         levels: Mapping[str, str] | None = None,
         duplicates: str | None = None,
+        source_errors: str | None = None,
         policy: Mapping[str, Any] | None = None,
         options: Mapping[str, Any] | None = None,
         prompt: Mapping[str, Any] | None = None,
@@ -79,6 +81,9 @@ class Skills(Closing):
             profile: Offers only skills without an error under this profile.
             levels: Rules with another level than that of the profile.
             duplicates: ``first`` by default, ``last`` or ``error``.
+            source_errors: What happens when a source cannot be listed. By default (``report``) the others are offered, and
+                the error is one of the :attr:`problems` and goes to ``on_error`` or is a :class:`SkillWarning`. With
+                ``fail`` it is raised, and so it is if no source can be listed.
             policy: What chats may show and do.
             options: How chats behave.
             prompt: The usual ``style``, ``budget`` and ``narrowing`` of prompts.
@@ -87,7 +92,8 @@ class Skills(Closing):
             embed: Turns texts into vectors, for ``embedding`` and ``fused``, which it makes the default.
             approve: Asks the user whether a skill with this digest may be used.
             run: Runs a script: ``run(skill, path, args, *, expect_digest)`` returns its exit code and output.
-            on_error: Gets what failed while a call was answered; without it, a warning is logged.
+            on_error: Gets what failed while a call was answered; without it, a warning is logged. It also gets the errors
+                of sources that cannot be listed.
             callback_timeout: How long each callback may take, in seconds. Callbacks run on threads of their own; with
                 None they run on the thread of the caller, without a limit.
         """
@@ -95,6 +101,7 @@ class Skills(Closing):
         wired, adapters, self._held = wire(sources, self._caller)
         asked: dict[str, Any] = given(
             duplicates=optional_text(duplicates, "duplicates"),
+            sourceErrors=optional_text(source_errors, "source_errors"),
             policy=_options(policy, "the policy"),
             options=_options(options, "the options"),
             prompt=_options(prompt, "the prompt"),
@@ -126,9 +133,12 @@ class Skills(Closing):
             host,
         )
         # Weak, so that skills that are no longer used are freed.
+        self._host = host
         host.skills = weakref.ref(self)
         if ranking is not None:
             ranking.skills = host.skills
+        self._said: set[str] = set()
+        self._say(3)
 
     def _hold(self, value: object) -> Held:
         self._held.append(Held(value))
@@ -160,6 +170,24 @@ class Skills(Closing):
     async def aopen(cls, *sources: AnySource, **options: Unpack[OpenOptions]) -> Skills:
         """Opens skills in a thread."""
         return await asyncio.to_thread(lambda: cls(*sources, **options))
+
+    def _say(self, stacklevel: int) -> None:
+        """Says which sources cannot be listed, each once until it can be."""
+        errors = {str(error): error for error in self._native.unlisted()}
+        new = [error for message, error in errors.items() if message not in self._said]
+        self._said = {*errors}
+        for error in new:
+            try:
+                told = self._host.told(error, {"kind": "list"})
+            except Exception:  # noqa: BLE001 - a report is not part of the work.
+                continue
+            if not told:
+                warnings.warn(f"skills are left out: {error}", SkillWarning, stacklevel)
+
+    def _changed(self, operation: str, asked: object = None) -> Delta:
+        delta = record(Delta, self._run(operation, asked))
+        self._say(4)
+        return delta  # type: ignore[no-any-return]
 
     def _run(self, operation: str, asked: object = None) -> Any:
         return of_json(self._native.run(operation, to_json(asked)))
@@ -257,12 +285,15 @@ class Skills(Closing):
     def refresh(self) -> Delta:
         """Reads every source again: what changed. Chats use the new skills from their next call on.
 
+        A source that cannot be listed has no skills until it can be listed again.
+
         Raises:
-            SourceError: If a source cannot be listed; the old skills stay.
+            SourceError: If no source can be listed, or one cannot be and ``source_errors`` is ``fail``; the old skills
+                stay.
             BusyError: If a callback of these skills calls it.
         """
         self._caller.refuse_within("refresh")
-        return record(Delta, self._run("refresh"))  # type: ignore[no-any-return]
+        return self._changed("refresh")
 
     async def arefresh(self) -> Delta:
         """:meth:`refresh` in a thread."""
@@ -282,7 +313,7 @@ class Skills(Closing):
             asked["skill"] = skill._given() if isinstance(skill, Skill) else mapping(skill, "the skill")
         else:
             asked["path"] = path_text(skill, "the skill")
-        return record(Delta, self._run("register", asked))  # type: ignore[no-any-return]
+        return self._changed("register", asked)
 
     def unregister(self, key: str) -> Delta:
         """Removes a skill: a registered one for good, one of a source until :meth:`put_back`.
@@ -291,12 +322,12 @@ class Skills(Closing):
             NotFoundError: If there is none.
         """
         self._caller.refuse_within("change")
-        return record(Delta, self._run("unregister", text(key, "the key")))  # type: ignore[no-any-return]
+        return self._changed("unregister", text(key, "the key"))
 
     def put_back(self, key: str) -> Delta:
         """Offers a skill of a source again that was unregistered."""
         self._caller.refuse_within("change")
-        return record(Delta, self._run("restore", text(key, "the key")))  # type: ignore[no-any-return]
+        return self._changed("restore", text(key, "the key"))
 
     def watch(self, *, timeout: float | None = None, quiet: float | None = None, poll: float | None = None) -> Iterator[Delta]:
         """The changes of the folders as they happen, each read before it is returned.

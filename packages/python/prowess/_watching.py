@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 def changes(skills: Skills, watch: _native.Watch, timeout: float | None) -> Iterator[Delta]:
     """The changes until there was none for this many seconds."""
+    skills._say(3)
     try:
         while (changes := watch.next(timeout)) is not None:
+            skills._say(3)
             yield record(Delta, of_json(changes))
     finally:
         watch.close()
@@ -28,6 +30,7 @@ async def achanges(
 ) -> AsyncIterator[Delta]:
     """The same for asyncio. A watch lists the sources when it begins, so it begins in a thread too."""
     watch = await asyncio.to_thread(begin)
+    skills._say(3)
     left = timeout
     try:
         while True:
@@ -36,6 +39,7 @@ async def achanges(
             changes = await asyncio.to_thread(watch.next, step)
             if changes is not None:
                 left = timeout
+                skills._say(3)
                 yield record(Delta, of_json(changes))
             elif left is not None:
                 left -= step

@@ -116,6 +116,13 @@ impl Skills {
         waited(py, move || skills.run(&operation, &input, &Cancel::new()))
     }
 
+    /// The exceptions of the sources that could not be listed at the last refresh.
+    fn unlisted(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        let skills = self.0.get(py, "these skills are")?;
+        let failures = skills.unlisted().map_err(|failure| raised(py, failure))?;
+        Ok(failures.into_iter().map(|failure| raised(py, failure).into_value(py).into_any()).collect())
+    }
+
     fn offered(&self, py: Python<'_>) -> PyResult<Offered> {
         let skills = self.0.get(py, "these skills are")?;
         py.detach(|| skills.offered()).map(Offered).map_err(|failure| raised(py, failure))

@@ -13,6 +13,7 @@ import pkgutil
 import subprocess
 import sys
 import types
+import warnings
 from pathlib import Path
 
 import prowess
@@ -458,3 +459,66 @@ def test_docstrings() -> None:
         if module.name in ("_skill", "_skills", "_chat", "_sources", "_api"):
             assert doctest.testmod(importlib.import_module(f"prowess.{module.name}")).failed == 0
     assert prowess.__version__
+
+
+class Flaky:
+    """A source that can be listed only sometimes."""
+
+    label = "flaky"
+    down = True
+
+    def list(self) -> list[str]:
+        if self.down:
+            raise OSError("it is down")
+        return ["flaky"]
+
+    def read(self, id: str, path: str) -> str | None:
+        return skill_md(id)
+
+
+def test_a_source_that_cannot_be_listed_hides_no_other_and_is_said(tmp_path: Path) -> None:
+    flaky, none = Flaky(), tmp_path / "none"
+    with pytest.warns(prowess.SkillWarning) as said:
+        skills = Skills(none, MemorySource({"own": skill_md("own")}), flaky)
+    assert [none.name in str(said[0].message), "it is down" in str(said[1].message), len(said)] == [True, True, 2]
+    assert said[0].filename == __file__
+    assert skills.keys() == ["own"] and [problem.code for problem in skills.problems] == ["missing", "source"]
+    assert [hit.key for hit in skills.search("own")] == ["own"]
+    with warnings.catch_warnings():
+        # Each is said once until it can be listed again.
+        warnings.simplefilter("error")
+        skills.refresh()
+        skills.register(Skill("mine", "Is mine."))
+        flaky.down = False
+        assert skills.refresh().added == ("flaky",)
+        chat = skills.chat()
+        assert chat.activate("flaky").ok
+    flaky.down = True
+    with pytest.warns(prowess.SkillWarning, match="it is down"):
+        assert skills.refresh().removed == ("flaky",)
+    assert skills.restore(chat.state).active == []
+    skills.close()
+
+
+def test_on_error_gets_the_errors_of_sources_that_cannot_be_listed() -> None:
+    told: list[tuple[Exception, object]] = []
+    own = MemorySource({"own": skill_md("own")})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with Skills(Flaky(), own, on_error=lambda error, about: told.append((error, about))) as skills:
+            assert skills.keys() == ["own"]
+        with Skills(Flaky(), own, on_error=lambda error, about: 1 / 0) as skills:
+            assert skills.keys() == ["own"]
+    [(error, about)] = told
+    assert isinstance(error, prowess.SourceError) and isinstance(error.__cause__, OSError) and about == {"kind": "list"}
+
+
+def test_source_errors_decides_whether_a_source_that_cannot_be_listed_is_raised(tmp_path: Path) -> None:
+    own = MemorySource({"own": skill_md("own")})
+    for sources, options in [((Flaky(), own), {"source_errors": "fail"}), ((Flaky(), tmp_path / "none"), {}), ((Flaky(),), {})]:
+        with pytest.raises(prowess.SourceError, match="it is down"):
+            Skills(*sources, **options)
+    with pytest.raises(prowess.ValidationError, match="source_errors"):
+        Skills(own, source_errors="ignore")
+    with pytest.raises(prowess.ArgumentTypeError):
+        Skills(own, source_errors=5)  # type: ignore[arg-type]

@@ -88,15 +88,23 @@ export function report(onError, ...told) {
   }
 }
 
+/** The numbers of the sources in JavaScript that errors come from. */
+const hosts = new WeakMap();
+
+/** The number of the source in JavaScript that an error comes from. */
+export const hostOf = (error) => hosts.get(error);
+
 /** The error of what the engine threw. */
 export function fromEngine(thrown) {
   if (thrown instanceof ProwessError) return thrown;
   const text = typeof thrown === 'string' ? thrown : messageOf(thrown);
   try {
-    const { code, message, problems, hint } = JSON.parse(text);
+    const { code, message, problems, hint, host } = JSON.parse(text);
     if (typeof code === 'string' && typeof message === 'string') {
       const Class = CLASSES[code] ?? ProwessError;
-      return new Class(message, { code, problems: problems ?? [], hint: hint ?? null });
+      const error = new Class(message, { code, problems: problems ?? [], hint: hint ?? null });
+      if (typeof host === 'number') hosts.set(error, host);
+      return error;
     }
   } catch {
     // Not a failure of the engine: it is passed on below.

@@ -3,11 +3,12 @@
 import { engine, guarded } from './binding.js';
 import { ClosedError, SourceError } from './errors.js';
 import { digestOf, filesFrom, partFrom } from './reading.js';
-import { layerOf, listed, textsOf, withOwnLabels, withTexts } from './sources.js';
+import { layerOf, textsOf, withOwnLabels, withTexts } from './sources.js';
+import { listedIfPossible, needSourceErrors, Sayings } from './unlisted.js';
 import { toJson } from './values.js';
 
 /** The options of `Skills.open` that are about which skills there are. */
-export const SHELF_OPTIONS = ['profile', 'levels', 'duplicates'];
+export const SHELF_OPTIONS = ['profile', 'levels', 'duplicates', 'sourceErrors'];
 
 /** The sources, and what was read from them last. */
 export class Shelf {
@@ -17,6 +18,8 @@ export class Shelf {
   #readings = 0;
   #filled = 0;
   #closed = false;
+  #sourceErrors;
+  #sayings;
   snapshot;
   problems = [];
   /** Whether there is a source that the host wrote. */
@@ -25,6 +28,8 @@ export class Shelf {
   constructor(sources, options) {
     this.#layers = withOwnLabels((Array.isArray(sources) ? sources : [sources]).map(layerOf));
     this.#options = options;
+    this.#sourceErrors = needSourceErrors(options.sourceErrors);
+    this.#sayings = new Sayings(options.onError);
   }
 
   /** Reads every source again: what changed. After an error the old skills stay. */
@@ -45,9 +50,10 @@ export class Shelf {
   async #fill(library, reading, signal) {
     const origins = new Map();
     const problems = [];
+    const failed = new Map();
     for (const layer of this.#layers) {
       const { trusted = true, ...appearance } = layer.options;
-      const entries = await listed(layer, signal);
+      const entries = await listedIfPossible(layer, this.#sourceErrors, failed, signal);
       const texts = await textsOf(layer, entries, signal, problems);
       const read = withTexts(layer, entries, texts);
       entries.forEach(({ id, location }, at) => {
@@ -58,6 +64,9 @@ export class Shelf {
       });
     }
     if (this.#closed) throw new ClosedError('these skills are closed', { code: 'closed' });
+    const unlisted = [...failed.values()];
+    // Without any source there is nothing to offer.
+    if (unlisted.length > 0 && unlisted.length === this.#layers.length) throw unlisted[0];
     // A reading that began later may be done already; what it found counts.
     if (reading < this.#filled) return { added: [], changed: [], removed: [], newlyBroken: [] };
     guarded(() => library.seal());
@@ -66,7 +75,8 @@ export class Shelf {
     this.#filled = reading;
     this.snapshot = library;
     this.#origins = origins;
-    this.problems = problems;
+    this.problems = [...unlisted, ...problems];
+    this.#sayings.say(unlisted);
     return delta;
   }
 

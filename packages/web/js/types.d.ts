@@ -326,6 +326,12 @@ export interface SkillsOptions extends ChatSettings {
   profile?: ProfileName;
   levels?: Record<string, Level>;
   duplicates?: 'first' | 'last' | 'error';
+  /**
+   * What happens when a source cannot be listed. By default (`report`) the others are offered, and the error is one of the
+   * `problems` and goes to `onError` or is a warning (`SkillWarning`). With `fail` opening and refreshing reject, and so
+   * they do if no source can be listed.
+   */
+  sourceErrors?: 'report' | 'fail';
   selector?: SelectorName | Select | { select: Select };
   embed?: Embed;
   /** Asks the user whether a skill with this digest may be used. */
@@ -337,8 +343,11 @@ export interface SkillsOptions extends ChatSettings {
     args: string[],
     options: { signal?: AbortSignal; expectDigest?: string },
   ): Awaitable<{ code?: number | null; output?: string }>;
-  /** Gets what callbacks threw while a call was answered. What it throws itself is ignored. */
-  onError?(error: unknown, effect?: Effect): void;
+  /**
+   * Gets what callbacks threw while a call was answered, and the errors of sources that cannot be listed. What it throws
+   * itself is ignored.
+   */
+  onError?(error: unknown, effect?: Effect | { kind: 'list' }): void;
   signal?: AbortSignal;
 }
 export interface Delta {
@@ -362,6 +371,7 @@ export class Skills implements Iterable<ListedSkill> {
   static open(sources: Source | Layer | (Source | Layer)[], options?: SkillsOptions): Promise<Skills>;
   /** Reads every source again. A callback of these skills that calls it gets a `BusyError`. */
   refresh(options?: Abortable): Promise<Delta>;
+  /** What could not be read at the last refresh: whole sources, and single skills. */
   readonly problems: SourceError[];
   list(): ListedSkill[];
   all(): (ListedSkill & { offered: boolean; whyNot: string | null })[];

@@ -72,6 +72,44 @@ export function defineCallbackTests(prowess) {
     }
   });
 
+  test('a source that cannot be listed hides no other, and is said', async () => {
+    const boom = new Error('boom');
+    let down = true;
+    const flaky = { label: 'flaky', list: () => { if (down) throw boom; return ['b']; }, read: () => skill('b') };
+    const errors = [];
+    const onError = (...told) => errors.push(told);
+    const skills = await Skills.open([flaky, sourceOf({})], { onError });
+    assert.deepEqual(skills.keys(), ['a']);
+    const [problem] = skills.problems;
+    assert.ok(problem instanceof SourceError && problem.cause === boom && problem.message.includes('flaky'));
+    assert.deepEqual(errors, [[problem, { kind: 'list' }]]);
+    assert.deepEqual((await skills.search('body')).map(({ key }) => key), ['a']);
+    // Each is said once until it can be listed again.
+    await skills.refresh();
+    assert.equal(errors.length, 1);
+    down = false;
+    assert.deepEqual((await skills.refresh()).added, ['b']);
+    assert.deepEqual(skills.problems, []);
+    const chat = skills.chat();
+    await chat.activate('b');
+    const { state } = chat;
+    down = true;
+    assert.deepEqual((await skills.refresh()).removed, ['b']);
+    assert.equal(errors.length, 2);
+    assert.deepEqual(skills.restore(state).active, []);
+  });
+
+  test('sourceErrors decides whether a source that cannot be listed is an error', async () => {
+    const boom = new Error('boom');
+    const down = sourceOf({ list: () => { throw boom; } });
+    const fails = (error) => error instanceof SourceError && error.cause === boom;
+    await assert.rejects(Skills.open([down, sourceOf({})], { sourceErrors: 'fail' }), fails);
+    for (const sourceErrors of ['report', 'fail', undefined]) {
+      await assert.rejects(Skills.open([down, down], { sourceErrors, onError: () => {} }), fails);
+    }
+    for (const wrong of ['ignore', 5, null]) await assert.rejects(Skills.open(sourceOf({}), { sourceErrors: wrong }), InvalidArgumentError);
+  });
+
   test('an onError that throws or rejects is ignored', async () => {
     const fail = () => { throw new Error('x'); };
     const source = sourceOf({ read: (_, path) => (path === 'SKILL.md' ? skill('a') : fail()) });

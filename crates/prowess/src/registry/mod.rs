@@ -119,6 +119,8 @@ pub struct Registry {
     installed: Option<UserRecords>,
     limits: DigestLimits,
     on_error: OnError,
+    /// Whether a refresh fails if no source can be listed.
+    requires_one: bool,
     budget: Option<Arc<ProjectBudget>>,
     noted: Vec<Arc<SourceError>>,
     on_problem: Option<OnProblem>,
@@ -137,6 +139,8 @@ pub struct Registry {
 struct Seen {
     catalog: Arc<Catalog>,
     problems: Vec<Arc<SourceError>>,
+    /// Those of whole sources.
+    unlisted: Vec<Arc<SourceError>>,
     passed_over: bool,
 }
 
@@ -175,6 +179,7 @@ impl Registry {
             installed: None,
             limits: DigestLimits::default(),
             on_error: OnError::Fail,
+            requires_one: false,
             budget: None,
             noted: Vec::new(),
             on_problem: None,
@@ -265,9 +270,16 @@ impl Registry {
         self
     }
 
-    /// Sets what happens when a source cannot be listed at all. By default, the refresh fails.
+    /// Sets what happens when a source cannot be listed at all. By default, the refresh fails. It always fails if the
+    /// operation itself was interrupted.
     pub fn set_on_error(&mut self, on_error: OnError) -> &mut Self {
         self.on_error = on_error;
+        self
+    }
+
+    /// Makes a refresh fail if there are sources, none of them can be listed, and no skill is registered.
+    pub(crate) fn require_one(&mut self) -> &mut Self {
+        self.requires_one = true;
         self
     }
 
@@ -309,6 +321,11 @@ impl Registry {
     /// skill.
     pub fn problems(&self) -> Vec<Arc<SourceError>> {
         self.noted.iter().cloned().chain(self.seen().problems).collect()
+    }
+
+    /// The errors of the sources that could not be listed at all at the last refresh. [`Registry::problems`] has them too.
+    pub fn unlisted(&self) -> Vec<Arc<SourceError>> {
+        self.seen().unlisted
     }
 
     /// Whether there may be more skills that the sources passed over at the last refresh, as in folders that are deeper

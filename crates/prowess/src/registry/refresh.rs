@@ -5,6 +5,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,6 +36,8 @@ pub(super) struct Listed {
     skills: Vec<Box<Found>>,
     problems: Vec<Arc<SourceError>>,
     passed_over: bool,
+    /// Whether the source could not be listed at all; the only problem says why.
+    failed: bool,
 }
 
 /// What one refresh judges by: trust, and what was turned off.
@@ -81,6 +84,11 @@ fn is_same_folder(one: &Candidate, other: &Candidate) -> bool {
     real(one).is_some_and(|folder| Some(folder) == real(other))
 }
 
+/// Whether a source did not fail by itself: the operation was cancelled, or what it uses was closed.
+fn is_interrupted(error: &SourceError) -> bool {
+    matches!(&error.kind, SourceErrorKind::Io(error) if error.kind() == io::ErrorKind::Interrupted)
+}
+
 impl Registry {
     /// Lists every source again, makes a new catalog and returns what changed. On an error the old one stays. A source
     /// that calls this while it is listed gets [`RegistryError::Nested`].
@@ -94,7 +102,7 @@ impl Registry {
         let _inside = self.enter_refresh()?;
         let _one_at_a_time = locked(&self.refreshing);
         let mut candidates = Vec::new();
-        let (mut problems, mut passed_over) = (Vec::new(), false);
+        let (mut problems, mut unlisted, mut passed_over) = (Vec::new(), Vec::new(), false);
         if let Some(budget) = &self.budget {
             budget.reset();
         }
@@ -109,11 +117,22 @@ impl Registry {
             } else {
                 self.listed(layer.list(self.profile.as_ref()))?
             };
+            if listed.failed {
+                unlisted.push(problems.len());
+            }
             problems.append(&mut listed.problems);
             passed_over |= listed.passed_over;
             let decided = |found| Arc::new(self.decided(found, at, layer, &judging));
             candidates.extend(listed.skills.into_iter().map(decided));
         }
+        if self.none_listed(unlisted.len()) {
+            // The errors of remote sources are shared with their last lists, and were returned when they were asked.
+            let own = problems.iter().position(|problem| Arc::strong_count(problem) == 1);
+            if let Some(error) = own.and_then(|own| Arc::into_inner(problems.swap_remove(own))) {
+                return Err(error.into());
+            }
+        }
+        let unlisted = unlisted.into_iter().filter_map(|at| problems.get(at).cloned()).collect();
         problems.extend(judging.problems().map(Arc::new));
         problems.extend(self.budget.as_ref().and_then(|budget| budget.problem()).map(Arc::new));
         // Several folders may be out of reach for one reason.
@@ -129,7 +148,7 @@ impl Registry {
             None => Catalog::merging(candidates, self.duplicates, &is_same_folder)?,
         };
         let delta = catalog.since(&self.catalog());
-        *write_locked(&self.seen) = Seen { catalog: Arc::new(catalog), problems, passed_over };
+        *write_locked(&self.seen) = Seen { catalog: Arc::new(catalog), problems, unlisted, passed_over };
         Ok(delta)
     }
 
@@ -184,6 +203,10 @@ impl Registry {
             let answers = asked.into_iter().zip(&remote);
             answers.map(|(asked, (_, layer))| asked.join().unwrap_or_else(|_| Err(broken(layer)))).collect()
         });
+        let failed = listings.iter().filter(|listing| listing.is_err()).count();
+        if self.none_listed(failed) {
+            return listings.into_iter().find_map(Result::err).map_or(Ok(()), |error| Err(error.into()));
+        }
         let mut known = Known::new();
         for ((at, _), listing) in remote.into_iter().zip(listings) {
             known.insert(at, self.listed(listing)?);
@@ -192,15 +215,25 @@ impl Registry {
         Ok(())
     }
 
+    /// Whether there is nothing to offer, since this many sources, and so all of them, cannot be listed.
+    fn none_listed(&self, failed: usize) -> bool {
+        // The first layer has the registered skills.
+        self.requires_one && failed > 0 && failed + 1 == self.layers.len() && self.memory.is_empty()
+    }
+
     /// The list of a source, or the handling of one that cannot be listed.
     fn listed(&self, listing: Result<Listing, SourceError>) -> Result<Listed, SourceError> {
         match listing {
             Ok(Listing { skills, problems, passed_over }) => {
-                Ok(Listed { skills, problems: problems.into_iter().map(Arc::new).collect(), passed_over })
+                let problems = problems.into_iter().map(Arc::new).collect();
+                Ok(Listed { skills, problems, passed_over, failed: false })
             }
+            Err(error) if is_interrupted(&error) => Err(error),
             Err(error) => match self.on_error {
                 OnError::Fail => Err(error),
-                OnError::Report => Ok(Listed { problems: vec![Arc::new(error)], ..Listed::default() }),
+                OnError::Report => {
+                    Ok(Listed { problems: vec![Arc::new(error)], failed: true, ..Listed::default() })
+                }
                 OnError::Ignore => Ok(Listed::default()),
             },
         }

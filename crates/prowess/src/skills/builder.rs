@@ -12,6 +12,7 @@ use prowess_core::{Candidate, Duplicates, Profile, RelPath, with_methods};
 
 use super::{Shared, Skill, Skills, SkillsError};
 use crate::env::Environment;
+use crate::fs::walk::OnError;
 use crate::library::{LibraryOptions, add_library, terms_file};
 use crate::registry::Registry;
 use crate::registry::trust::Trust;
@@ -58,6 +59,7 @@ pub struct SkillsBuilder {
     run: Option<Box<Runner>>,
     profile: Option<Profile>,
     duplicates: Option<Duplicates>,
+    source_errors: Option<OnError>,
     policy: Option<Policy>,
     options: Option<Options>,
     selector: Option<Box<dyn Selector>>,
@@ -237,6 +239,9 @@ impl SkillsBuilder {
         if let Some(duplicates) = self.duplicates {
             registry.set_duplicates(duplicates);
         }
+        if let Some(on_error) = self.source_errors {
+            registry.set_on_error(on_error).require_one();
+        }
         registry.refresh()?;
         Ok(self.over(Arc::new(registry), terms))
     }
@@ -277,6 +282,10 @@ with_methods! { SkillsBuilder:
     with_profile Some(profile): Profile;
     /// Sets which of two skills with the same key is offered.
     with_duplicates Some(duplicates): Duplicates;
+    /// Sets what happens when a source cannot be listed: the others are offered, and the error is among
+    /// [`Registry::problems`] ([`OnError::Report`]), or opening and refreshing fail ([`OnError::Fail`], the default
+    /// without a library). If none can be listed and no skill is registered, they fail in any case.
+    with_source_errors Some(source_errors): OnError;
     /// Sets what chats may show and do.
     with_policy Some(policy): Policy;
     /// Sets how chats behave: the names of the tools, limits, lifetimes.

@@ -79,6 +79,11 @@ impl MemorySource {
         self.insert(skill.entry.key.clone(), skill.to_markdown(), scope);
     }
 
+    /// Whether it has no skills.
+    pub(crate) fn is_empty(&self) -> bool {
+        read_locked(&self.skills).is_empty()
+    }
+
     /// The skill under a key, to be restored later.
     pub(crate) fn kept(&self, key: &str) -> Option<Held> {
         read_locked(&self.skills).get(key).cloned()

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::process::Command;
 
+use prowess::fs::walk::OnError;
 use prowess::session::{Filter, Options, OriginRule, Policy, SessionState};
 use prowess::{
-    Chat, Dialect, Duplicates, Entry, MemorySource, Profile, Scope, Skill, Skills, SkillsError, SourceError,
-    SourceErrorKind, SourceSpec,
+    Chat, Dialect, Duplicates, Entry, MemorySource, Profile, RegistryError, Scope, Skill, Skills,
+    SkillsBuilder, SkillsError, SourceError, SourceErrorKind, SourceSpec,
 };
 use serde_json::{Value, json};
 
@@ -247,6 +248,32 @@ fn a_folder_that_is_missing_is_an_error_that_names_it() {
     );
     assert!(error.to_string().contains("nowhere"), "{error}");
     assert!(error.hint().contains("check the spelling"), "{}", error.hint());
+}
+
+#[test]
+fn a_source_that_cannot_be_listed_is_reported_unless_none_can_be() {
+    let folder = tree(&[("good/skill/SKILL.md", &skill("skill"))]);
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let opened = |names: &[&str], on_error| {
+        let specs = names.iter().map(|name| SourceSpec::parse(&place(name)).unwrap());
+        let builder = specs.fold(Skills::builder(), SkillsBuilder::with_source);
+        builder.with_source_errors(on_error).build()
+    };
+    let skills = opened(&["none", "good"], OnError::Report).unwrap();
+    let registry = skills.registry();
+    assert_eq!((registry.catalog().len(), registry.problems().len(), registry.unlisted().len()), (1, 1, 1));
+    assert!(registry.unlisted()[0].to_string().contains("none"));
+    assert!(matches!(opened(&["none", "good"], OnError::Fail), Err(SkillsError::Source(_))));
+    assert!(matches!(opened(&["none", "gone"], OnError::Report), Err(SkillsError::Source(_))));
+
+    // What was listed stays while no source can be listed, unless a skill is registered.
+    std::fs::remove_dir_all(folder.path().join("good")).unwrap();
+    assert!(matches!(registry.refresh(), Err(RegistryError::Source(_))));
+    assert_eq!(registry.catalog().len(), 1);
+    let own = Skill::new(Entry::builder("own", "Is there.").build().unwrap(), "Body.");
+    let delta = registry.register(&own, false).unwrap();
+    assert_eq!((delta.added, delta.removed), (vec!["own".to_owned()], vec!["skill".to_owned()]));
+    assert_eq!(registry.unlisted().len(), 2);
 }
 
 #[test]
