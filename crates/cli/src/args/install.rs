@@ -64,10 +64,10 @@ pub(crate) struct Remove {
 /// lock names is installed byte for byte.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Sync {
-    /// Fail when skills.lock would have to change
+    /// Fail when skills.lock would have to change, and check the commits in it that you have not fetched
     #[arg(long)]
     pub(crate) locked: bool,
-    /// As --locked, without a network and without writing skills.toml or skills.lock
+    /// As --locked, without a network, so unchecked, and without writing skills.toml or skills.lock
     #[arg(long, conflicts_with = "lock_only")]
     pub(crate) frozen: bool,
     /// Use no network

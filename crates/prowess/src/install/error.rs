@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::records::{InstallScope, InstallTarget};
+use super::spec::InstallSpec;
 use crate::error::{SourceError, SourceErrorKind, escape_control, plain_cause, shown};
 
 /// The kind of a failure, for programs.
@@ -37,6 +38,8 @@ pub enum InstallErrorKind {
     TooLarge,
     /// The fetched files are not those of the lock.
     Mismatch,
+    /// The commit that a record names is on no branch or tag of its repository.
+    Unreachable,
     /// `skills.toml` and `skills.lock` disagree, and may not be changed.
     OutOfDate,
     /// `skills.toml`, `skills.lock` or the store is damaged.
@@ -96,17 +99,28 @@ impl InstallLimit {
     }
 }
 
+/// A skill to add again, so that the lock gets the commit that its source has now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Relock {
+    /// Where it is installed from.
+    pub spec: InstallSpec,
+    /// The name that it is installed under, if that is not its own.
+    pub alias: Option<String>,
+}
+
 /// Why an operation of the [`Installer`](super::Installer) failed. What was installed before is still installed.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct InstallError {
     kind: InstallErrorKind,
     message: String,
-    hint: String,
+    hint: Box<str>,
     about: Option<About>,
     scope: Option<InstallScope>,
     folder: Option<PathBuf>,
-    entry: Option<String>,
+    entry: Option<Box<str>>,
+    relocks: Box<[Relock]>,
     #[source]
     source: Option<Box<dyn Error + Send + Sync>>,
 }
@@ -117,11 +131,12 @@ impl InstallError {
         Self {
             kind,
             message: escape_control(message.as_ref()),
-            hint: hint.into(),
+            hint: hint.into().into_boxed_str(),
             about: None,
             scope: None,
             folder: None,
             entry: None,
+            relocks: Box::default(),
             source: None,
         }
     }
@@ -175,7 +190,7 @@ impl InstallError {
     /// Sets the entry of `skills.toml` that asks for it.
     #[must_use]
     pub(crate) fn in_entry(mut self, name: &str) -> Self {
-        self.entry = Some(name.to_owned());
+        self.entry = Some(name.into());
         self
     }
 
@@ -184,10 +199,22 @@ impl InstallError {
         self.entry.as_deref()
     }
 
+    /// Sets what to add again.
+    #[must_use]
+    pub(crate) fn with_relocks(mut self, relocks: Vec<Relock>) -> Self {
+        self.relocks = relocks.into_boxed_slice();
+        self
+    }
+
+    /// What to add again so that the lock gets what is there now: for [`InstallErrorKind::Unreachable`].
+    pub fn relocks(&self) -> &[Relock] {
+        &self.relocks
+    }
+
     /// Sets the hint.
     #[must_use]
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = hint.into();
+        self.hint = hint.into().into_boxed_str();
         self
     }
 

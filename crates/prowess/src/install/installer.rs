@@ -177,6 +177,10 @@ impl Installer {
         self
     }
 
+    pub(super) fn is_offline(&self) -> bool {
+        self.offline
+    }
+
     /// The folders it works with.
     pub fn folders(&self) -> &InstallFolders {
         &self.folders

@@ -29,7 +29,7 @@ mod tree;
 pub use apply::Loss;
 pub use change::{Action, Change, Changes, ClientAction, ClientChange, Edits, LeftAlone};
 pub use compare::FileChange;
-pub use error::{InstallError, InstallErrorKind, InstallLimit};
+pub use error::{InstallError, InstallErrorKind, InstallLimit, Relock};
 pub use fetch::git::{FetchedRef, Git, GitEntry, GitObject, GitVersion};
 pub(crate) use installed::{InstalledNames, named};
 pub use installed::{InstalledOrigin, InstalledSkill, InstalledState, Origins, upstream_name};

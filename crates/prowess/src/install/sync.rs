@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use super::apply::Order;
 use super::change::{Action, Changes, Edits};
 use super::compare::is_tree;
-use super::error::{InstallError, InstallErrorKind};
+use super::error::{InstallError, InstallErrorKind, Relock};
+use super::fetch::Claim;
 use super::installed::{misnamed, name_beside};
 use super::installer::{InstallOptions, Installer, Progress, Write, open_skills};
 use super::links::AcceptedSkills;
@@ -130,6 +131,11 @@ impl Installer {
         let fetcher = self.fetcher(&place);
         let (dir, listing) = (open_skills(&place)?, self.listing());
         let accepted = AcceptedSkills::of(&place)?;
+        // Only the lock says that it is from there: its commit may be one of a stranger.
+        let is_claim = |locked: &LockedSkill| {
+            let may_ask = !options.frozen && !self.is_offline();
+            may_ask && locked.source.starts_with("git+") && !self.fetch_log().has(locked)
+        };
         let mut plan = SyncPlan::default();
         for (name, wanted) in records.wanted.skills() {
             let asked = spec_of(&place, name, wanted)?;
@@ -152,7 +158,7 @@ impl Installer {
                 }
                 _ => None,
             };
-            if let Some(there) = there {
+            if let Some(there) = there.filter(|_| !options.locked || !is_claim(locked)) {
                 let accepted = accepted.digest_in(&place.skill(name));
                 let is_misnamed = misnamed(&place.skill(name), locked).is_some();
                 if accepted == Some(&*there) && !is_misnamed {
@@ -173,9 +179,8 @@ impl Installer {
                 continue;
             }
             // The store may have the same bytes from another source.
-            let stored =
-                || fetcher.stored(locked).filter(|_| !options.fetch_only || self.fetch_log().has(locked));
-            match stored() {
+            let is_unknown = || options.fetch_only && !self.fetch_log().has(locked);
+            match fetcher.stored(locked).filter(|_| !is_claim(locked) && !is_unknown()) {
                 Some(tree) => plan.here.push(prepared(tree, locked.clone(), seen)),
                 None => {
                     plan.sources.push(SyncSource::of(&place, name, (&asked, &spec), Some(locked)));
@@ -189,7 +194,8 @@ impl Installer {
         Ok(plan)
     }
 
-    /// Fetches what a plan needs. No installed skill is changed.
+    /// Fetches what a plan needs. No installed skill is changed. A commit that a record names, and that this user has not
+    /// fetched before, must be on a branch or tag of its repository.
     pub fn fetch_sync(
         &self,
         scope: InstallScope,
@@ -197,11 +203,27 @@ impl Installer {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Vec<Prepared>, InstallError> {
         let place = self.place(scope)?;
-        let fetcher = self.fetcher(&place);
+        let fetched = self.fetch_planned(&place, plan, progress);
+        fetched.map_err(|error| error.in_place(&place)).inspect_err(|error| {
+            if error.kind() == InstallErrorKind::Unreachable {
+                // What may be from a stranger does not stay.
+                self.discard_fetched();
+            }
+        })
+    }
+
+    fn fetch_planned(
+        &self,
+        place: &InstallTarget,
+        plan: SyncPlan,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Vec<Prepared>, InstallError> {
+        let fetcher = self.fetcher(place);
         let mut skills = plan.here;
         let asked: Vec<(&str, &InstallSpec)> =
             plan.new.iter().map(|(asked, _, name)| (&**name, asked)).collect();
-        let taken = fetcher.take_each(&asked, &mut |at| {
+        let is_known = |source: &str, commit: &str| self.fetch_log().has_commit(source, commit);
+        let taken = fetcher.take_each(&asked, &is_known, &mut |at| {
             plan.new.get(at).into_iter().for_each(|(.., name)| progress(Progress::Fetching(name)));
         })?;
         for ((asked, seen, name), taken) in plan.new.into_iter().zip(taken) {
@@ -216,6 +238,16 @@ impl Installer {
         if let Some((first, _)) = plan.locked.first() {
             progress(Progress::Fetching(&first.name));
         }
+        let mut claims = Vec::new();
+        for (locked, seen) in &plan.locked {
+            let (name, source) = (&locked.name, &locked.source);
+            if let Some(commit) = locked.commit.as_deref().filter(|commit| !is_known(source, commit)) {
+                let spec = spec_of(place, name, &seen.wanted)?;
+                let alias = locked.upstream_name.as_ref().map(|_| name.clone());
+                claims.push(Claim { skill: name, source, commit, relock: Relock { spec, alias } });
+            }
+        }
+        fetcher.check_reachable(&claims)?;
         let missing: Vec<&LockedSkill> = plan.locked.iter().map(|(locked, _)| locked).collect();
         let trees = fetcher.again(&missing)?;
         self.fetch_log().add(missing.into_iter());

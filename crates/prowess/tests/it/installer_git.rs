@@ -63,6 +63,11 @@ impl Git for InMemory {
     fn refetch(&self, _: &str, _: &str) -> Result<(), InstallError> {
         Ok(())
     }
+
+    fn reachable(&self, url: &str, commits: &[String]) -> Result<Vec<bool>, InstallError> {
+        self.file(url)?;
+        Ok(commits.iter().map(|commit| commit == COMMIT).collect())
+    }
 }
 
 #[test]

@@ -9,14 +9,15 @@ pub(super) mod report;
 pub(crate) mod sync;
 pub(crate) mod verify;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use prowess::Config;
 use prowess::env::{self, Environment};
 use prowess::install::{
     Edits, InstallError, InstallErrorKind, InstallFolders, InstallLimit, InstallOptions, InstallScope,
-    Installer,
+    Installer, Relock,
 };
+use prowess::{Config, RelPath};
 
 pub(super) use self::consent::is_yes;
 pub(super) use self::preview::shown as preview_lines;
@@ -155,6 +156,10 @@ impl From<InstallError> for CommandError {
             }
             Kind::Busy => "wait until it is done, or wait longer with --lock-timeout SECONDS",
             Kind::OutOfDate => &format!("update the lock with: prowess sync{user}"),
+            Kind::Unreachable => &format!(
+                "if upstream rewrote its history, lock what is there now with: {}; otherwise do not install it",
+                add_again(error.relocks(), &user)
+            ),
             Kind::Interrupted => &format!("complete it first with: prowess verify{user}"),
             _ => error.hint(),
         };
@@ -163,6 +168,31 @@ impl From<InstallError> for CommandError {
             (_, failed) => failed,
         }
     }
+}
+
+/// The commands that add skills again, each under the name that it has. Those of one repository are added together.
+fn add_again(relocks: &[Relock], here: &str) -> String {
+    let option = |name: &str, value: &str| format!(" {name} {}", shell_word(value));
+    let (mut by_path, mut commands) = (BTreeMap::<String, Vec<&str>>::new(), Vec::new());
+    for Relock { spec, alias, .. } in relocks {
+        let (path, skill) = (spec.path.as_ref().map(RelPath::as_str), spec.skill.as_deref());
+        let mut source = spec.clone();
+        (source.path, source.skill) = (None, None);
+        let source = source.to_string();
+        if let (Some(path), None, None) = (path, skill, alias) {
+            by_path.entry(source).or_default().push(path);
+            continue;
+        }
+        let options = [("--path", path), ("--skill", skill), ("--as", alias.as_deref())];
+        let options = options.into_iter().filter_map(|(name, value)| Some(option(name, value?)));
+        commands.push(command_for("add", &source, &format!("{}{here}", options.collect::<String>())));
+    }
+    for (source, paths) in by_path {
+        let name = if paths.len() == 1 { "--path" } else { "--skill" };
+        let paths: String = paths.into_iter().map(|path| option(name, path)).collect();
+        commands.push(command_for("add", &source, &format!("{paths}{here}")));
+    }
+    commands.join(" && ")
 }
 
 /// How to raise a limit.

@@ -92,6 +92,23 @@ pub(super) fn sources(sources: &[SyncSource], ui: &mut Ui) {
     }
 }
 
+/// Reports the skills of repositories that only the lock says are from there, because the network was not used.
+pub(super) fn unchecked(changes: &Changes, (installer, scope): (&Installer, InstallScope), ui: &mut Ui) {
+    let is_claim = |change: &&Change| {
+        let is_there = !matches!(change.action, Action::Removed | Action::LeftThere | Action::StillInstalled);
+        is_there && !change.fetched && change.locked.commit.is_some()
+    };
+    let names: Vec<&str> = changes.skills.iter().filter(is_claim).map(|change| &*change.name).collect();
+    if !names.is_empty() {
+        ui.note(&format!(
+            "not checked without a network: whether the commits in skills.lock are on a branch or tag of their \
+             repositories: {}; check them with: prowess sync --fetch-only{}",
+            names.join(", "),
+            place_option(place_of(installer, scope))
+        ));
+    }
+}
+
 /// A source in one line: its address, the requested version, and the commit.
 pub(super) fn source_line(source: &SyncSource) -> String {
     let mut line = source.place.clone();

@@ -45,6 +45,9 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         if let Some((changes, previews)) = once(args, &installer, options.clone(), (left == 0, json), ui)? {
             report::added(&changes, (&previews, None), &args.installing.common, json, ui)?;
             report::unrecorded(&installer, scope, ui);
+            if args.offline || args.frozen {
+                report::unchecked(&changes, (&installer, scope), ui);
+            }
             break;
         }
     }

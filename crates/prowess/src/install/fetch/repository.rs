@@ -120,6 +120,13 @@ impl GitContents {
         self.folders = folders.into_iter().map(|(path, items)| (path, items.into())).collect();
     }
 
+    /// Whether it was not asked for by a branch or a tag, so that it may be a commit of a stranger: by its id, or by a ref
+    /// such as `refs/pull/1/head`.
+    pub(super) fn is_named_by_commit(&self) -> bool {
+        let requested = self.requested.as_deref().unwrap_or_default();
+        ["commit:", "ref:"].iter().any(|start| requested.starts_with(start))
+    }
+
     /// The id of a folder's tree in git.
     pub(super) fn tree_id(&self, folder: &str) -> Option<String> {
         if folder.is_empty() {

@@ -2,15 +2,17 @@
 //! commit.
 
 use super::contents::skills_below;
-use super::{FetchedSkill, Fetcher, FoundSkill, Located, OpenSource};
-use crate::install::error::InstallError;
+use super::{Claim, FetchedSkill, Fetcher, FoundSkill, Located, OpenSource};
+use crate::install::error::{InstallError, Relock};
 use crate::install::spec::InstallSpec;
 
 impl Fetcher {
-    /// The skills that each of several entries of `skills.toml` names, in their order. `opening` is called for each source by its index.
+    /// The skills that each of several entries of `skills.toml` names, in their order. `opening` is called for each source
+    /// by its index. A commit that an entry names must be on a branch or tag, unless it `is_known`.
     pub(crate) fn take_each(
         &self,
         asked: &[(&str, &InstallSpec)],
+        is_known: &dyn Fn(&str, &str) -> bool,
         opening: &mut dyn FnMut(usize),
     ) -> Result<Vec<Vec<FetchedSkill>>, InstallError> {
         let mut located = Vec::with_capacity(asked.len());
@@ -27,7 +29,7 @@ impl Fetcher {
             for (at, _) in &group {
                 opening(*at);
             }
-            taken.extend(self.take_group(asked, &group)?);
+            taken.extend(self.take_group(asked, &group, is_known)?);
         }
         taken.sort_by_key(|(at, _)| *at);
         Ok(taken.into_iter().map(|(_, skills)| skills).collect())
@@ -38,10 +40,20 @@ impl Fetcher {
         &self,
         asked: &[(&str, &InstallSpec)],
         group: &[(usize, &Located<'_>)],
+        is_known: &dyn Fn(&str, &str) -> bool,
     ) -> Result<Vec<(usize, Vec<FetchedSkill>)>, InstallError> {
         let Some((_, first)) = group.first() else { return Ok(Vec::new()) };
         let mut place = self.open(first)?;
         if let OpenSource::Git(repository) = &mut place {
+            let source = format!("git+{}", repository.url);
+            if repository.is_named_by_commit() && !is_known(&source, &repository.commit) {
+                let claims = group.iter().filter_map(|(at, _)| {
+                    let (name, asked) = asked.get(*at)?;
+                    let relock = Relock { spec: (*asked).clone(), alias: Some((*name).to_owned()) };
+                    Some(Claim { skill: name, source: &source, commit: &repository.commit, relock })
+                });
+                self.check_reachable(&claims.collect::<Vec<_>>())?;
+            }
             let mut folders = Vec::new();
             for (_, located) in group {
                 folders.extend(skills_below(repository.as_mut(), located.start(), &self.options.find)?.0);

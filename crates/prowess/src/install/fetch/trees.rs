@@ -142,20 +142,9 @@ impl Fetcher {
             };
             return FolderContents::open(&path).map(OpenSource::Folder);
         }
-        let text = source.strip_prefix("git+").unwrap_or_default();
-        // The lock may have been written by anyone, so its sources are parsed like any other input.
-        let spec: InstallSpec = text.parse()?;
-        match (spec.place, commit.filter(|commit| git::is_id(commit))) {
-            (InstallPlace::Git(url), Some(commit)) => {
-                let wanted = GitVersion::of(commit);
-                let opened = GitContents::open(Arc::clone(&self.git), &url, &wanted, self.options.offline);
-                opened.map(|repository| OpenSource::Git(Box::new(repository)))
-            }
-            _ => {
-                let message = format!("the lock does not say where this is from: {source}");
-                Err(InstallError::new(InstallErrorKind::Damaged, message, "install the skill again"))
-            }
-        }
+        let (url, wanted) = repository_of(source, commit)?;
+        let opened = GitContents::open(Arc::clone(&self.git), &url, &wanted, self.options.offline);
+        opened.map(|repository| OpenSource::Git(Box::new(repository)))
     }
 
     /// The trees of the locked skills in these folders. They are also stored.
@@ -199,6 +188,23 @@ impl Fetcher {
             let _ = self.unstored.set(format!("the store could not be written: {folder}: {cause}"));
         }
         Ok(trees)
+    }
+}
+
+/// The repository and the commit that a lock names.
+pub(super) fn repository_of(
+    source: &str,
+    commit: Option<&str>,
+) -> Result<(String, GitVersion), InstallError> {
+    let text = source.strip_prefix("git+").unwrap_or_default();
+    // The lock may have been written by anyone, so its sources are parsed like any other input.
+    let spec: InstallSpec = text.parse()?;
+    match (spec.place, commit.filter(|commit| git::is_id(commit))) {
+        (InstallPlace::Git(url), Some(commit)) => Ok((url, GitVersion::of(commit))),
+        _ => {
+            let message = format!("the lock does not say where this is from: {source}");
+            Err(InstallError::new(InstallErrorKind::Damaged, message, "install the skill again"))
+        }
     }
 }
 

@@ -38,6 +38,16 @@ impl FetchLog {
         locked(&self.lines).get_or_insert_with(|| self.read()).contains(&line(skill))
     }
 
+    /// Whether this user fetched a skill of this commit from this source.
+    pub(crate) fn has_commit(&self, source: &str, commit: &str) -> bool {
+        let mut lines = locked(&self.lines);
+        let lines = lines.get_or_insert_with(|| self.read());
+        lines.iter().any(|line| {
+            let mut parts = line.split('\t');
+            (parts.nth(1), parts.nth(1)) == (Some(source), Some(commit))
+        })
+    }
+
     /// Whether this user fetched files with this digest, from any source.
     pub(crate) fn has_tree(&self, digest: &str) -> bool {
         let start = format!("{digest}\t");
@@ -110,6 +120,10 @@ mod tests {
         log.add([skill("a", "1"), skill("b", "1")].iter());
         for log in [&log, &FetchLog::of(folder.path())] {
             assert!(log.has(&skill("a", "1")) && log.has(&skill("b", "1")));
+            assert!(
+                log.has_commit("git+https://h/x.git", "1") && !log.has_commit("git+https://h/x.git", "2")
+            );
+            assert!(!log.has_commit("git+https://h/y.git", "1"));
             assert!(log.has_tree("a") && log.has_tree("b") && !log.has_tree("c") && !log.has_tree(""));
             let other = LockedSkill { source: "git+https://h/y.git".to_owned(), ..skill("a", "1") };
             let below = LockedSkill { path: RelPath::parse("p").ok(), ..skill("a", "1") };

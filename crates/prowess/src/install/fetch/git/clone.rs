@@ -27,9 +27,12 @@ pub(super) struct Bare {
 
 impl Bare {
     pub(super) fn of(clones: &Path, url: &str) -> Self {
-        let digest = digests::of_bytes(url.as_bytes());
-        let name: String = digest.chars().skip("sha256:".len()).take(32).collect();
-        Self { url: url.to_owned(), folder: clones.join(name) }
+        Self { url: url.to_owned(), folder: clones.join(name_of(url)) }
+    }
+
+    /// A second one for the same address, for the history of its branches and tags: the first has no history.
+    pub(super) fn of_history(clones: &Path, url: &str) -> Self {
+        Self { url: url.to_owned(), folder: clones.join(format!("{}-history", name_of(url))) }
     }
 
     /// The file that every process locks that uses the repository, as long as it may read it.
@@ -151,6 +154,14 @@ impl Bare {
         text
     }
 
+    /// The ids of all refs of the last fetch; none when they are not known.
+    pub(super) fn fetched_ids(&self, limit: usize) -> Option<Vec<String>> {
+        let text = read_small(&self.folder.join("FETCH_HEAD"), limit).ok()?;
+        let text = String::from_utf8_lossy(&text);
+        let ids = text.lines().filter_map(|line| line.split('\t').next()).filter(|id| is_id(id));
+        Some(ids.map(str::to_owned).collect())
+    }
+
     /// The result of the last fetch.
     pub(super) fn fetched(&self, wanted: &GitVersion) -> Option<FetchedRef> {
         let text = self.text("FETCH_HEAD")?;
@@ -172,6 +183,11 @@ impl Bare {
     fn text(&self, name: &str) -> Option<String> {
         String::from_utf8(read_small(&self.folder.join(name), MAX_SMALL).ok()?).ok()
     }
+}
+
+/// The name of the folder for an address.
+fn name_of(url: &str) -> String {
+    digests::of_bytes(url.as_bytes()).chars().skip("sha256:".len()).take(32).collect()
 }
 
 /// A temporary folder of this process, which is removed when it is dropped.

@@ -24,7 +24,7 @@ const EVERYTHING: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/
 /// The command `git`, with bare repositories below a folder.
 #[derive(Debug)]
 pub(crate) struct GitCommand {
-    runner: GitRunner,
+    pub(super) runner: GitRunner,
 }
 
 impl GitCommand {
@@ -52,7 +52,7 @@ impl GitCommand {
         self
     }
 
-    fn fetch_into(
+    pub(super) fn fetch_into(
         &self,
         (bare, lock): (&Bare, &File),
         refspecs: &[&str],
@@ -82,7 +82,7 @@ impl GitCommand {
 
     /// Fetches into a repository, and creates it first if it does not exist. One that a killed process left incomplete,
     /// or that has become too large, is created again, once.
-    fn fetch_made(
+    pub(super) fn fetch_made(
         bare: &Bare,
         wanted: &GitVersion,
         fetch: impl Fn(&Bare) -> Result<(), Problem>,
@@ -307,5 +307,9 @@ impl Git for GitCommand {
         self.runner
             .locked(url, |bare, _| bare.remove().map_err(|error| Problem::folder(bare, error).error(url)))?;
         self.fetch(url, &GitVersion::Commit(commit.to_owned())).map(drop)
+    }
+
+    fn reachable(&self, url: &str, commits: &[String]) -> Result<Vec<bool>, InstallError> {
+        self.reachable_from_refs(url, commits)
     }
 }

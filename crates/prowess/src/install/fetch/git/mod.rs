@@ -6,6 +6,7 @@
 mod clone;
 mod command;
 mod errors;
+mod history;
 mod ids;
 mod missing;
 mod output;
@@ -182,6 +183,10 @@ pub trait Git: Debug + Send + Sync {
 
     /// Removes what was fetched of a repository, and fetches a commit again.
     fn refetch(&self, url: &str, commit: &str) -> Result<(), InstallError>;
+
+    /// Whether each of these commits is reachable from a branch or a tag that the repository has now, in order. Refs of
+    /// pull and merge requests do not count, since they lead to commits of strangers.
+    fn reachable(&self, url: &str, commits: &[String]) -> Result<Vec<bool>, InstallError>;
 }
 
 /// Whether a text is the complete id of an object.

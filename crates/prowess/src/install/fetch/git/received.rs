@@ -44,7 +44,8 @@ impl Received {
     /// Measures a repository after something was fetched.
     pub(super) fn measure(&self, bare: &Bare) {
         if let Some(used) = locked(&self.0).get_mut(&bare.folder) {
-            used.sizes.1 = size_of(&bare.objects());
+            // What was removed again was received all the same.
+            used.sizes.1 = used.sizes.1.max(size_of(&bare.objects()));
         }
     }
 

@@ -81,9 +81,9 @@ impl GitRunner {
         }
     }
 
-    /// The repository of an address.
-    fn bare(&self, url: &str) -> Bare {
-        Bare::of(self.other_folder.get().map_or(&self.folder, |other| &other.path), url)
+    /// The folder of the repositories, or the one that is used instead.
+    fn clones(&self) -> &Path {
+        self.other_folder.get().map_or(&self.folder, |other| &other.path)
     }
 
     /// Works on the repository of an address while no other process does.
@@ -92,17 +92,27 @@ impl GitRunner {
         url: &str,
         work: impl FnOnce(&Bare, &File) -> Result<T, InstallError>,
     ) -> Result<T, InstallError> {
+        self.locked_in(Bare::of, url, work)
+    }
+
+    /// As [`locked`](Self::locked), for one of the repositories of an address.
+    pub(super) fn locked_in<T>(
+        &self,
+        bare_of: fn(&Path, &str) -> Bare,
+        url: &str,
+        work: impl FnOnce(&Bare, &File) -> Result<T, InstallError>,
+    ) -> Result<T, InstallError> {
         let take = |bare: &Bare| {
             bare.lock_file().parent().map_or(Ok(()), make_folder)?;
             self.wait(url, &|timeout| lock_within(&bare.lock_file(), timeout))
         };
-        let mut bare = self.bare(url);
+        let mut bare = bare_of(self.clones(), url);
         let lock = take(&bare).or_else(|error| match (error.kind(), self.other_folder.get()) {
             (io::ErrorKind::TimedOut, _) | (_, Some(_)) => Err(error),
             // If the store cannot be written, skills are still installed.
             _ => {
                 let _ = self.other_folder.set(Temporary::new(&self.environment)?);
-                bare = self.bare(url);
+                bare = bare_of(self.clones(), url);
                 take(&bare)
             }
         });
@@ -139,7 +149,7 @@ impl GitRunner {
         url: &str,
         read: impl FnOnce(&Bare) -> Result<T, InstallError>,
     ) -> Result<Option<T>, InstallError> {
-        let bare = self.bare(url);
+        let bare = Bare::of(self.clones(), url);
         if !bare.is_there() {
             return Ok(None);
         }

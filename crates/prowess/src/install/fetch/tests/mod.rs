@@ -5,6 +5,7 @@
 mod hostile;
 mod http;
 mod local;
+mod reachable;
 mod repositories;
 mod servers;
 mod several;

@@ -47,6 +47,10 @@ impl Git for Counting {
     fn refetch(&self, url: &str, commit: &str) -> Result<(), InstallError> {
         self.git.refetch(url, commit)
     }
+
+    fn reachable(&self, url: &str, commits: &[String]) -> Result<Vec<bool>, InstallError> {
+        self.git.reachable(url, commits)
+    }
 }
 
 #[test]
@@ -67,8 +71,9 @@ fn several_sources_of_one_version_are_fetched_once() {
     let local = InstallSpec::of(InstallPlace::Folder(world.path("local/c")));
     let specs = [spec("b", None), spec("a", Some("v1")), local, spec("a", None), spec("b", Some("v1"))];
     let mut opened = Vec::new();
-    let taken =
-        fetcher.take_each(&specs.each_ref().map(|spec| ("name", spec)), &mut |at| opened.push(at)).unwrap();
+    let taken = fetcher
+        .take_each(&specs.each_ref().map(|spec| ("name", spec)), &|_, _| false, &mut |at| opened.push(at))
+        .unwrap();
     let names: Vec<&str> = taken.iter().map(|skills| skills[0].found.name.as_str()).collect();
     assert_eq!((names, opened), (vec!["b", "a", "c", "a", "b"], vec![0, 3, 1, 4, 2]));
     assert_eq!(*git.fetches.lock().unwrap(), ["Default", "Named(\"v1\")"]);
