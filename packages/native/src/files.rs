@@ -8,7 +8,7 @@
 //! | `readPath` | see [`read_path`] | |
 //! | `activationOfPath` | `{path, options}` | the text that gives it to a model |
 //! | `checkPath` | `{path, judge, units}` | the problems of a folder or a SKILL.md, as `prowess check` finds them |
-//! | `discover` | `{roots, recursive}` | the skills in the folders of some roots, each with its text |
+//! | `discover` | `{roots, recursive}` | `{skills, problems}`: the skills in the folders of some roots, each with its text, and what is left out |
 //!
 //! Paths may begin with `~`.
 

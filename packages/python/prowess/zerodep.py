@@ -15,12 +15,13 @@ from __future__ import annotations
 import builtins
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from ._errors import ArgumentTypeError, SourceError
+from ._errors import ArgumentTypeError, SkillWarning, SourceError
 from ._skill import run
 from ._skills import Skills
 from ._sources import Layer, SourceItem
@@ -189,10 +190,16 @@ class SkillRegistry:
         return iter(self._skills.values())
 
     def discover(self, *paths: str | Path, recursive: bool = False, override: bool = False) -> builtins.list[Skill]:
-        """Registers the skills in the folders of each path, or below them too, and returns those that are new."""
+        """Registers the skills in the folders of each path, or below them too, and returns those that are new. What cannot
+        be read or loaded is a :class:`prowess.SkillWarning`."""
+        return self._discover(paths, recursive, override, 4)
+
+    def _discover(
+        self, paths: Iterable[str | Path], recursive: bool, override: bool, stacklevel: int
+    ) -> builtins.list[Skill]:
         found = []
         for path in paths:
-            for skill in _discovered(path, recursive):
+            for skill in _discovered(path, recursive, stacklevel):
                 if override or skill.name not in self._skills:
                     self._skills[skill.name] = skill
                     found.append(skill)
@@ -230,12 +237,16 @@ class SkillRegistry:
         return f"SkillRegistry([{', '.join(sorted(self._skills))}])"
 
 
-def _discovered(path: str | Path, recursive: bool) -> list[Skill]:
+def _discovered(path: str | Path, recursive: bool, stacklevel: int) -> list[Skill]:
     root = place_of(path)
     if not os.path.isdir(root):
         return []
     found = run("discover", {"roots": [path_text(root)], "recursive": bool(recursive)})
-    return sorted((Skill._of(one, Path(one["location"]).parent) for one in found), key=lambda skill: str(skill.path))
+    for problem in found["problems"]:
+        # None vanishes silently.
+        warnings.warn(f"a skill is left out: {problem['message']}", SkillWarning, stacklevel)
+    skills = (Skill._of(one, Path(one["location"]).parent) for one in found["skills"])
+    return sorted(skills, key=lambda skill: str(skill.path))
 
 
 def load(path: str | Path) -> Skill:
@@ -249,8 +260,9 @@ def loads(text: str) -> Skill:
 
 
 def discover(*paths: str | Path, recursive: bool = False) -> list[Skill]:
-    """The skills in the folders of each path, or below them too. Of two with one name, the first counts."""
-    return SkillRegistry().discover(*paths, recursive=recursive)
+    """The skills in the folders of each path, or below them too. Of two with one name, the first counts. What cannot be read
+    or loaded is a :class:`prowess.SkillWarning`."""
+    return SkillRegistry()._discover(paths, recursive, False, 4)
 
 
 def validate(path: str | Path) -> list[str]:

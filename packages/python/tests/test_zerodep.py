@@ -371,3 +371,16 @@ def test_paths_that_cannot_exist_are_missing() -> None:
         assert "not a folder" in validate(path)[0]
         with pytest.raises(ParseError):
             load(path)
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+def test_what_discover_leaves_out_is_a_warning(write, recursive: bool) -> None:
+    root = write("good").parent
+    write("large", body="x" * (2 << 20))
+    (write("bad") / "SKILL.md").write_text("no frontmatter", encoding="utf-8")
+    for found in (discover, SkillRegistry().discover):
+        with pytest.warns(prowess.SkillWarning) as said:
+            assert [skill.name for skill in found(root, recursive=recursive)] == ["good"]
+        for name in ("bad", "large"):
+            assert len([one for one in said if str(root / name) in str(one.message)]) == 1, [str(one.message) for one in said]
+        assert len(said) == 2 and all(one.filename == __file__ for one in said)

@@ -124,7 +124,7 @@ fn a_folder_serves_a_chat() {
     let loaded = parsed(run("loadPath", &json!({"path": at}).to_string(), &[]));
     assert_eq!(loaded["body"], "Body of bread.");
     let found = parsed(run("discover", &json!({"roots": [folder.path()]}).to_string(), &[]));
-    assert_eq!(found[0]["name"], "bread");
+    assert_eq!(found["skills"][0]["name"], "bread");
     let one = open(json!({"sources": [{"skill": at}]}), Foreign::default());
     assert_eq!(one.read("bread", "notes.md", 0, 9, &cancel).unwrap().0, b"notes");
 
@@ -255,13 +255,35 @@ fn discovery_finds_every_skill_below_a_root_and_never_the_root() {
     let names = |recursive: bool| {
         let input = json!({"roots": [folder.path(), "/no/such/folder"], "recursive": recursive});
         let found = parsed(run("discover", &input.to_string(), &[]));
+        assert_eq!(found["problems"], json!([]));
         let name = |one: &Value| one["name"].as_str().unwrap().to_owned();
-        found.as_array().unwrap().iter().map(name).collect::<Vec<_>>()
+        found["skills"].as_array().unwrap().iter().map(name).collect::<Vec<_>>()
     };
     assert_eq!(names(true), ["one", "one", "three"]);
     assert_eq!(names(false), ["one"]);
     std::fs::remove_file(folder.path().join("SKILL.md")).unwrap();
     assert_eq!(names(true), ["one", "one", "three"]);
+}
+
+#[test]
+fn discovery_says_what_it_leaves_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let large = format!("{}{}", skill("large", "Is large."), "x".repeat(2 << 20));
+    for (name, text) in [("bad", "no frontmatter"), ("good", &skill("good", "Does it.")), ("large", &large)] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+        std::fs::write(folder.path().join(name).join("SKILL.md"), text).unwrap();
+    }
+    for recursive in [false, true] {
+        let input = json!({"roots": [folder.path()], "recursive": recursive});
+        let found = parsed(run("discover", &input.to_string(), &[]));
+        assert_eq!(found["skills"].as_array().unwrap().len(), 1);
+        let message = |one: &Value| one["message"].as_str().unwrap().to_owned();
+        let messages: Vec<String> = found["problems"].as_array().unwrap().iter().map(message).collect();
+        assert_eq!(messages.len(), 2, "{messages:?}");
+        for (message, name) in messages.iter().zip(["bad", "large"]) {
+            assert!(message.contains(folder.path().join(name).to_str().unwrap()), "{message}");
+        }
+    }
 }
 
 #[test]
