@@ -5,6 +5,7 @@ import path from 'node:path';
 import { InvalidRequestError, normalizeResourcePath, parseSkill } from './deuz.js';
 import { parsePath } from './api.js';
 import { readInFolder, readSkillFile, scanFolders } from './folders.js';
+import { warn } from './unlisted.js';
 import { needList, needPath, needString, toText } from './values.js';
 
 export * from './deuz.js';
@@ -26,11 +27,18 @@ export function nodeSkillSource(dirs) {
     }
     throw new InvalidRequestError(`there is no skill ${id} in ${roots.join(', ')}`);
   };
+  const said = new Set();
   return {
     async list() {
       const ids = new Map();
       const options = { fileName: 'SKILL.md', minDepth: 1, maxDepth: 1, skipPrefixes: [], hidden: true };
-      for (const { path: file, bytes } of (await scanFolders(roots, options)).flatMap(({ files }) => files)) {
+      const scanned = await scanFolders(roots, options);
+      for (const { path: unread, message } of scanned.flatMap(({ problems }) => problems)) {
+        const text = `a skill is left out: ${unread}: ${message}`;
+        if (!said.has(text)) warn(text);
+        said.add(text);
+      }
+      for (const { path: file, bytes } of scanned.flatMap(({ files }) => files)) {
         const id = path.basename(path.dirname(file));
         if (ids.has(id)) continue;
         const { name, description } = parseSkill(toText(bytes), { validate: false }).manifest;

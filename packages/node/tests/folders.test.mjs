@@ -98,6 +98,20 @@ test('a folder that cannot be listed hides no other source, and is a warning of 
   await assert.rejects(Skills.open([none, down]), (error) => error instanceof SourceError && error.code === 'missing');
 });
 
+test('what nodeSkillSource cannot read is a warning of the process, once', async () => {
+  const folder = write(newFolder(), { 'good/SKILL.md': skill('good'), 'large/SKILL.md': skill('large') + 'x'.repeat(2 << 20) });
+  const source = deuz.nodeSkillSource([folder]);
+  const said = [];
+  const { emitWarning } = process;
+  process.emitWarning = (message, { type }) => said.push([type, message.includes(path.join(folder, 'large'))]);
+  try {
+    for (const _ of [1, 2]) assert.deepEqual((await source.list()).map(({ id }) => id), ['good']);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+  assert.deepEqual(said, [['SkillWarning', true]]);
+});
+
 test('a place that cannot be opened is an error of the right class', async () => {
   const none = path.join(newFolder(), 'none');
   await assert.rejects(Skills.open(none), (error) => error instanceof SourceError && error.code === 'missing' && error.message.includes(none));

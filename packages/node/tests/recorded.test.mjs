@@ -18,11 +18,11 @@ const DEUZ_APART = {
   'leading-blank-lines': 'name description body metadata issues', 'leading-space-before-fence': 'name description body metadata issues',
   'close-fence-indented': 'name description body metadata issues', 'close-with-dots': 'name description body metadata issues',
   unterminated: 'name description metadata issues', 'close-fence-4-dashes': 'body', 'empty-frontmatter': 'body',
-  // Values are those of YAML: folded and continued lines, comments, escapes, anchors, null, numbers and nested mappings.
+  // Values are those of YAML: folded and continued lines, comments, escapes, anchors, null and nested mappings.
   'description-folded': 'description metadata', 'description-multiline-plain': 'description metadata', 'description-literal': 'metadata',
   'dashes-in-block-scalar': 'metadata', comment: 'name metadata issues', 'quoted-escapes': 'description metadata',
   'anchor-alias': 'name description metadata issues', 'flow-mapping': 'name description metadata issues',
-  'null-description': 'description metadata issues', 'name-number': 'metadata', 'license-number': 'metadata', 'metadata-mixed': 'metadata',
+  'null-description': 'description issues', 'metadata-mixed': 'metadata',
   'metadata-nested': 'metadata', 'metadata-dup': 'metadata', 'tab-indent': 'metadata',
   // Tools are separated by spaces too, and an empty list is a list.
   'tools-string': 'allowedTools metadata', 'tools-empty': 'metadata',

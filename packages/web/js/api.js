@@ -41,6 +41,11 @@ export function parse(text, place) {
   return call('parse', needOptions(place, 'the place'), toBytes(text));
 }
 
+/** Reads a SKILL.md as `parse`, with `texts`: its frontmatter with each scalar as it is written; `cuts` says what is not read. */
+export function parseTexts(text) {
+  return call('parseTexts', null, toBytes(text));
+}
+
 /** Loads a SKILL.md, or throws a `LoadError` with every problem. */
 export function load(text, options) {
   return call('load', judged(options), toBytes(text));

@@ -3,10 +3,11 @@
 // The names, arguments and defaults are theirs, the behaviour is ours: docs/embed/javascript.md lists the differences.
 
 import {
-  checkDescription, checkName, findings, parse, parsePath, renderCatalog, scopeTools, search, searchByMeaning,
+  checkDescription, checkName, parse, parsePath, parseTexts, renderCatalog, scopeTools, search, searchByMeaning,
 } from './api.js';
 import { InvalidArgumentError, SelectError, SourceError } from './errors.js';
 import { addressOf } from './sources.js';
+import { warn } from './unlisted.js';
 import { needFunction, needList, needOptions, needString, presentable, typeOf } from './values.js';
 
 /** A request that cannot be answered: a path that leads out of its skill, or a skill that does not exist. */
@@ -24,10 +25,18 @@ const DESCRIPTIONS = { angleBrackets: 'error' };
 const issuesOf = (field, problems) =>
   problems.filter((problem) => problem.severity === 'error').map(({ message }) => ({ field, message }));
 
-/** What is not read whole: a caller must know that text is missing, also without validation. */
-const CUT = ['file-too-large', 'frontmatter-too-large'];
-const cutsOf = (raw) =>
-  findings(raw).filter(({ code }) => CUT.includes(code)).map(({ message }) => ({ field: '_', message }));
+/** Says once what is not read whole, where a function returns no issues. */
+function sayingCuts() {
+  const said = new Set();
+  return (id, issues) => {
+    for (const { field, message } of issues) {
+      const text = `the skill ${id} is not read to its end: ${message}`;
+      if (field !== '_' || said.has(text)) continue;
+      said.add(text);
+      warn(text);
+    }
+  };
+}
 
 /** What is wrong with a name. */
 export function validateSkillName(name) {
@@ -48,9 +57,9 @@ export function splitFrontmatter(raw) {
 /** Reads a SKILL.md. It never throws about the contents: `issues` says what is wrong. */
 export function parseSkill(raw, options) {
   const { validate = true } = needOptions(options);
-  const skill = parse(needString(raw, 'the text'));
+  const skill = parseTexts(needString(raw, 'the text'));
   // A key such as `__proto__` is a key like any other.
-  const metadata = Object.fromEntries(Object.entries(skill.data).map(([key, value]) =>
+  const metadata = Object.fromEntries(Object.entries(skill.texts).map(([key, value]) =>
     key === 'allowed-tools' ? ['allowedTools', skill.allowedTools] : [key, value]));
   const manifest = { name: skill.name, description: skill.description, metadata, body: skill.body, raw };
   if (skill.license !== null) manifest.license = skill.license;
@@ -58,7 +67,9 @@ export function parseSkill(raw, options) {
   const issues = validate
     ? [...validateSkillName(manifest.name), ...validateSkillDescription(manifest.description)]
     : [];
-  return { manifest, issues: [...cutsOf(raw), ...issues] };
+  // A caller must know that text is missing, also without validation.
+  const cuts = skill.cuts.map((message) => ({ field: '_', message }));
+  return { manifest, issues: [...cuts, ...issues] };
 }
 
 /** A path in a skill, normalized; a path that leads out of it is refused. */
@@ -85,10 +96,12 @@ export function staticSkillSource(skills) {
     const { raw, resources } = needOptions(given, `the skill ${id}`);
     return [id, { raw: needString(raw, `the text of ${id}`), resources: { ...needOptions(resources, `the files of ${id}`) } }];
   }));
+  const say = sayingCuts();
   return {
     async list() {
       return [...held].map(([id, { raw }]) => {
-        const { name, description } = parseSkill(raw, { validate: false }).manifest;
+        const { manifest: { name, description }, issues } = parseSkill(raw, { validate: false });
+        say(id, issues);
         return { id, name: name || id, description };
       });
     },
@@ -238,9 +251,14 @@ export function createSkillRegistry(deps) {
   needSource(source);
   needFunction(matcher?.match, 'the match of a matcher');
   const catalog = async () => (await listOf(source)).map(({ id, name, description }) => ({ id, name, description }));
+  const say = sayingCuts();
   return {
     catalog,
-    trigger: async (id) => parseSkill(await source.read(needString(id, 'the id'))).manifest,
+    async trigger(id) {
+      const { manifest, issues } = parseSkill(await source.read(needString(id, 'the id')));
+      say(id, issues);
+      return manifest;
+    },
     async resource(id, rel) {
       const path = normalizeResourcePath(rel);
       if (source.readResource === undefined) throw new InvalidRequestError('this source has no files beside SKILL.md');

@@ -21,6 +21,36 @@ export function defineDeuzTests(deuz, { InvalidArgumentError, SelectError, Skill
     assert.deepEqual(fields(`${head}---\nShort.\n`), []);
   });
 
+  test('metadata has the text of every value as it is written', () => {
+    const written = ['1.10', '0777', '1e3', '0x1F', '0o17', '1_000', '.inf', '~', 'null', 'yes', 'True', '2024-05-01', '18446744073709551616', '-0', '+7', '12:30', ''];
+    const fields = written.map((text, at) => [`v${at}`, text]);
+    const lines = fields.map(([key, text]) => `${key}: ${text}`);
+    const nested = ['list: [1.10, true]', 'metadata:', '  version: 1.10', '  deep:', '    mode: 0777', '    none: ~', 'quoted: "1.10"'];
+    const { metadata } = deuz.parseSkill(['---', 'name: a', 'description: B.', ...lines, ...nested, '---', ''].join('\n')).manifest;
+    assert.deepEqual(metadata, {
+      name: 'a', description: 'B.', ...Object.fromEntries(fields), list: ['1.10', 'true'],
+      metadata: { version: '1.10', deep: { mode: '0777', none: '~' } }, quoted: '1.10',
+    });
+  });
+
+  test('a list or a trigger of a SKILL.md that is larger than its limit is a warning, once', async () => {
+    const large = `---\nname: large\ndescription: Is large.\n---\n${'x'.repeat(2 << 20)}`;
+    const source = deuz.staticSkillSource({ large: { raw: large }, mail: { raw: OTHER } });
+    const registry = deuz.createSkillRegistry({ source });
+    const said = [];
+    const { emitWarning } = process;
+    process.emitWarning = (message, { type }) => said.push([type, message.includes('the skill large')]);
+    try {
+      for (const _ of [1, 2]) assert.equal((await source.list()).length, 2);
+      assert.deepEqual(said, [['SkillWarning', true]]);
+      for (const _ of [1, 2]) assert.equal((await registry.trigger('large')).name, 'large');
+      assert.equal((await registry.trigger('mail')).name, 'mail');
+      assert.deepEqual(said, [['SkillWarning', true], ['SkillWarning', true]]);
+    } finally {
+      process.emitWarning = emitWarning;
+    }
+  });
+
   test('parseSkill returns the manifest and its issues, and never throws about contents', () => {
     const { manifest, issues } = deuz.parseSkill(RAW);
     assert.deepEqual(issues, []);

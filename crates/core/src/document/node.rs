@@ -232,6 +232,17 @@ impl Node {
         }
     }
 
+    /// The value as JSON with the source text of every scalar: `1.10` stays `1.10`.
+    pub fn to_json_texts(&self) -> Value {
+        match &self.kind {
+            NodeKind::Scalar(scalar) => Value::String(scalar.text.clone()),
+            NodeKind::Sequence(items) => Value::Array(items.iter().map(Node::to_json_texts).collect()),
+            NodeKind::Mapping(pairs) => {
+                pairs.iter().map(|pair| (pair.key.clone(), pair.value.to_json_texts())).collect()
+            }
+        }
+    }
+
     /// The value as a string: the source text of a scalar, the JSON text of anything else.
     pub fn to_text(&self) -> String {
         self.text().map_or_else(|| self.to_json().to_string(), str::to_owned)

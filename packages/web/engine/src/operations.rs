@@ -18,6 +18,7 @@ use crate::{render, search};
 pub fn run(operation: &str, input: &str, bytes: &[u8]) -> Result<String, Failure> {
     let value = match operation {
         "parse" => parsed(read(input)?, bytes),
+        "parseTexts" => parsed_texts(bytes),
         "load" => loaded(read(input)?, bytes)?,
         "check" => checked(read(input)?, bytes)?,
         "fix" => fixed(read(input)?, bytes)?,
@@ -52,6 +53,22 @@ fn parsed(place: Place, bytes: &[u8]) -> Value {
     }
     value
 }
+
+/// A skill with its text, its frontmatter with each scalar as it is written, and what is not read of it.
+fn parsed_texts(bytes: &[u8]) -> Value {
+    let document = parse(bytes);
+    let mut value = document_json(&document, &Origin::default());
+    if let Some(members) = value.as_object_mut() {
+        let texts = document.pairs().iter().map(|pair| (pair.key.clone(), pair.value.to_json_texts()));
+        members.insert("texts".to_owned(), texts.collect());
+        let cuts = document.findings().iter().filter(|finding| CUT.contains(&finding.code()));
+        members.insert("cuts".to_owned(), cuts.map(|finding| finding.message.as_str()).collect());
+    }
+    value
+}
+
+/// The rules about what is not read to its end.
+const CUT: [&str; 2] = ["file-too-large", "frontmatter-too-large"];
 
 /// A skill with its text.
 pub fn document_json(document: &Document, at: &Origin) -> Value {
