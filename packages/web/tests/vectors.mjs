@@ -35,7 +35,7 @@ export const NOT_RUN = {
 };
 const SESSIONS = ['activation', 'filters', 'host', 'prompts', 'resources', 'tools'];
 /** How many vectors hold under WebAssembly, and how many are left out. */
-export const IN_WEBASSEMBLY = { cases: 861, leftOut: 19 };
+export const IN_WEBASSEMBLY = { cases: 866, leftOut: 19 };
 /** The files that are run. */
 export const RUN = [
   ...DOCUMENTS.map((name) => `documents/${name}.json`), ...OTHER_DOCUMENTS.map((name) => `${name}.json`), ...OTHERS.map((name) => `${name}.json`),

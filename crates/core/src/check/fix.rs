@@ -235,8 +235,55 @@ mod tests {
         })
     }
 
+    /// Lines of a file after its opening fence in any order, and where the first one begins that is no frontmatter.
+    fn muddled() -> impl Strategy<Value = (String, Option<usize>)> {
+        let line = prop::sample::select(vec![
+            ("license: MIT", true),
+            ("description: Parses files. Use when asked.", true),
+            ("description: Use when: asked", true),
+            ("description: |\n  One.\n\n  Two.", true),
+            ("allowed-tools:\n- Read", true),
+            ("metadata:\n\ta: b", true),
+            ("", true),
+            ("# Title", true),
+            ("---", false),
+            ("***", false),
+            ("___", false),
+            ("===", false),
+            ("--", false),
+            ("```", false),
+            ("Always ask.", false),
+            ("**Bold** text", false),
+            ("> quote", false),
+            ("<!-- x -->", false),
+            ("| a | b |", false),
+            ("said \"so\"", false),
+        ]);
+        let newline = prop::sample::select(vec!["\n", "\r\n"]);
+        (prop::collection::vec(line, 1..10), newline).prop_map(|(lines, newline)| {
+            let mut text = "---\nname: demo\n".to_owned();
+            let mut body = None;
+            for (line, frontmatter) in lines {
+                if !frontmatter {
+                    body.get_or_insert(text.len());
+                }
+                text.push_str(line);
+                text.push('\n');
+            }
+            let body = body.and_then(|at| text.get(..at)).map(|head| head.replace('\n', newline).len());
+            (text.replace('\n', newline), body)
+        })
+    }
+
     proptest! {
         #![proptest_config(many())]
+
+        #[test]
+        fn a_safe_fix_changes_nothing_from_the_first_line_on_that_is_no_frontmatter((text, body) in muddled()) {
+            let after = fixed(&text, FixMode::Safe, Preset::Spec);
+            let rest = body.and_then(|at| text.get(at..)).unwrap_or("");
+            prop_assert!(after.ends_with(rest), "{text}\nbecame\n{after}");
+        }
 
         #[test]
         fn a_missing_fence_is_written_before_the_first_word_of_the_body_or_not_at_all((head, body) in parts()) {
@@ -265,6 +312,25 @@ mod tests {
     fn a_comment_that_a_repair_would_lose_is_left_to_the_author() {
         let text = "---\nname: demo\ndescription: Use when: a\n  # why\n  and: b\n---\nB\n";
         assert_eq!(fixed(text, FixMode::Safe, Preset::Spec), text);
+    }
+
+    #[test]
+    fn text_at_the_margin_that_may_be_the_body_is_left_to_the_author() {
+        for below in ["Always ask.", "**Bold** text", "> quote", "Always ask.\n\n# Steps"] {
+            let text = format!("---\nname: demo\ndescription: Parses.\n{below}\n\n---\n\nMore.\n");
+            for text in [text.clone(), text.replace('\n', "\r\n")] {
+                assert_eq!(fixed(&text, FixMode::Safe, Preset::Spec), text);
+                assert_ne!(fixed(&text, FixMode::All, Preset::Spec), text);
+            }
+        }
+        for text in [
+            "---\nname: demo\ndescription: d\nNote: this is body text.\n\nMore.\n",
+            "--- \n***\nkey: value\nkey2: value\n<!-- x -->\n",
+            "---\nname: demo\ndescription: Use when: x\n\n    code\n\n---\nMore.\n",
+            "---\nname: demo\ndescription: |\n  lit\n\n  lit2\n- item\n---\n",
+        ] {
+            assert_eq!(fixed(text, FixMode::Safe, Preset::Spec), text);
+        }
     }
 
     #[test]

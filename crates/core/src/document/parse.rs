@@ -235,7 +235,7 @@ impl Reading<'_> {
         let fix = Fix {
             title: "write it as the lenient reader reads it".to_owned(),
             edits: edits.collect(),
-            safe: !doubtful && !repaired.drops_comment,
+            safe: !doubtful && repaired.safe,
         };
         self.add(yaml_errors::syntax_finding(&YAML_SYNTAX, &error, self.text, place).with_fix(fix));
         self.findings.extend(second.findings.into_iter().map(|mut finding| {

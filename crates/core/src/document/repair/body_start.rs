@@ -13,8 +13,8 @@ pub(crate) struct BodyStart {
     pub(crate) prose: bool,
 }
 
-/// Where text begins that cannot be YAML, in frontmatter that has a closing fence. Lines at the left margin continue the
-/// value above them, unless there is a blank line between.
+/// Where text begins that cannot be YAML, in frontmatter that has a closing fence. Prose at the left margin continues the
+/// value above it, unless there is a blank line between; it may as well be the body, so the end is in doubt then.
 pub(crate) fn body_before_fence(yaml: &str) -> Option<BodyStart> {
     body_start(yaml, true).filter(|start| start.prose)
 }
@@ -38,6 +38,11 @@ impl Entry<'_> {
         self.value.is_empty() || self.value.starts_with(['#', '|', '>', '&', '!'])
     }
 
+    /// Whether its value is a block of text, which a list at the left margin ends.
+    fn is_block_of_text(&self) -> bool {
+        self.value.starts_with(['|', '>'])
+    }
+
     /// Whether a quote or a bracket is open.
     fn is_open(&self) -> bool {
         let closer = match self.value.chars().next() {
@@ -54,10 +59,11 @@ fn body_start(yaml: &str, closed: bool) -> Option<BodyStart> {
     let lines = Repair::new(yaml).lines();
     let keyed = lines.iter().position(|line| line.indent == 0 && key_length(line.text).is_some())?;
     let start = |scan: &Scan<'_>, prose| {
-        let doubtful = scan.doubtful || scan.value_below_blank;
+        let doubtful = scan.doubtful || scan.value_below_blank || scan.unknown_last;
         BodyStart { at: scan.end, doubtful, prose }
     };
-    let mut scan = Scan { closed, ..Scan::default() };
+    let above = lines.get(..keyed)?.iter().any(|line| !line.is_blank() && !line.is_comment());
+    let mut scan = Scan { closed, doubtful: above, ..Scan::default() };
     for line in lines.get(keyed..)? {
         if !scan.line(line) {
             return Some(start(&scan, true));
@@ -81,6 +87,8 @@ struct Scan<'t> {
     comment: bool,
     /// A key below a blank line that the specification does not have, or that repeats one: `Note: …` may begin the body.
     unknown: bool,
+    /// The last key is not one of the specification, and no fence closes the frontmatter: `note: …` may begin the body.
+    unknown_last: bool,
     seen: Vec<&'t str>,
     /// A list or indented text below a blank line continues a value, or begins the body.
     value_below_blank: bool,
@@ -98,7 +106,10 @@ impl<'t> Scan<'t> {
             self.heading |= self.blank;
         } else if let Some(colon) = key_length(line.text) {
             self.key(line, colon);
-        } else if self.continues(line) {
+        } else if self.continues_surely(line) {
+            self.continue_with(line);
+        } else if self.may_continue(line) {
+            self.doubtful = true;
             self.continue_with(line);
         } else {
             return false;
@@ -114,6 +125,7 @@ impl<'t> Scan<'t> {
             return;
         }
         self.doubtful |= self.heading || self.unknown;
+        self.unknown_last = known.is_none() && !self.closed;
         (self.unknown, self.value_below_blank) = (false, false);
         self.seen.extend(known);
         let value = line.text.get(colon + 1..).unwrap_or("").trim();
@@ -134,14 +146,21 @@ impl<'t> Scan<'t> {
         true
     }
 
-    /// Whether a line at the left margin that is neither key nor comment continues the value above.
-    fn continues(&self, line: &Line<'t>) -> bool {
+    /// Whether a line at the left margin that is neither key nor comment can only continue the value above: an item of a
+    /// list, or what closes a quote or a bracket.
+    fn continues_surely(&self, line: &Line<'t>) -> bool {
         let Some(entry) = self.entry.filter(|_| !self.unknown) else { return false };
         if entry.is_open() && line.text.starts_with(['"', '\'', '[', '{', ']', '}']) {
             return true;
         }
-        let item = line.is_item() && entry.is_nested() && !self.heading;
-        item || self.closed && !self.blank && !self.comment
+        line.is_item() && entry.is_nested() && !entry.is_block_of_text() && !self.heading
+    }
+
+    /// Whether a line at the left margin may continue the value above, because a fence closes the frontmatter below. A
+    /// line without a word, such as `***`, never does.
+    fn may_continue(&self, line: &Line<'t>) -> bool {
+        let has_word = line.text.contains(char::is_alphanumeric);
+        self.closed && has_word && self.entry.is_some() && !self.unknown && !self.blank && !self.comment
     }
 
     fn continue_with(&mut self, line: &Line<'t>) {

@@ -20,8 +20,9 @@ mod body_start;
 pub(crate) struct Repaired {
     pub(crate) text: String,
     pub(crate) edits: Vec<Edit>,
-    /// Whether a comment inside a value that is put in quotes is lost.
-    pub(crate) drops_comment: bool,
+    /// Whether the edits write only what is certainly frontmatter: they lose no comment inside a value, and they change
+    /// no text at the left margin or below a blank line, which may be the body of a file whose closing fence is missing.
+    pub(crate) safe: bool,
 }
 
 impl Repaired {
@@ -56,12 +57,12 @@ pub(crate) fn repair(yaml: &str) -> Option<Repaired> {
     let mut repair = Repair::new(yaml);
     let lines = repair.lines();
     repair.block(&lines);
-    let Repair { mut edits, drops_comment, .. } = repair;
+    let Repair { mut edits, safe, .. } = repair;
     edits.sort_by_key(|edit| edit.span);
     let text = apply(yaml, &edits);
     let read = yaml::read(&text, 0);
     let mapping = read.error.is_none() && read.root.is_some_and(|root| root.pairs().is_some());
-    mapping.then_some(Repaired { text, edits, drops_comment })
+    mapping.then_some(Repaired { text, edits, safe })
 }
 
 /// Applies ordered, disjoint edits.
@@ -109,14 +110,14 @@ impl Line<'_> {
 struct Repair<'t> {
     yaml: &'t str,
     edits: Vec<Edit>,
-    drops_comment: bool,
+    safe: bool,
     /// The names of all anchors, collected once when the first alias is found: a frontmatter may consist of aliases.
     anchors: OnceCell<BTreeSet<&'t str>>,
 }
 
 impl<'t> Repair<'t> {
     const fn new(yaml: &'t str) -> Self {
-        Self { yaml, edits: Vec::new(), drops_comment: false, anchors: OnceCell::new() }
+        Self { yaml, edits: Vec::new(), safe: true, anchors: OnceCell::new() }
     }
 
     /// Splits the text into lines, and adds the edits of tabs in indentation and of control characters, which YAML does
@@ -130,6 +131,7 @@ impl<'t> Repair<'t> {
             let spaces = bare.get(..bare.len() - text.len()).unwrap_or("");
             let tabs = spaces.bytes().filter(|byte| *byte == b'\t').count();
             if tabs > 0 {
+                self.safe &= !lines.last().is_some_and(Line::is_blank);
                 let replacement = spaces.replace('\t', "  ");
                 self.edits.push(Edit { span: Span::new(at, at + spaces.len()), replacement });
             }
@@ -239,15 +241,20 @@ impl<'t> Repair<'t> {
     fn quote(&mut self, start: usize, value: &str, below: &[Line<'t>]) {
         // No reader takes a line that is only a comment for part of the value.
         let block_text = value.starts_with(['|', '>']);
-        let is_text = |line: &&Line<'t>| !line.is_blank() && (block_text || !line.is_comment());
-        let rest: Vec<&Line<'t>> = below.iter().filter(is_text).collect();
-        let end = rest.last().map_or(start + value.len(), |line| line.end());
-        self.drops_comment |= !block_text && below.iter().any(|line| line.is_comment() && line.end() < end);
-        let block = value.starts_with(['|', '>']) && value.len() <= 3;
-        let separator = if value.starts_with('|') && block { "\n" } else { " " };
-        let mut parts: Vec<&str> = if block || value.is_empty() { Vec::new() } else { vec![value] };
-        parts.extend(rest.iter().map(|line| line.text));
-        let text = parts.join(separator);
+        let is_text = |line: &Line<'t>| !line.is_blank() && (block_text || !line.is_comment());
+        let last = below.iter().rposition(is_text).map_or(0, |at| at + 1);
+        let below = below.get(..last).unwrap_or(below);
+        let end = below.last().map_or(start + value.len(), Line::end);
+        // A comment and a blank line are lost, and text at the left margin may be the body.
+        let kept = |line: &Line<'t>| if is_text(line) { line.indent > 0 } else { block_text };
+        self.safe &= below.iter().all(kept);
+        let text = if block_text && value.len() <= 3 {
+            block_of_text(below, value.starts_with('>'))
+        } else {
+            let first = Some(value).filter(|value| !value.is_empty());
+            let rest = below.iter().filter(|line| is_text(line)).map(|line| line.text);
+            first.into_iter().chain(rest).collect::<Vec<_>>().join(" ")
+        };
         let replacement = quoted(unquote(text.trim()).as_ref());
         // A value on the next line moves up to its key.
         let replacement =
@@ -261,6 +268,7 @@ impl<'t> Repair<'t> {
 
     /// Keeps prose before the first key as comments.
     fn comment_out(&mut self, lines: &[Line<'t>]) {
+        self.safe = false;
         for line in lines.iter().filter(|line| !line.is_blank()) {
             self.replace(Span::at(line.start), "# ".to_owned());
         }
@@ -271,6 +279,27 @@ impl<'t> Repair<'t> {
         self.edits.retain(|edit| edit.span.end <= span.start || edit.span.start >= span.end);
         self.edits.push(Edit { span, replacement });
     }
+}
+
+/// The lines of a `|` or `>` block as its text: literally, or folded at its line breaks.
+fn block_of_text(lines: &[Line<'_>], folded: bool) -> String {
+    let margin = lines.iter().filter(|line| !line.is_blank()).map(|line| line.indent).min().unwrap_or(0);
+    let mut text = String::new();
+    for line in lines {
+        if folded {
+            let glue = if line.is_blank() { "\n" } else { " " };
+            text.push_str(if text.is_empty() || text.ends_with('\n') && !line.is_blank() {
+                ""
+            } else {
+                glue
+            });
+        } else {
+            text.push_str(if text.is_empty() { "" } else { "\n" });
+            text.extend(std::iter::repeat_n(' ', line.indent.saturating_sub(margin)));
+        }
+        text.push_str(line.text);
+    }
+    text
 }
 
 /// The length of the key when the text begins with one: `key:` at the end of the line or before a space, or a field of

@@ -72,6 +72,12 @@ fn block_scalars_without_indentation() {
 }
 
 #[test]
+fn a_broken_block_of_text_keeps_its_blank_lines_and_indents() {
+    assert_eq!(repaired("description: |\n    a\n\n      b\n  c\n"), r#"{"description":"a\n\n    b\nc"}"#);
+    assert_eq!(repaired("description: >\n    a\n    b\n\n  c: d\n  e\n"), r#"{"description":"a b\nc: d e"}"#);
+}
+
+#[test]
 fn a_comment_line_below_a_broken_value_is_no_part_of_it() {
     assert_eq!(
         repaired("description: Use when: a\n  and: b\n  # third\nlicense: x\n"),
