@@ -14,7 +14,7 @@ use crate::fs::codec::{checksum, put_bytes, put_stamp, take_bytes, take_stamp};
 use crate::fs::stamp::FileStamp;
 use crate::fs::{own, read};
 
-const FORMAT: &[u8] = b"prowess index 2\n";
+const FORMAT: &[u8] = b"prowess index 3\n";
 
 /// The largest cache that is read: a hundred thousand skills need about fifty megabytes.
 const MAX_BYTES: usize = 512 << 20;

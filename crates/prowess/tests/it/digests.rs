@@ -147,7 +147,7 @@ fn forge(file: &Path, entries: &[(&Path, &[u8])]) {
     let (words, rest) = body.as_chunks::<8>();
     let sum = words.iter().fold(0xcbf2_9ce4_8422_2325, |hash, word| step(hash, u64::from_le_bytes(*word)));
     let sum = rest.iter().fold(step(sum, body.len() as u64), |hash, byte| step(hash, u64::from(*byte)));
-    let mut bytes = b"prowess index 2\n".to_vec();
+    let mut bytes = b"prowess index 3\n".to_vec();
     bytes.extend(sum.to_le_bytes());
     bytes.extend(body);
     fs::write(file, bytes).unwrap();

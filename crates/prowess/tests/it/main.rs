@@ -16,6 +16,8 @@ mod agreement;
 #[cfg(feature = "archive")]
 mod archives;
 #[cfg(unix)]
+mod cached;
+#[cfg(unix)]
 mod clients;
 mod conformance;
 mod corpus;

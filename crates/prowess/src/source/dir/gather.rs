@@ -72,7 +72,7 @@ pub(super) struct Read {
 enum Memory {
     /// The entry of this cache at a position.
     Kept(usize),
-    /// Its path, its state and its frontmatter.
+    /// Its path, its state and the bytes that its frontmatter is read from.
     Fresh(PathBuf, FileStamp, Vec<u8>),
     Nothing,
 }
@@ -99,10 +99,17 @@ impl Reader for SkillReader<'_> {
             }
             Opened::File(mut file, stamp) => match read_prefix(&mut file, buffer) {
                 Ok(document) => {
-                    let head = document.fences().and_then(|fences| buffer.get(..fences.body));
-                    let head = head.filter(|_| self.source.cache.is_some());
-                    let fresh = |head: &[u8]| Memory::Fresh(path.clone(), stamp, head.to_vec());
-                    let memory = head.map_or(Memory::Nothing, fresh);
+                    if self.source.sighted.is_some() && sightings::may_be_blank(&stamp, buffer) {
+                        // A body that is cut off here would count as text, however blank it is.
+                        let _ = file.take(sightings::MAX_BLANK).read_to_end(buffer);
+                    }
+                    // All bytes that decided the reading. Those before the body are too few if the closing fence is
+                    // missing: where the body begins is seen only from what follows.
+                    let memory = if self.source.cache.is_some() && document.fences().is_some() {
+                        Memory::Fresh(path.clone(), stamp, document.raw().to_vec())
+                    } else {
+                        Memory::Nothing
+                    };
                     (document, stamp, memory)
                 }
                 Err(error) => {

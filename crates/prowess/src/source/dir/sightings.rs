@@ -17,7 +17,7 @@ use crate::fs::walk::MODULES;
 const MAX_POLICY: usize = 64 * 1024;
 
 /// A body of more bytes is not looked at to see whether it is blank.
-const MAX_BLANK: u64 = 256;
+pub(super) const MAX_BLANK: u64 = 256;
 
 /// The links that a walk met.
 #[derive(Debug, Default)]
@@ -38,7 +38,9 @@ pub(super) fn of(document: &Document, entry: &Entry, size: u64, read: Option<&[u
     let body = |bytes: &[u8]| {
         let whole = bytes.len() as u64 >= size;
         let body = document.fences().and_then(|fences| bytes.get(fences.body..));
-        whole && body.is_some_and(|body| body.trim_ascii().is_empty())
+        // A longer body counts as text, whether it was read or is in the cache.
+        let blank = |body: &[u8]| body.len() as u64 <= MAX_BLANK && body.trim_ascii().is_empty();
+        whole && body.is_some_and(blank)
     };
     Sighting::new(0, Facts::of_document(document, entry, size, read.is_some_and(body)))
 }
