@@ -96,8 +96,9 @@ pub(super) fn about_files(registry: &Registry, candidate: &Candidate) -> Vec<Str
     }
     let (count, size) = (files.files.len(), files.total_size());
     if count > MAX_SKILL_FILES || size > MAX_SKILL_BYTES {
+        let least = if files.incomplete { "at least " } else { "" };
         said.push(format!(
-            "too large for some MCP hosts: {count} files and {size} bytes, where they need not take more than \
+            "too large for some MCP hosts: {least}{count} files and {size} bytes, where they need not take more than \
              {MAX_SKILL_FILES} files and {MAX_SKILL_BYTES} bytes"
         ));
     }

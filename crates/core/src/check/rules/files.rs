@@ -61,14 +61,15 @@ pub(in crate::check) fn check(files: Option<&Manifest>, findings: &mut Findings<
         let help = "rename its files, or put them into an archive";
         findings.push(Finding::new(&SKILL_REPOSITORY, message).with_help(help));
     }
+    let least = if files.incomplete { "at least " } else { "" };
     let count = files.files.len();
     if count > MAX_SKILL_FILES {
-        let message = format!("the skill has {count} files, more than {MAX_SKILL_FILES}");
+        let message = format!("the skill has {least}{count} files, more than {MAX_SKILL_FILES}");
         findings.push(Finding::new(&SKILL_TOO_MANY_FILES, message));
     }
     let size = files.total_size();
     if size > MAX_SKILL_BYTES {
-        let message = format!("the skill has {size} bytes, more than {MAX_SKILL_BYTES}");
+        let message = format!("the skill has {least}{size} bytes, more than {MAX_SKILL_BYTES}");
         findings.push(Finding::new(&SKILL_TOO_LARGE, message));
     }
 }

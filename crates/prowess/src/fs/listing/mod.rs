@@ -1,6 +1,7 @@
 //! Lists the files of a skill's folder with bounded work, and says what was left out and why.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,9 @@ use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
 
 /// The maximum number of entries that are listed in a skill's folder: twenty times what a skill may have.
 pub const MAX_LISTED_ENTRIES: usize = 10_000;
+
+/// The number of entries from which a folder is listed after the others, so that it does not hide them.
+const LARGE_FOLDER: usize = MAX_LISTED_ENTRIES / 10;
 
 /// The maximum number of links to listed folders that are followed. Skills have one or two, if any.
 pub const MAX_LISTED_AGAIN: usize = 16;
@@ -65,6 +69,7 @@ pub(crate) fn list_in(skill: &SkillFolder<'_>) -> Result<FileListing, SourceErro
         entries: 0,
         again: 0,
         linked: BTreeSet::new(),
+        large: Some(Vec::new()),
         files: Vec::new(),
         left_out: Vec::new(),
         listing: FileListing::default(),
@@ -73,6 +78,7 @@ pub(crate) fn list_in(skill: &SkillFolder<'_>) -> Result<FileListing, SourceErro
     let root = skill.root().to_list().map_err(failed)?;
     let identity = root.identity().map_err(failed)?;
     lister.folder(&root, "", &mut vec![identity]).map_err(failed)?;
+    lister.list_large();
     lister.keep_one_own_file();
     lister.listing.manifest =
         Manifest::new(lister.files).with_left_out(lister.left_out).with_incomplete(lister.listing.cut);
@@ -89,6 +95,8 @@ struct Lister<'l> {
     again: usize,
     /// The folders outside the skill that links led to.
     linked: BTreeSet<Identity>,
+    /// The large folders, and those that tools generate, with the folders above each. `None` when it is their turn.
+    large: Option<Vec<(String, Vec<Identity>)>>,
     files: Vec<FileEntry>,
     left_out: Vec<LeftOut>,
     listing: FileListing,
@@ -97,11 +105,19 @@ struct Lister<'l> {
 impl Lister<'_> {
     /// Lists one folder. `above` contains its parents and the folder itself.
     fn folder(&mut self, folder: &Folder, prefix: &str, above: &mut Vec<Identity>) -> io::Result<()> {
-        let (names, more) = folder.entries(MAX_LISTED_ENTRIES.saturating_sub(self.entries))?;
+        let left = MAX_LISTED_ENTRIES.saturating_sub(self.entries);
+        if let Some(large) = self.large.as_mut().filter(|_| !prefix.is_empty()) {
+            let generated = prefix.rsplit('/').next().is_some_and(is_generated);
+            if generated || left > LARGE_FOLDER && folder.entries(LARGE_FOLDER)?.1 {
+                large.push((prefix.to_owned(), above.clone()));
+                return Ok(());
+            }
+        }
+        let (names, more) = folder.entries(left)?;
         self.entries += names.len();
         // The limit cuts what comes last.
         let mut names = names;
-        names.sort_by_key(|name| order(name.name.to_str().unwrap_or_default()));
+        names.sort_by(|a, b| order(&a.name).cmp(&order(&b.name)).then_with(|| a.name.cmp(&b.name)));
         for Name { name, kind } in names {
             let below =
                 |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
@@ -118,11 +134,29 @@ impl Lister<'_> {
                 self.skip(&relative, reason);
             }
         }
-        if more && !self.listing.cut {
+        // Every folder is named that has entries beyond the limit: what is not looked into can be a script.
+        if more {
             self.skip(prefix, Unlisted::from(format!("more than {MAX_LISTED_ENTRIES} entries in the skill")));
             self.listing.cut = true;
         }
         Ok(())
+    }
+
+    /// Lists the folders that had to wait, those that tools generate last.
+    fn list_large(&mut self) {
+        let mut large = self.large.take().unwrap_or_default();
+        large.sort_by_key(|(path, _)| path.rsplit('/').next().is_some_and(is_generated));
+        for (path, mut above) in large {
+            let reached = self.skill.reach(Path::new(&path), Want::Look);
+            let folder = reached.map_err(|error| Unlisted::from(error.to_string()));
+            let listed = folder.and_then(|(target, _)| {
+                let folder = Folder::of(&target)?;
+                Ok(self.folder(&folder, &path, &mut above)?)
+            });
+            if let Err(reason) = listed {
+                self.skip(&path, reason);
+            }
+        }
     }
 
     /// Lists an entry or the target of a link. An error is the reason why it is left out.
@@ -230,8 +264,8 @@ impl Lister<'_> {
 }
 
 /// When an entry of a folder is listed: what agents use first, what tools generate last.
-fn order(name: &str) -> u8 {
-    match name {
+fn order(name: &OsStr) -> u8 {
+    match name.to_str().unwrap_or_default() {
         "scripts" => 0,
         "references" => 1,
         "assets" => 2,

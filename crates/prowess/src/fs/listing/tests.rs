@@ -141,3 +141,23 @@ fn scripts_are_listed_before_a_virtual_environment_reaches_the_limit() {
         assert!(listing.manifest.contains(&RelPath::parse(path).unwrap()), "{path}");
     }
 }
+
+#[test]
+fn a_huge_folder_hides_no_other_and_what_is_beyond_the_limit_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let skill = folder.path();
+    let many = MAX_LISTED_ENTRIES;
+    for (below, number) in [("aaa", many), ("bbb/deep", many), ("bin", 1), ("data/lib", 1), (".venv", 1)] {
+        fs::create_dir_all(skill.join(below)).unwrap();
+        for at in 0..number {
+            File::create(skill.join(below).join(format!("f{at}"))).unwrap();
+        }
+    }
+    let listing = list(skill).unwrap();
+    let left_out: Vec<&str> = listing.manifest.left_out.iter().map(|left| left.path.as_str()).collect();
+    assert_eq!(left_out, ["aaa", "bbb/deep", ".venv"]);
+    for path in ["bin/f0", "data/lib/f0"] {
+        assert!(listing.manifest.contains(&RelPath::parse(path).unwrap()), "{path}");
+    }
+    assert!(listing.manifest.files.len() > MAX_LISTED_ENTRIES - 100 && listing.cut);
+}
