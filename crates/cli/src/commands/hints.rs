@@ -138,6 +138,9 @@ fn hint(error: &SourceError, from: Option<&Path>) -> String {
              skills"
                 .to_owned()
         }
+        SourceErrorKind::TooMany { what: Counted::Files | Counted::EntriesOfSkill, .. } => {
+            "remove files that it does not need, or trust its whole project with: prowess trust".to_owned()
+        }
         SourceErrorKind::TooMany { what, .. } if *what != Counted::Lines => {
             "give a folder with fewer entries below it, or name it with --in, which has no limit".to_owned()
         }
@@ -363,7 +366,7 @@ mod tests {
         }
         assert_eq!(prowess::client::Fact::YamlOther.fix(), advice::CORRECT_YAML);
         assert_eq!(with_commands("rename it"), "rename it");
-        let many = SourceErrorKind::TooMany { what: Counted::Files, limit: 1 }.at("x");
+        let many = SourceErrorKind::TooMany { what: Counted::Folders, limit: 1 }.at("x");
         assert!(!names_one(&many.hint()) && of_source(&many).contains("--in"));
         let busy = SourceErrorKind::Busy.at("x");
         assert!(!busy.hint().contains("command") && of_source(&busy).contains("run the command again"));

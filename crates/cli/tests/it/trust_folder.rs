@@ -120,6 +120,41 @@ fn a_skill_behind_a_link_out_of_the_project_is_shown_with_what_it_asks_for() {
 }
 
 #[test]
+fn a_skill_whose_file_is_a_link_out_of_the_project_is_shown_with_what_it_asks_for() {
+    let outside = Place::with(&[("evil/SKILL.md", EVIL)]);
+    let place = Place::with(&[(".claude/skills/x/y", "")]);
+    fs::create_dir(place.path().join(".claude/skills/c")).unwrap();
+    symlink(outside.path().join("evil/SKILL.md"), place.path().join(".claude/skills/c/SKILL.md")).unwrap();
+    let shown = shown(&place);
+    assert!(shown.contains("\nevil  1 file,"), "{shown}");
+    assert!(shown.contains("at  [DIR]/.claude/skills/c/SKILL.md"), "{shown}");
+    assert!(shown.contains("asks for tools  Bash") && !shown.contains("not looked into"), "{shown}");
+    assert!(is_used_from(&place, ".", "evil"));
+}
+
+#[test]
+fn a_folder_with_too_many_files_hides_no_script_beside_it() {
+    let place = Place::with(&[
+        (".claude/skills/evil/SKILL.md", EVIL),
+        (".claude/skills/evil/data/x.sh", "1"),
+        (".claude/skills/evil/zzz/y.py", "1"),
+    ]);
+    let many = place.path().join(".claude/skills/evil/aaa");
+    fs::create_dir(&many).unwrap();
+    for number in 0..=10_000 {
+        fs::write(many.join(number.to_string()), "").unwrap();
+    }
+    let shown = shown(&place);
+    assert!(shown.contains("can be run  data/x.sh, zzz/y.py\n"), "{shown}");
+    assert!(shown.contains("not looked into  aaa\n"), "{shown}");
+    let run = run(&place, &["trust", "evil", "--yes"]);
+    assert!(
+        run.contains("the skill has more than 10000 entries") && run.contains("prowess trust\n"),
+        "{run}"
+    );
+}
+
+#[test]
 fn what_cannot_be_read_is_named_before_it_is_trusted() {
     let place = Place::with(&[
         ("prowess.toml", "[[skills.sources]]\narchive = 'pack.zip'\n[[skills.sources]]\ndir = 'nowhere'\n"),
@@ -133,6 +168,32 @@ fn what_cannot_be_read_is_named_before_it_is_trusted() {
     for part in ["pack.zip", "nowhere", "below/prowess.toml"] {
         assert!(unseen.iter().any(|line| line.contains(part)), "{part}: {unseen:?}");
     }
+}
+
+#[test]
+fn a_folder_that_cannot_be_read_is_named_once() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::with(&[(".claude/skills/evil/SKILL.md", EVIL), (".claude/skills/locked/x/y", "")]);
+    let mode = |path: &str, mode| {
+        fs::set_permissions(place.path().join(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(".", 0o755);
+    mode(".claude/skills/locked", 0o000);
+    // Permissions do not bind root, so the command runs as the user nobody.
+    let mut command = std::process::Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
+    command.args([env!("CARGO_BIN_EXE_prowess"), "trust", "--dry-run", "."]).current_dir(place.path());
+    let output = command.env("HOME", place.path().join("nowhere")).output();
+    mode(".claude/skills/locked", 0o755);
+    let output = match output {
+        Ok(output) if !matches!(code(&output), 126 | 127) => output,
+        other => return crate::skipped(&format!("setpriv cannot run here: {other:?}")),
+    };
+    let said = place.transcript(&output);
+    if said.contains("setpriv") {
+        return crate::skipped("setpriv cannot run here");
+    }
+    assert_eq!(said.matches("skills/locked").count(), 1, "{said}");
 }
 
 #[test]

@@ -55,6 +55,9 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         }
         Kind::TooDeep { .. } => "give a folder closer to the skills",
         Kind::TooMany { what: Counted::Lines, .. } => "split the file, and name each part",
+        Kind::TooMany { what: Counted::Files | Counted::EntriesOfSkill, .. } => {
+            "remove files that it does not need, or trust the folder that the skill is in"
+        }
         Kind::TooMany { .. } => {
             "give a folder with fewer entries below it, or name it as a source, which has no limit"
         }

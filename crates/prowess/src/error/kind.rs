@@ -206,6 +206,8 @@ pub enum Counted {
     EntriesInsideSkills,
     /// Files of a skill.
     Files,
+    /// Entries in the folder of a skill.
+    EntriesOfSkill,
     /// Lines of a file.
     Lines,
 }
@@ -215,7 +217,7 @@ impl fmt::Display for Counted {
         to.write_str(match self {
             Self::Folders => "folders",
             Self::FoldersBehindLinks => "folders behind links",
-            Self::Entries => "entries",
+            Self::Entries | Self::EntriesOfSkill => "entries",
             Self::EntriesInsideSkills => "entries inside skills",
             Self::Files => "files",
             Self::Lines => "lines",

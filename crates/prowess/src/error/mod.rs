@@ -157,6 +157,9 @@ impl fmt::Display for SourceError {
             Kind::TooDeep { limit } => {
                 write!(to, "folders this deep are not looked into: {at}: more than {limit} below the start")
             }
+            Kind::TooMany { what: what @ (Counted::Files | Counted::EntriesOfSkill), limit } => {
+                write!(to, "the skill has more than {limit} {what}: {at}")
+            }
             Kind::TooMany { what, limit } => {
                 write!(to, "the walk stopped here: {at}: more than {limit} {what}")
             }

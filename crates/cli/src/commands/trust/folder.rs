@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use prowess::env::Environment;
+use prowess::install::Preview;
 use prowess::internal::{Below, InForce, WhyUnused, file_of};
 use prowess::library::library;
 use prowess::registry::RegistryError;
@@ -22,6 +23,9 @@ pub(super) struct FolderLook<'l> {
     shown: Shown,
     /// The skills that were shown or need no trust, by the paths of their files, or by their locations.
     seen: HashSet<PathBuf>,
+    /// The skills that could not be read, with the paths of their files: perhaps only because a link leads out of the
+    /// project, and the walk over everything below reads them.
+    unread: Vec<(PathBuf, (String, String, Preview))>,
     /// The bytes that may still be read.
     left: u64,
 }
@@ -34,6 +38,7 @@ impl<'l> FolderLook<'l> {
             environment: Environment::current(),
             shown: Shown { is_folder: true, ..Shown::default() },
             seen: HashSet::new(),
+            unread: Vec::new(),
             left: MAX_BYTES,
         };
         look.from(folder)?;
@@ -43,10 +48,23 @@ impl<'l> FolderLook<'l> {
         let catalog = below.registry.catalog();
         let names = names(&catalog);
         look.skills(&below.registry, &catalog, &names);
+        for (place, skill) in std::mem::take(&mut look.unread) {
+            if look.seen.insert(place) {
+                look.shown.skills.push(skill);
+            }
+        }
         let problems = below.registry.problems();
         look.shown.unseen.extend(problems.iter().map(|problem| problem.full_message()));
-        let unseen = below.unseen.iter().map(|folder| format!("settings in {}", folder.display()));
-        look.shown.unseen.extend(unseen);
+        // Settings in a folder that cannot be read need no line of their own.
+        let unreadable: HashSet<&Path> = problems
+            .iter()
+            .filter(|problem| matches!(problem.kind, SourceErrorKind::Io(_)))
+            .filter_map(|problem| problem.at.path().map(Path::new))
+            .collect();
+        let unseen = below.unseen.iter().filter(|folder| !unreadable.contains(folder.as_path()));
+        look.shown.unseen.extend(unseen.map(|folder| format!("settings in {}", folder.display())));
+        let mut seen = HashSet::new();
+        look.shown.unseen.retain(|line| seen.insert(line.clone()));
         Ok(look.shown)
     }
 
@@ -73,6 +91,11 @@ impl<'l> FolderLook<'l> {
             let place = PathBuf::from(location.to_string());
             if !self.is_covered(skill) {
                 self.seen.insert(place);
+                continue;
+            }
+            if skill.is_broken() {
+                let skill = previewed(skill, registry, names, &mut self.left);
+                self.unread.push((place, skill));
                 continue;
             }
             // A link to a skill is not another skill.

@@ -42,7 +42,7 @@ impl FileListing {
     pub fn complete(self, folder: &Path) -> Result<Manifest, SourceError> {
         if self.cut {
             let limit = MAX_LISTED_ENTRIES;
-            return Err(SourceErrorKind::TooMany { what: Counted::Entries, limit }.at(folder));
+            return Err(SourceErrorKind::TooMany { what: Counted::EntriesOfSkill, limit }.at(folder));
         }
         Ok(self.manifest)
     }
