@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use prowess::library::clients::Client;
 use prowess::select::{Hit, Query, SelectOptions, TypedWords, search};
+use prowess::session::{Act, Actor, Hidden};
 use prowess::source::Slice;
-use prowess::{Candidate, Catalog, FileEntry, Registry, RelPath, Scope, Skills, Standing};
+use prowess::{Candidate, Catalog, Chat, FileEntry, Registry, RelPath, Scope, Skills, Standing};
 use serde_json::{Value, json};
 
 use super::cost::{Cost, Cut, PromptTokens, Prompts};
@@ -61,6 +62,11 @@ pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let uncut = prompt.cut.as_ref().map_or(prompt.all, |cut| cut.uncut) as u64;
     let all_tokens = instructions(&registry, &catalog, &prompts).map(|tokens| tokens + uncut);
     let skills = Skills::builder().with_policy(said.policy()).with_options(said.options()).build_on(registry);
+    let chat = skills.chat("try");
+    let matches: Vec<Match> = hits
+        .into_iter()
+        .map(|hit| Match { hidden: chat.session().why_hidden(&hit.key, Act::See, Actor::Model), hit })
+        .collect();
     let trial = Trial {
         task: &task,
         options: args.places.options(),
@@ -68,9 +74,9 @@ pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         catalog: &catalog,
         prompt,
         all_tokens,
-        loaded: Loaded::first(&hits, &catalog, &skills)?,
-        nearest: if hits.is_empty() { nearest(&task, &catalog) } else { Vec::new() },
-        hits,
+        loaded: Loaded::first(&matches, &catalog, chat)?,
+        nearest: if matches.is_empty() { nearest(&task, &catalog) } else { Vec::new() },
+        matches,
     };
     if json {
         ui.json(&trial.json())?;
@@ -94,6 +100,25 @@ fn instructions(registry: &Registry, catalog: &Catalog, prompts: &Prompts) -> Op
     )
 }
 
+/// A skill that fits the task.
+struct Match {
+    hit: Hit,
+    /// Why no model gets it; `None` if a model may choose it. A session decides this, as it does for prompts.
+    hidden: Option<Hidden>,
+}
+
+impl Match {
+    /// Why no model gets the skill, in words.
+    fn why_hidden(&self) -> Option<&'static str> {
+        Some(match self.hidden? {
+            Hidden::Untrusted => "not trusted",
+            Hidden::NotForModel => "only a user may start it",
+            Hidden::Filtered => "hidden by a filter",
+            _ => "not offered",
+        })
+    }
+}
+
 /// What a model gets of the chosen skill.
 struct Loaded {
     key: String,
@@ -104,18 +129,22 @@ struct Loaded {
 }
 
 impl Loaded {
-    /// Activates the best skill that may be used, as a user would, and looks at its files.
-    fn first(hits: &[Hit], catalog: &Catalog, skills: &Skills) -> Result<Option<Self>, CommandError> {
-        let mut usable = hits.iter().filter_map(|hit| catalog.get(&hit.key));
-        let Some(best) = usable.find(|skill| skill.is_usable()) else { return Ok(None) };
+    /// Activates the best skill that a model may choose, and looks at its files.
+    fn first(matches: &[Match], catalog: &Catalog, mut chat: Chat) -> Result<Option<Self>, CommandError> {
+        let mut offered = matches.iter().filter(|one| one.hidden.is_none());
+        let Some(best) = offered.find_map(|one| catalog.get(&one.hit.key)) else { return Ok(None) };
         let key = best.entry.key.clone();
-        let result = skills.chat("try").activate(&key, "");
+        let Some((_, result)) = chat.preload(&[&key]).into_iter().find(|(name, _)| *name == key) else {
+            return Ok(None);
+        };
         if !result.is_ok() {
             let hint = format!("see why with: {}", command_for("why", &key, ""));
             return Err(Failure::new(result.text, hint).into());
         }
-        let skill =
-            skills.get(&key).map_err(|error| Failure::new(error.to_string(), "run the command again"))?;
+        let skill = chat
+            .skills()
+            .get(&key)
+            .map_err(|error| Failure::new(error.to_string(), "run the command again"))?;
         let own = best.entry.origin.file.as_deref().unwrap_or("SKILL.md");
         let files = skill.files().unwrap_or_default().files;
         let files: Vec<FileEntry> = files
@@ -154,7 +183,7 @@ struct Trial<'t> {
     catalog: &'t Catalog,
     prompt: PromptTokens,
     all_tokens: Option<u64>,
-    hits: Vec<Hit>,
+    matches: Vec<Match>,
     loaded: Option<Loaded>,
     nearest: Vec<&'t Candidate>,
 }
@@ -162,9 +191,14 @@ struct Trial<'t> {
 impl Trial<'_> {
     fn json(&self) -> Value {
         let catalog = self.catalog.iter();
-        let matches = self.hits.iter().filter_map(|hit| {
-            let name = &self.catalog.get(&hit.key)?.entry.name;
-            Some(json!({ "name": name, "score": hit.score, "words": self.words(hit).found }))
+        let matches = self.matches.iter().filter_map(|one| {
+            let name = &self.catalog.get(&one.hit.key)?.entry.name;
+            let mut shown =
+                json!({ "name": name, "score": one.hit.score, "words": self.words(&one.hit).found });
+            if let (Some(why), Some(shown)) = (one.why_hidden(), shown.as_object_mut()) {
+                shown.insert("hidden".to_owned(), why.into());
+            }
+            Some(shown)
         });
         json!({
             "version": VERSION,
@@ -266,19 +300,15 @@ impl Trial<'_> {
         let built_in =
             self.catalog.get(key).is_some_and(is_built_in) && !self.catalog.iter().all(is_built_in);
         page.title(&format!("3. Chosen: {}{}", clean(key), if built_in { " (built in)" } else { "" }));
-        let shown: Vec<(&Hit, &Candidate)> = self
-            .hits
-            .iter()
-            .filter_map(|hit| Some((hit, self.catalog.get(&hit.key)?)))
-            .take(SHOWN_HITS)
-            .collect();
-        let names = shown.iter().map(|(hit, _)| width(&clean(&hit.key))).max().unwrap_or(0).min(40);
-        for (hit, skill) in &shown {
+        let shown = self.matches.get(..SHOWN_HITS).unwrap_or(&self.matches);
+        let names = shown.iter().map(|one| width(&clean(&one.hit.key))).max().unwrap_or(0).min(40);
+        for one in shown {
+            let Match { hit, .. } = one;
             let name = pad(&fit(&clean(&hit.key), names), names);
-            let trust = if skill.is_usable() { "" } else { "not trusted; " };
-            page.line(&format!("{:>7.3}  {name}  {trust}{}", hit.score, self.words(hit).found.join(", ")));
+            let hidden = one.why_hidden().map(|why| format!("{why}; ")).unwrap_or_default();
+            page.line(&format!("{:>7.3}  {name}  {hidden}{}", hit.score, self.words(hit).found.join(", ")));
         }
-        let rest = self.hits.len() - shown.len();
+        let rest = self.matches.len() - shown.len();
         if rest > 0 {
             page.faint(&format!("and {rest} more"));
         }
@@ -310,9 +340,10 @@ impl Trial<'_> {
 
     fn missed(&self, page: &mut Page) {
         page.title("3. Chosen: none");
-        if let Some(hit) = self.hits.first() {
-            page.line(&format!("{} fits, and is not trusted", hit.key));
-            page.faint(&format!("look at it: {}", command_for("show", &hit.key, &self.options)));
+        if let Some(one) = self.matches.first() {
+            let key = &one.hit.key;
+            page.line(&format!("{key} fits, and no model gets it: {}", one.why_hidden().unwrap_or_default()));
+            page.faint(&format!("look at it: {}", command_for("show", key, &self.options)));
             return;
         }
         let words = TypedWords::of(self.task, &[]).missing;

@@ -1,5 +1,6 @@
 //! `prowess rule`, `prowess try`, the version, and a reader that closes the pipe.
 
+use std::fs;
 use std::io::Read as _;
 use std::process::Stdio;
 
@@ -149,6 +150,34 @@ fn a_trial_uses_the_users_own_skills_with_the_built_in_ones_beside_them() {
     assert_eq!(tried["sources"][1]["name"], "built in");
     assert_eq!(tried["sources"][0]["name"], "~/.claude/skills");
     assert_eq!(tried["matches"][0]["words"], serde_json::json!(["turn", "meeting", "notes", "minutes"]));
+}
+
+#[test]
+fn a_trial_chooses_what_a_model_gets() {
+    let skill = |name: &str, field: &str| {
+        format!(
+            "---\nname: {name}\ndescription: Counts every zebra in {name}. Use for a zebra.\n{field}---\nCount.\n"
+        )
+    };
+    let place = Place::with(&[
+        ("home/.agents/skills/dmi/SKILL.md", &*skill("dmi", "disable-model-invocation: true\n")),
+        ("home/.agents/skills/quiet/SKILL.md", &skill("quiet", "user-invocable: false\n")),
+    ]);
+    let tried = |task: &str| {
+        let mut command = place.command();
+        command.env("HOME", place.path().join("home")).args(["try", task]);
+        place.transcript(&command.output().unwrap())
+    };
+    let both = tried("zebra dmi");
+    assert!(both.contains("3. Chosen: quiet\n"), "{both}");
+    assert!(both.contains("dmi    only a user may start it; zebra, dmi"), "{both}");
+    assert!(both.contains("<skill_content name=\"quiet\">"), "{both}");
+    fs::remove_dir_all(place.path().join("home/.agents/skills/quiet")).unwrap();
+    let one = tried("zebra");
+    assert!(
+        one.contains("3. Chosen: none\n   dmi fits, and no model gets it: only a user may start it\n"),
+        "{one}"
+    );
 }
 
 #[test]
