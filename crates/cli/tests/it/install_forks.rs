@@ -5,6 +5,7 @@ use std::fs;
 use crate::Place;
 use crate::install::{place, read};
 use crate::install_git::{commit, git};
+use crate::schemas::assert_fits;
 use crate::shelf::{json_of, run};
 
 /// A project whose lock says that skills are from a tag of a repository, with a commit that is not there. Returns the
@@ -144,5 +145,33 @@ fn frozen_says_that_a_commit_was_not_checked_and_no_command_says_where_it_is_fro
         let said = run(&place, args);
         assert!(said.starts_with("exit 2") && said.contains("on no branch or tag"), "{args:?}: {said}");
         assert_eq!(files(&place), before, "{args:?}");
+    }
+}
+
+#[test]
+fn add_takes_a_commit_on_no_branch_or_tag_and_says_so_before_it_asks() {
+    let (place, url, strange) = claimed(&["pdf"]);
+    let official = git(&place, "from", &["rev-parse", "v1"]);
+    let add = |version: &str, option: &str| {
+        let source = format!("{url}#{version}");
+        run(&place, &["add", &source, "--skill", "pdf", "--overwrite", option])
+    };
+    let warning = format!(
+        "commit  {strange}: not known to be on a branch or tag of its repository; it may be from a fork"
+    );
+    for version in [&*strange, "refs/pull/1/head", "pull/1/head"] {
+        // Also the second time, when it is on this machine.
+        for option in ["--dry-run", "--yes", "--yes"] {
+            let said = add(version, option);
+            assert!(said.starts_with("exit 0") && said.contains(&warning), "{version}: {said}");
+        }
+    }
+    let source = format!("{url}#{strange}");
+    let added = json_of(&place, &["add", &source, "--skill", "pdf", "--yes", "--json"]);
+    assert_fits("add", &added);
+    assert_eq!(added["skills"][0]["preview"]["unverified_commit"], *strange, "{added}");
+    for version in [&*official, "v1", "main"] {
+        let said = add(version, "--yes");
+        assert!(said.starts_with("exit 0") && !said.contains("not known to be"), "{version}: {said}");
     }
 }

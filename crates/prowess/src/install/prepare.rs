@@ -6,7 +6,7 @@ use prowess_core::{Origin, parse};
 
 use super::apply::{NewSkill, check_installable};
 use super::error::{InstallError, InstallErrorKind, InstallLimit};
-use super::fetch::{FetchedSkill, Found, FoundSkill};
+use super::fetch::{FetchedSkill, Fetcher, Found, FoundSkill};
 use super::installer::{InstallOptions, Installer, Progress};
 use super::records::{InstallScope, LockedSkill, recorded};
 use super::spec::{InstallPlace, InstallSpec};
@@ -83,12 +83,14 @@ pub struct Prepared {
     pub(super) new: NewSkill,
     /// Its records when it was planned, for `sync`.
     pub(super) seen: Option<Seen>,
+    /// Its commit, if that was asked for by its id or by another ref, and is not known to be on a branch or tag.
+    pub(super) unverified_commit: Option<String>,
 }
 
 impl Prepared {
     /// A skill that is installed because the records say so.
     pub(super) fn seen(new: NewSkill, seen: Seen) -> Self {
-        Self { new, seen: Some(seen) }
+        Self { new, seen: Some(seen), unverified_commit: None }
     }
 
     /// The name that its folder will have.
@@ -183,7 +185,7 @@ impl Installer {
         }
         fetched.iter().try_for_each(check_declared_name)?;
         let skills = fetched.into_iter().zip(chosen.iter().copied());
-        Ok(self.prepared(spec, &available.0, skills, alias))
+        Ok(self.prepared(spec, (&available.0, &fetcher), skills, alias))
     }
 
     /// Fetches those of the chosen skills that can be installed, as [`prepare`](Self::prepare) does. The others are
@@ -221,7 +223,7 @@ impl Installer {
         }
         match first {
             Some(error) if fit.is_empty() => Err(error),
-            _ => Ok((self.prepared(spec, &available.0, fit.into_iter(), None), skipped)),
+            _ => Ok((self.prepared(spec, (&available.0, &fetcher), fit.into_iter(), None), skipped)),
         }
     }
 
@@ -262,15 +264,18 @@ impl Installer {
     fn prepared(
         &self,
         spec: &InstallSpec,
-        found: &Found,
+        (found, fetcher): (&Found, &Fetcher),
         skills: impl Iterator<Item = (FetchedSkill, usize)>,
         alias: Option<&str>,
     ) -> Vec<Prepared> {
+        let unverified_commit = fetcher.unverified_commit(found);
         let prepared = skills.map(|(skill, at)| {
             // Other sources are recorded by their path.
             let is_reference = matches!(spec.place, InstallPlace::Reference(_));
             let choice = is_reference.then(|| found.name_of_choice(at, spec)).flatten();
-            Prepared { new: recorded(spec, skill, (alias, choice)), seen: None }
+            let (new, unverified_commit) =
+                (recorded(spec, skill, (alias, choice)), unverified_commit.clone());
+            Prepared { new, seen: None, unverified_commit }
         });
         let prepared: Vec<Prepared> = prepared.collect();
         self.fetch_log().add(prepared.iter().map(Prepared::locked));

@@ -75,6 +75,10 @@ pub(in crate::commands) fn shown(name: &str, preview: &Preview) -> String {
     if let Some(source) = &preview.claimed_source {
         line("the lock says it is from", &format!("{source}; you have not fetched it from there"));
     }
+    if let Some(commit) = &preview.unverified_commit {
+        let may_be = "not known to be on a branch or tag of its repository; it may be from a fork";
+        line("commit", &format!("{commit}: {may_be}"));
+    }
     each("replaces, and deletes", &preview.replaces, &mut line);
     each("deletes your file", &preview.loses, &mut line);
     each("hides your own skill", &preview.shadows, &mut line);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::git::GitVersion;
 use super::trees::repository_of;
-use super::{Fetcher, repository};
+use super::{Fetcher, Found, OpenSource, repository};
 use crate::install::error::{InstallError, InstallErrorKind, Relock};
 use crate::install::spec::{InstallPlace, InstallSpec, is_on_this_machine};
 
@@ -46,6 +46,19 @@ impl Fetcher {
             }
         }
         Ok(())
+    }
+
+    /// The commit of a source, if the user asked for it by its id or by a ref such as `refs/pull/1/head`, and it is not
+    /// known to be on a branch or tag.
+    pub(crate) fn unverified_commit(&self, found: &Found) -> Option<String> {
+        let OpenSource::Git(repository) = &found.place else { return None };
+        if !repository.is_named_by_commit() {
+            return None;
+        }
+        let commit = repository.commit.clone();
+        // Without an answer it is not known. The commit itself may have been on this machine.
+        let reachable = self.git.reachable(&repository.url, std::slice::from_ref(&commit));
+        Some(commit).filter(|_| !matches!(reachable.as_deref(), Ok([true])))
     }
 
     fn unreachable(&self, url: &str, commit: &str, claims: &[&Claim<'_>]) -> InstallError {

@@ -56,6 +56,7 @@ impl Installer {
             let unfetched = Some(skill.locked()).filter(|locked| !self.fetch_log().has(locked));
             preview.claimed_source =
                 unfetched.map(|locked| locked.origin_from(&here, scope, &place.skill(name)));
+            preview.unverified_commit.clone_from(&skill.unverified_commit);
             let accepted = accepted.as_ref().map(|all| all.elsewhere(&place.base, skill.locked()));
             preview.accepted_in = accepted.unwrap_or_default();
             preview.same_name_as = there.beside(name, &preview.declared_name);

@@ -83,6 +83,10 @@ pub struct Preview {
     pub installed_as: Vec<String>,
     /// Where the lock says that it comes from, when this user has not fetched it from there.
     pub claimed_source: Option<String>,
+    /// Its commit, if it was asked for by its id or by a ref such as `refs/pull/1/head`, and is not known to be on a branch
+    /// or tag of its repository: it may be from a fork.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unverified_commit: Option<String>,
     /// The paths that would be replaced although they were edited or not installed.
     pub replaces: Vec<String>,
     /// The files in them that would be lost: those that are not as they were installed.
