@@ -60,12 +60,18 @@ pub(super) fn value_of(value: &str) -> String {
 
 /// A text as one word of a shell, so that a command that contains it can be copied and run.
 pub(super) fn shell_word(text: &str) -> String {
+    let word = quoted_word(text);
+    if text.starts_with('-') { format!("-- {word}") } else { word }
+}
+
+/// A text in quotes, unless it is a plain word: for prose beside a command, so that a line that is copied whole runs
+/// nothing of it.
+pub(super) fn quoted_word(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.' | '/' | '@');
     if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
         return text.to_owned();
     }
-    let quoted = format!("'{}'", escape_control(text).replace('\'', r"'\''"));
-    if text.starts_with('-') { format!("-- {quoted}") } else { quoted }
+    format!("'{}'", escape_control(text).replace('\'', r"'\''"))
 }
 
 /// A command about a skill. The options, each after a space, repeat where the skill was looked for.

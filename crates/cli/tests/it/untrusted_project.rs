@@ -87,3 +87,18 @@ fn a_name_in_a_line_of_doctor_is_quoted_after_a_command() {
     assert_eq!(after.matches(evil).count(), after.matches(&format!("'{evil}'")).count(), "{line}");
     assert!(after.contains(evil), "{line}");
 }
+
+#[test]
+fn a_name_that_looks_like_an_option_has_no_dashes_before_it_in_prose() {
+    let words = "Sorts woollen socks into drawers by colour and size. Use when socks are loose.";
+    let place = Place::with(&[
+        ("home/.claude/skills/a/SKILL.md", &*format!("---\nname: --all\ndescription: {words}\n---\n")),
+        ("home/.claude/skills/b/SKILL.md", &format!("---\nname: b\ndescription: {words}\n---\n")),
+    ]);
+    let said = run(&place, &["doctor"]);
+    assert!(
+        said.contains("when to use b and when '--all', or")
+            || said.contains("when to use '--all' and when b, or"),
+        "{said}"
+    );
+}

@@ -10,7 +10,7 @@ use prowess::select::{Bm25, Settings, Texts};
 use prowess::{Candidate, Entry, Scope};
 
 use super::super::copies::Copy;
-use super::super::hints::{command_for, shell_word};
+use super::super::hints::{command_for, quoted_word};
 use super::super::rivals::{CONFUSED, rivals};
 use super::super::short_path::ShortPaths;
 use super::installed::removing;
@@ -186,8 +186,8 @@ fn competing(Sighted { opened, listed, .. }: &Sighted<'_>) -> Vec<Trouble> {
                 .seen_by(seen)
                 .fixed(format!(
                     "say in both descriptions when to use {} and when {}, or keep one of them",
-                    shell_word(&one),
-                    shell_word(&other)
+                    quoted_word(&one),
+                    quoted_word(&other)
                 )),
         );
     }
