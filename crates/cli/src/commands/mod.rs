@@ -23,6 +23,7 @@ mod ignored_settings;
 mod in_client;
 mod in_prompt;
 pub(crate) mod install;
+mod left_out_by;
 pub(crate) mod list;
 pub(crate) mod man;
 mod near_miss;
@@ -72,6 +73,7 @@ use prowess::{Candidate, HostTools, LookupError, Profile, Registry, Standing};
 
 use self::advice::Advice;
 use self::hints::command_for;
+use self::left_out_by::LeftOutBy;
 use self::skill_arg::{Prefer, SkillArg};
 use self::unread::say_problems;
 use crate::args::Places;
@@ -289,6 +291,11 @@ fn not_found(error: &LookupError, registry: &Registry, places: &Places, ui: &mut
     if matches!(error, LookupError::Unknown { .. } | LookupError::NotOffered { .. }) {
         say_problems(registry, ui);
         failure.hints = vec![hints::of_lookup(error, &places.options())];
+    }
+    if let LookupError::Unknown { key, .. } = error
+        && let Some(left_out) = LeftOutBy::of(&SkillArg::Name(key), places)
+    {
+        return left_out.failure(key).into();
     }
     failure.into()
 }

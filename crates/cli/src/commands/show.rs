@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::hints::{check_command, command_for};
 use super::install::preview_lines;
+use super::left_out_by::LeftOutBy;
 use super::near_miss::{built_in, near_built_in};
 use super::skill_arg::{Prefer, SkillArg};
 use super::unread::{answered, say_beside, say_problems};
@@ -190,6 +191,9 @@ fn listed(arg: &SkillArg<'_>, args: &Show, ui: &mut Ui) -> Result<Shown, Command
                     return Err(failure.into());
                 }
                 say_problems(&registry, ui);
+                if let Some(left_out) = LeftOutBy::of(arg, places) {
+                    return Err(left_out.failure(name).into());
+                }
                 let mut near = catalog.similar(name);
                 near.extend(near_built_in(name, places));
                 near.dedup();

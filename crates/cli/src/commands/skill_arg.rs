@@ -12,6 +12,7 @@ use prowess::fs::walk::FILE_NAMES;
 use prowess::internal::did_you_mean;
 use prowess::{Candidate, Catalog, Location, Standing};
 
+use super::left_out_by::LeftOutBy;
 use super::near_miss::{built_in, near_built_in};
 use super::{Purpose, STDIN, skill_file, unread_registry};
 use crate::args::Places;
@@ -148,6 +149,9 @@ impl FilesByName {
         let places = Places::default();
         if let Some(failure) = built_in(name, &places) {
             return Ok(failure);
+        }
+        if let Some(left_out) = LeftOutBy::of(&SkillArg::Name(name), &places) {
+            return Ok(Failure { path: Some(name.to_owned()), ..left_out.failure(name) });
         }
         let mut near = self.catalog()?.similar(name);
         near.extend(near_built_in(name, &places));

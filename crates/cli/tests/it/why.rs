@@ -232,3 +232,34 @@ fn the_rank_for_a_client_is_by_what_its_model_sees() {
     let tables = run(&place, &[&["why", "tables"], &query[..], &["--client", "claude-code"]].concat());
     assert!(tables.contains("1 of 1 that fit") && !tables.contains("[description-"), "{tables}");
 }
+
+#[test]
+fn a_skill_that_a_setting_leaves_out_is_named_with_the_setting() {
+    let inner = "---\nname: sub\ndescription: Does it well when asked.\n---\n";
+    for (scan, key) in [
+        ("nested = false\ndepth = 9\n", "scan.nested = false"),
+        ("depth = 1\n", "scan.depth = 1"),
+        ("nested = true\nskip = ['_', 'su']\n", "scan.skip = [\"_\", \"su\"]"),
+    ] {
+        let place = Place::with(&[
+            (".augment/skills/good/SKILL.md", GOOD),
+            (".augment/skills/good/sub/SKILL.md", inner),
+            ("prowess.toml", &*format!("[scan]\n{scan}")),
+        ]);
+        let named = |command: &str| {
+            let said = run(&place, &[command, "sub"]);
+            let left_out = format!("this skill is left out by {key} in [DIR]/prowess.toml: sub\n");
+            assert!(said.contains(&left_out), "{command}: {said}");
+            assert!(said.contains("prowess show [DIR]/.augment/skills/good/sub\n"), "{command}: {said}");
+        };
+        named("why");
+        named("show");
+        output(&place, &["trust", "--yes"]);
+        for command in ["why", "show", "check", "cat", "activate"] {
+            named(command);
+        }
+        let why = json_of(&place, &["why", "sub", "--json"]);
+        crate::schemas::assert_fits("why", &why);
+        assert!(key.starts_with(why["left_out_by"]["key"].as_str().unwrap()), "{why}");
+    }
+}

@@ -70,6 +70,8 @@ pub struct LibraryOptions {
     pub client_limits: ClientLimits,
     /// The options of walks. They override those of configurations.
     pub scan: ScanChanges,
+    /// Whether `[scan]` of configurations is ignored, to find what it leaves out.
+    pub ignore_scan: bool,
     /// The names of the skills that are offered; empty for all.
     pub only: Vec<Glob>,
     /// The names of hidden skills.
@@ -95,6 +97,7 @@ with_methods! { LibraryOptions:
     with_project_limits project_limits: ProjectLimits;
     with_client_limits client_limits: ClientLimits;
     with_scan scan: ScanChanges;
+    with_ignore_scan ignore_scan: bool;
     with_only only: Vec<Glob>;
     with_except except: Vec<Glob>;
     with_strict strict: Option<Profile>;

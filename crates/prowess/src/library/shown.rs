@@ -60,10 +60,11 @@ impl Shown {
         Self {
             of_caller: options.scan.clone(),
             of_project: project
+                .filter(|_| !options.ignore_scan)
                 .map(|project| if trusted { project.scan.clone() } else { project.scan.of_untrusted() })
                 .unwrap_or_default(),
             trusted,
-            of_user: own.map(|own| own.scan.clone()).unwrap_or_default(),
+            of_user: own.filter(|_| !options.ignore_scan).map(|own| own.scan.clone()).unwrap_or_default(),
             strict: project
                 .and_then(|project| project.strict)
                 .filter(|_| options.strict.is_none())

@@ -20,6 +20,7 @@ use super::copies::Copy;
 use super::elsewhere::Elsewhere;
 use super::in_prompt::{self, InPrompt};
 use super::install::scope_option;
+use super::left_out_by::LeftOutBy;
 use super::near_miss::{NearMiss, built_in, near_built_in};
 use super::needed::Needed;
 use super::provenance::{self, Provenance};
@@ -229,6 +230,11 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
         ([], None) => Elsewhere::of(&name, &args.places, &origins)?,
         _ => Elsewhere::default(),
     };
+    let left_out_by = match (found.as_slice(), &near_miss) {
+        // What a client lists does not depend on our settings.
+        ([], None) if args.places.clients.is_empty() => LeftOutBy::of(&arg, &args.places),
+        _ => None,
+    };
     if json {
         let candidates: Vec<Explained<'_>> = found
             .iter()
@@ -268,6 +274,9 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
             if let Some(NearMiss::Link(link)) = &near_miss {
                 report.insert("link".to_owned(), json!(link));
             }
+            if let Some(left_out) = &left_out_by {
+                report.insert("left_out_by".to_owned(), json!(left_out));
+            }
             if found.is_empty() && built_in(&args.name, &args.places).is_some() {
                 report.insert("built_in".to_owned(), true.into());
             }
@@ -280,6 +289,7 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
             return Ok((outcome, None));
         }
         let near_miss = near_miss.map(|near_miss| near_miss.failure(&args.name, &args.places));
+        let near_miss = near_miss.or_else(|| left_out_by.map(|left_out| left_out.failure(&args.name)));
         if let Some(failure) = near_miss.or_else(|| elsewhere.failure(&name)) {
             say(&failure, among, ui)?;
             return Ok((outcome, None));
