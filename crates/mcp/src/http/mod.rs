@@ -249,6 +249,10 @@ impl HttpServer {
         if let Some(open) = &open {
             parts.extensions.insert(open.clone());
         }
+        if head.is_initialize() && values::is_large_handshake(&body) {
+            let error = values::large_handshake_error();
+            return Err(refused("handshake", rpc_error(StatusCode::PAYLOAD_TOO_LARGE, head.id, error)).into());
+        }
         // The other half of the timeout is for the work.
         let slot = ResultSlot::new(self.options.request_time / 2);
         parts.extensions.insert(slot.clone());

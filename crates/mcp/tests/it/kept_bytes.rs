@@ -150,6 +150,32 @@ async fn arguments_of_callers_are_limited_for_each_session_token_and_server() {
 }
 
 #[tokio::test]
+async fn what_begins_a_session_is_small_since_the_session_keeps_it() {
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    let begin = async |client: Value, experimental: Value| {
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"experimental": experimental}, "clientInfo": client});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello});
+        web.post(&[], &body.to_string()).await
+    };
+    let members = |count: usize| (0..count).map(|number| (number.to_string(), json!({}))).collect::<Value>();
+    let client = json!({"name": "t", "version": "1"});
+    assert_eq!(begin(json!({"name": "t".repeat(10_000), "version": "1"}), members(50)).await.0, 200);
+    for refused in [
+        begin(json!({"name": "t".repeat(17_000), "version": "1"}), json!({})).await,
+        begin(client, members(200)).await,
+    ] {
+        assert_eq!(refused.0, 413);
+        let message = "the initialize request is too large: at most 16384 bytes and 256 values";
+        assert_eq!(refused.json()["error"]["message"], message);
+    }
+    // Refused before there is a session.
+    let page = web.get("/metrics", "").await.2;
+    assert!(page.contains("prowess_sessions 1\n"), "{page}");
+    assert!(page.contains("prowess_refusals_total{reason=\"handshake\"} 2\n"), "{page}");
+    web.end().await;
+}
+
+#[tokio::test]
 async fn the_text_of_a_skill_is_kept_once_for_all_sessions() {
     let (web, _home) = with_tokens(3, LARGE, ServeOptions::default(), HttpOptions::default()).await;
     let mut sessions = Vec::new();
