@@ -30,6 +30,12 @@ const WRITERS: &[(&str, &str, &[&str])] = &[
         "info/exclude",
         &["eval", "--pool", "pool.jsonl", "--queries", "queries.jsonl", "--run", "ranked"],
     ),
+    // A file that is still to be made.
+    (
+        "ranked",
+        "hooks/new",
+        &["eval", "--pool", "pool.jsonl", "--queries", "queries.jsonl", "--run", "ranked"],
+    ),
     (".agents", "hooks", &["add", "./from/tidy", "--yes"]),
     (".agents/skills", "hooks", &["add", "./from/tidy", "--yes"]),
     ("skills.toml", "info/exclude", &["add", "./from/tidy", "--yes"]),

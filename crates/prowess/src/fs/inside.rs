@@ -41,7 +41,7 @@ impl LeadsOut {
 /// Whether a path, which need not exist, leads out of a project or into its `.git`, and by which link.
 pub fn leads_out(path: &Path, project: &Path) -> Option<LeadsOut> {
     let base = fs::canonicalize(project).ok()?;
-    let refused = |at: &Path| fs::canonicalize(at).ok().filter(|target| !is_inside(target, &base));
+    let refused = |at: &Path| landing(at, MAX_LINKS).filter(|target| !is_inside(target, &base));
     let parts: Vec<&Path> = path.ancestors().collect();
     let below = parts.iter().rev().filter(|at| at.starts_with(project) && **at != project);
     let mut links = below.filter(|at| at.is_symlink());
@@ -49,8 +49,24 @@ pub fn leads_out(path: &Path, project: &Path) -> Option<LeadsOut> {
         return Some(LeadsOut::new(link, &target, &base));
     }
     // The path may be written in another way than that of the project.
-    let there = parts.iter().find(|at| at.symlink_metadata().is_ok())?;
-    refused(there).map(|target| LeadsOut::new(path, &target, &base))
+    refused(path).map(|target| LeadsOut::new(path, &target, &base))
+}
+
+/// The most links that lead to links.
+const MAX_LINKS: usize = 40;
+
+/// The real path that a file written at this path would have, also where a link leads to a file that is still to be made.
+fn landing(path: &Path, links: usize) -> Option<PathBuf> {
+    if let Ok(real) = fs::canonicalize(path) {
+        return Some(real);
+    }
+    let above = landing(path.parent()?, links)?;
+    let Some(name) = path.file_name() else { return above.parent().map(Path::to_owned) };
+    let here = above.join(name);
+    match fs::read_link(&here) {
+        Ok(target) => landing(&above.join(target), links.checked_sub(1)?),
+        Err(_) => Some(here),
+    }
 }
 
 #[cfg(test)]
@@ -84,15 +100,30 @@ mod tests {
         {
             symlink(target, at(link)).unwrap();
         }
+        // Links to what is still to be made, one by way of another, and one to itself.
+        for (target, link) in [
+            ("in/new", "p/soon"),
+            ("../out/new", "p/soon-away"),
+            ("soon-git", "p/by"),
+            ("./in/../.git/hooks/new", "p/soon-git"),
+            ("loop", "p/loop"),
+        ] {
+            symlink(target, at(link)).unwrap();
+        }
         let of = |path: &str| leads_out(&at(path), &at("p"));
-        for path in ["p", "p/new", "p/in/new/file", "p/fine", "p/fine/new", "p/.github/x"] {
+        for path in
+            ["p", "p/new", "p/in/new/file", "p/fine", "p/fine/new", "p/.github/x", "p/soon", "p/loop/x"]
+        {
             assert_eq!(of(path), None, "{path}");
         }
         for (path, link, target, into_git) in [
             ("p/away/a/b", "p/away", "out", false),
             ("p/git/config", "p/git", "p/.git", true),
             ("p/fine/hooks/pre-commit", "p/fine/hooks", "p/.git/hooks", true),
-            ("out/x", "out/x", "out", false),
+            ("p/soon-away", "p/soon-away", "out/new", false),
+            ("p/soon-git/x", "p/soon-git", "p/.git/hooks/new", true),
+            ("p/by", "p/by", "p/.git/hooks/new", true),
+            ("out/x", "out/x", "out/x", false),
         ] {
             let (link, target) = (at(link), at(target));
             assert_eq!(of(path), Some(LeadsOut { link, target, into_git }), "{path}");

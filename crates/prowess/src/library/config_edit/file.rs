@@ -15,12 +15,16 @@ use crate::library::config_edit::lines;
 /// How often a change is tried when the file changes at the same time.
 pub(crate) const TRIES: usize = 3;
 
-/// How long an existing file must stay as it is before it counts as empty. A program that writes its configuration in
-/// place truncates the file first, and an entry that is written then would replace all that the program is writing.
-pub(crate) const EMPTY_FOR: Duration = Duration::from_millis(200);
+/// How long a file that is empty or was just written must stay as it is before it is edited. A program that writes its
+/// configuration in place truncates the file first, and an entry that is written then would replace all that the program is
+/// writing.
+const QUIET: Duration = Duration::from_millis(200);
 
-/// How often an empty file is looked at, if it changes every time.
-const EMPTY_LOOKS: usize = 10;
+/// A file that was written longer ago is not being written.
+const JUST_WRITTEN: Duration = Duration::from_secs(1);
+
+/// How often a file is looked at, if it changes every time.
+const LOOKS: usize = 10;
 
 /// A file that is edited; it need not exist.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +50,7 @@ pub enum EditedFileError {
         /// The first line that is not.
         line: usize,
     },
-    /// It is empty, and another program is writing it.
+    /// Another program is writing it.
     #[error("another program is writing the configuration: {}", .file.display())]
     Busy {
         /// The file.
@@ -96,13 +100,15 @@ impl EditedFile<'_> {
 
     /// Reads the file; `pause` waits, and tests act in it as another program.
     fn read_after(self, mut pause: impl FnMut(Duration)) -> Result<Option<String>, EditedFileError> {
-        for _ in 0..EMPTY_LOOKS {
+        for _ in 0..LOOKS {
             let before = self.state();
             let text = self.read_once()?;
-            if text.as_ref().is_none_or(|text| !text.is_empty()) {
+            let is_old =
+                before.is_some_and(|(_, written)| written.elapsed().is_ok_and(|age| age > JUST_WRITTEN));
+            if text.as_ref().is_none_or(|text| !text.is_empty() && is_old) {
                 return Ok(text);
             }
-            pause(EMPTY_FOR);
+            pause(QUIET);
             if before.is_some() && self.state() == before {
                 return Ok(text);
             }
@@ -195,45 +201,69 @@ pub(crate) fn is_missing(error: &io::Error) -> bool {
 mod tests {
     use super::*;
 
-    fn in_file(text: &str, act: impl Fn(&Path)) -> (Result<Option<String>, EditedFileError>, usize) {
+    fn in_file(
+        text: &str,
+        written: SystemTime,
+        act: impl Fn(&Path),
+    ) -> (Result<Option<String>, EditedFileError>, usize) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("config.toml");
         fs::write(&file, text).unwrap();
+        fs::File::options().write(true).open(&file).unwrap().set_modified(written).unwrap();
         let edited = EditedFile { file: &file, within: None, limits: ParsedLimits::USER };
         let mut pauses = 0;
         let read = edited.read_after(|time| {
-            assert_eq!(time, EMPTY_FOR);
+            assert_eq!(time, QUIET);
             pauses += 1;
             act(&file);
         });
         (read, pauses)
     }
 
+    const LONG_AGO: SystemTime = SystemTime::UNIX_EPOCH;
+
+    /// A time that is no second ago, however slow the machine is.
+    fn just_now() -> SystemTime {
+        SystemTime::now() + Duration::from_secs(3_600)
+    }
+
     #[test]
     fn a_file_that_another_program_writes_in_place_is_read_once_it_is_written() {
-        let (read, pauses) = in_file("", |file| fs::write(file, "model = \"x\"\n").unwrap());
-        assert_eq!((read.unwrap().as_deref(), pauses), (Some("model = \"x\"\n"), 1));
+        let whole = "model = \"x\"\nkey = \"y\"\n";
+        let write_once = |file: &Path| {
+            if fs::read_to_string(file).unwrap() != whole {
+                fs::write(file, whole).unwrap();
+            }
+        };
+        // Truncated, and with its first line written.
+        for (begun, written) in [("", LONG_AGO), ("", just_now()), ("model = \"x\"\n", just_now())] {
+            let (read, pauses) = in_file(begun, written, write_once);
+            assert_eq!(read.unwrap().as_deref(), Some(whole), "{begun:?}");
+            assert!(pauses > 0, "{begun:?}");
+        }
         // Nor does one count as empty that is removed to be made anew.
-        let (read, _) = in_file("", |file| fs::remove_file(file).unwrap());
+        let (read, _) = in_file("", LONG_AGO, |file| fs::remove_file(file).unwrap());
         assert_eq!(read.unwrap(), None);
     }
 
     #[test]
-    fn an_empty_file_counts_as_empty_only_after_it_stayed_so() {
-        let (read, pauses) = in_file("", |_| {});
-        assert_eq!((read.unwrap().as_deref(), pauses), (Some(""), 1));
-        let (read, pauses) = in_file("a = 1\n", |_| unreachable!());
-        assert_eq!((read.unwrap().as_deref(), pauses), (Some("a = 1\n"), 0));
+    fn a_file_is_edited_after_it_stayed_as_it_is() {
+        for (text, written, wanted) in
+            [("", LONG_AGO, 1), ("", just_now(), 1), ("a = 1\n", just_now(), 1), ("a = 1\n", LONG_AGO, 0)]
+        {
+            let (read, pauses) = in_file(text, written, |_| {});
+            assert_eq!((read.unwrap().as_deref(), pauses), (Some(text), wanted));
+        }
     }
 
     #[test]
     fn a_file_that_is_truncated_again_and_again_is_not_edited() {
-        let (read, pauses) = in_file("", |file| {
+        let (read, pauses) = in_file("", LONG_AGO, |file| {
             let open = fs::File::options().write(true).open(file).unwrap();
             let later = open.metadata().unwrap().modified().unwrap() + Duration::from_secs(1);
             open.set_modified(later).unwrap();
         });
         assert!(matches!(read, Err(EditedFileError::Busy { .. })), "{read:?}");
-        assert_eq!(pauses, EMPTY_LOOKS);
+        assert_eq!(pauses, LOOKS);
     }
 }
