@@ -14,7 +14,7 @@ use super::hints::{command_for, shell_word};
 use super::nearest::nearest;
 use super::search::failed;
 use super::short_path::ShortPaths;
-use super::unread::{ended, say_problems};
+use super::unread::{answered, say_beside};
 use super::{Purpose, clients_named, opened_for, search_index, unmatched};
 use crate::Outcome;
 use crate::args::Try;
@@ -46,8 +46,8 @@ pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     // A client has no built-in skills.
     let purpose = if args.places.clients.is_empty() { Purpose::Use } else { Purpose::Look };
     let (registry, said) = opened_for(&args.places, purpose)?;
-    say_problems(&registry, ui);
-    let outcome = ended(Outcome::Fine, &registry);
+    say_beside(&registry, &args.places, ui);
+    let outcome = answered(&registry, &args.places);
     let catalog = registry.catalog();
     unmatched::say(&args.places, &registry, ui);
     let prompts = Prompts::new(&registry, &said);

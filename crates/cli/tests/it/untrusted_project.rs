@@ -31,9 +31,17 @@ fn a_project_that_is_not_trusted_does_not_make_a_command_fail_that_answers_witho
     for project in projects {
         let place = with(project);
         let work = place.path().join("work");
-        for args in
-            [["prompt"].as_slice(), &["tools"], &["activate", "good"], &["cat", "good"], &["show", "good"]]
-        {
+        for args in [
+            ["prompt"].as_slice(),
+            &["tools"],
+            &["activate", "good"],
+            &["cat", "good"],
+            &["show", "good"],
+            &["why", "good"],
+            &["try", "good"],
+            &["replay", "calls.jsonl"],
+        ] {
+            place.write("work/calls.jsonl", b"{\"tool\": \"list_skills\", \"arguments\": {}}\n");
             let output = crate::shelf::command(&place).current_dir(&work).args(args).output().unwrap();
             let said = place.transcript(&output);
             assert_eq!(code(&output), 0, "{project:?} {args:?}: {said}");

@@ -12,7 +12,7 @@ use prowess::text::inline;
 use prowess::{Chat, Skills};
 use serde_json::{Map, Value};
 
-use super::unread::{ended, say_problems};
+use super::unread::{answered, say_beside};
 use super::{STDIN, opened, session_defaults};
 use crate::Outcome;
 use crate::args::Replay;
@@ -27,7 +27,7 @@ const MAX_FILE: usize = 256 << 20;
 /// Runs the command.
 pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let (registry, said) = opened(&args.places)?;
-    say_problems(&registry, ui);
+    say_beside(&registry, &args.places, ui);
     let said = session_defaults(said, args.session.filter.as_ref(), args.tools.as_deref());
     let options =
         said.options().with_naming(args.session.naming.clone()).with_max_active(args.session.max_active);
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
             replay.line(line, ui)?;
         }
     }
-    Ok(ended(Outcome::Fine, &**skills.registry()))
+    Ok(answered(skills.registry(), &args.places))
 }
 
 /// A host whose model is a file.

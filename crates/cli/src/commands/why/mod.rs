@@ -28,7 +28,7 @@ use super::ranked::{Ranked, notes_on_description};
 use super::row::{Row, not_for_model};
 use super::short_path::ShortPaths;
 use super::skill_arg::{Prefer, SkillArg};
-use super::unread::{Unread, ended, say_problems};
+use super::unread::{Unread, answered, ended, say_beside};
 use super::{clients_named, search, search_index, seen, session_defaults};
 use crate::Outcome;
 use crate::args::{Places, Why};
@@ -154,7 +154,7 @@ fn merge(merged: &mut Value, other: Value) {
 /// answer.
 fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), CommandError> {
     let (registry, said) = seen(&args.places, Reach::Everywhere)?;
-    say_problems(&registry, ui);
+    say_beside(&registry, &args.places, ui);
     let origins = provenance::origins(ui);
     let catalog = registry.catalog();
     let arg = SkillArg::read(Path::new(&args.name), Prefer::Name);
@@ -217,7 +217,9 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
     };
     let offered = offered && (registry.client().is_none() || found.iter().any(fits));
     let in_its_prompt = || found.iter().find_map(|(candidate, standing)| in_client(candidate, standing));
-    let outcome = ended(if offered { Outcome::Fine } else { Outcome::Problems }, &registry);
+    // A skill that is not offered may be in what could not be read.
+    let outcome =
+        if offered { answered(&registry, &args.places) } else { ended(Outcome::Problems, &registry) };
     let near_miss = match found.as_slice() {
         [] => NearMiss::of(&args.name, &args.places, &registry),
         _ => None,
