@@ -2,6 +2,7 @@
 
 pub(crate) mod access_log;
 pub(crate) mod callers;
+pub(crate) mod head_check;
 pub(crate) mod listener;
 pub(crate) mod newcomers;
 pub(crate) mod options;
@@ -99,10 +100,15 @@ impl HttpServer {
         slot: &ConnectionSlot,
     ) -> HttpResponse {
         let mut entry = self.entry(&request, peer);
-        let response = match self.operators(&request, &mut entry) {
-            Some(response) => response,
-            None if request.uri().path() == "/mcp" => self.protocol(request, &mut entry, slot).await,
-            None => plain(StatusCode::NOT_FOUND, "text/plain", "not found"),
+        let response = if has_unknown_coding(request.headers()) {
+            let message = "the only transfer coding of a request is chunked";
+            closing(refused("coding", invalid_request(StatusCode::NOT_IMPLEMENTED, message)))
+        } else {
+            match self.operators(&request, &mut entry) {
+                Some(response) => response,
+                None if request.uri().path() == "/mcp" => self.protocol(request, &mut entry, slot).await,
+                None => plain(StatusCode::NOT_FOUND, "text/plain", "not found"),
+            }
         };
         let is_closing = !slot.is_served() || response.status() == StatusCode::UNAUTHORIZED;
         let response = if is_closing { closing(response) } else { response };
@@ -442,6 +448,14 @@ impl MessageHead {
 fn invalid_message(body: &[u8]) -> ErrorResponse {
     let (id, error) = crate::stdio::invalid_message(body);
     rpc_error(StatusCode::BAD_REQUEST, id, error).into()
+}
+
+/// Whether the body of a request has another transfer coding than `chunked` alone. hyper looks at the last one only.
+fn has_unknown_coding(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let first = codings.next();
+    first.is_some_and(|coding| !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked"))
+        || codings.next().is_some()
 }
 
 /// Whether there is exactly one content type, and it is JSON. Parameters such as a charset are ignored.

@@ -1,4 +1,5 @@
-//! A TCP stream with a write timeout, which drains unread input before it closes, and ends half a request at shutdown.
+//! A TCP stream with a write timeout, which checks heads, drains unread input before it closes, and ends half a request at
+//! shutdown.
 
 use std::io;
 use std::pin::Pin;
@@ -12,6 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 
+use crate::http::head_check::HeadCheck;
 use crate::http::newcomers::ConnectionSlot;
 
 /// How long input is drained after the last response. Closing a socket with unread bytes resets the connection, and a
@@ -31,6 +33,7 @@ pub(crate) struct WriteTimeout {
     requests: Arc<Semaphore>,
     /// The place of this connection among all.
     slot: Arc<ConnectionSlot>,
+    check: HeadCheck,
 }
 
 impl WriteTimeout {
@@ -42,7 +45,16 @@ impl WriteTimeout {
         requests: Arc<Semaphore>,
         slot: Arc<ConnectionSlot>,
     ) -> Self {
-        Self { stream, limit, stalled: None, lingering: None, stop, requests, slot }
+        Self {
+            stream,
+            limit,
+            stalled: None,
+            lingering: None,
+            stop,
+            requests,
+            slot,
+            check: HeadCheck::default(),
+        }
     }
 
     fn with_timeout<T>(
@@ -71,9 +83,12 @@ impl AsyncRead for WriteTimeout {
         if self.stop.is_cancelled() && self.stalled.is_none() && self.requests.available_permits() > 0 {
             return Poll::Ready(Ok(()));
         }
+        let before = buffer.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
         if polled.is_pending() {
             self.slot.wait();
+        } else if let Some(read) = buffer.filled_mut().get_mut(before..) {
+            self.check.read(read);
         }
         polled
     }

@@ -6,7 +6,7 @@ use prowess_mcp::HttpOptions;
 use serde_json::json;
 
 use crate::support::LONG;
-use crate::support::http::HttpTestServer;
+use crate::support::http::{HttpTestServer, sessionless};
 
 /// A head whose body is sent after `100 Continue`.
 fn promise(length: usize) -> Vec<u8> {
@@ -105,5 +105,53 @@ async fn a_byte_order_mark_is_ignored() {
     let request = "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{}}";
     let response = web.post(&[("mcp-session-id", &session)], request).await;
     assert!(response.json()["result"]["tools"].is_array(), "{}", response.2);
+    web.end().await;
+}
+
+#[tokio::test]
+async fn requests_that_a_proxy_could_read_differently_are_refused() {
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    let post = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+    let chunks = "2\r\n{}\r\n0\r\n\r\n";
+    for (sent, status) in [
+        ("GET /healthz HTTP/1.1\nhost: localhost\r\n\r\n".to_owned(), 400),
+        ("GET /healthz HTTP/1.1\r\nhost: localhost\n\r\n".to_owned(), 400),
+        ("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\n".to_owned(), 400),
+        (format!("{post}transfer-encoding: gzip, chunked\r\n\r\n{chunks}"), 501),
+        (format!("{post}transfer-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n{chunks}"), 501),
+        (format!("{post}transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n{chunks}"), 501),
+        (format!("{post}transfer-encoding: chunked, gzip\r\n\r\n{chunks}"), 400),
+        (format!("{post}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n{chunks}"), 400),
+        (format!("{post}transfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n{chunks}"), 400),
+        (format!("{post}content-length: 2\r\ncontent-length: 3\r\n\r\n{{}}"), 400),
+    ] {
+        // What follows is never taken for a request.
+        let response =
+            web.raw(format!("{sent}GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").as_bytes()).await;
+        assert_eq!(response.0, status, "{sent}: {}", response.2);
+        assert!(!response.2.contains("\"ok\""), "{sent}: {}", response.2);
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_line_feed_alone_is_refused_after_other_requests_of_the_connection() {
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    let request = String::from_utf8(sessionless("skills/list", "", json!({}))).unwrap();
+    let (head, body) = request.split_once("\r\n\r\n").unwrap();
+    let (head, _) = head.split_once("content-length").unwrap();
+    // Bodies may have such lines.
+    let body = format!("\n{body}\n\n");
+    for sent in [
+        format!("{head}content-length: {}\r\n\r\n{body}", body.len()),
+        format!("{head}transfer-encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n", body.len()),
+    ] {
+        let mut open = web.open(sent.as_bytes()).await;
+        open.until("alpha").await;
+        assert!(open.text.starts_with("HTTP/1.1 200"), "{}", open.text);
+        open.text.clear();
+        open.send(b"GET /healthz HTTP/1.1\r\nhost: localhost\n\r\n").await;
+        open.until("HTTP/1.1 400").await;
+    }
     web.end().await;
 }
