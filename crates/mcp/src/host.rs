@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ServeOptions;
 use crate::http::HttpServer;
 use crate::library::scripts;
+use crate::library::states::SkillCounts;
 
 /// Where a server listens.
 #[derive(Debug)]
@@ -38,8 +39,8 @@ pub type Reload = Box<dyn Fn() -> Result<Reloaded, String> + Send + Sync>;
 pub struct HttpHooks {
     /// Called with the bound address, which has the chosen port when port 0 was asked for.
     pub listening: Option<Box<dyn FnOnce(SocketAddr) + Send>>,
-    /// Called with the number of served skills when the library was read for the first time.
-    pub ready: Option<Box<dyn FnOnce(usize) + Send>>,
+    /// Called with the numbers of skills when the library was read for the first time.
+    pub ready: Option<Box<dyn FnOnce(SkillCounts) + Send>>,
     /// Called on SIGHUP; without it, SIGHUP has its usual effect. Other systems than Unix have no such signal.
     pub reload: Option<Reload>,
 }
@@ -53,7 +54,7 @@ impl fmt::Debug for HttpHooks {
 /// The hooks of a server that is listening.
 #[derive(Default)]
 pub(crate) struct Running {
-    pub(crate) ready: Option<Box<dyn FnOnce(usize) + Send>>,
+    pub(crate) ready: Option<Box<dyn FnOnce(SkillCounts) + Send>>,
     pub(crate) reload: Option<(Reload, Hangups)>,
 }
 
@@ -74,7 +75,7 @@ impl Host {
         tokio::task::spawn_blocking(move || {
             let snapshot = shared.live.current();
             if let Some(ready) = ready {
-                ready(snapshot.len());
+                ready(snapshot.counts());
             }
             callers.warn_of_empty();
             if !local {
@@ -142,11 +143,13 @@ impl Reloading {
                 return;
             }
             server.shared.metrics.count_reload(tokens);
-            let skills = server.shared.live.known().map_or(0, |now| now.len());
+            let counts = server.shared.live.known().map(|now| now.counts());
+            let (skills, left_out) =
+                (counts.map_or(0, |now| now.served()), counts.and_then(|now| now.left_out()));
             if tokens {
-                tracing::info!(target: "prowess", skills, "reloaded");
+                tracing::info!(target: "prowess", skills, left_out, "reloaded");
             } else {
-                tracing::warn!(target: "prowess", skills, "reloaded, except the tokens");
+                tracing::warn!(target: "prowess", skills, left_out, "reloaded, except the tokens");
             }
         }
     }

@@ -42,6 +42,7 @@ pub use crate::host::{HttpHooks, Listen, Reload, Reloaded};
 pub use crate::http::options::{BearerToken, HttpOptions, may_serve};
 pub use crate::http::origin_check::{is_host, is_origin};
 pub use crate::http::tokens::{NamedToken, Tokens, TokensError};
+pub use crate::library::states::SkillCounts;
 pub use crate::log::{LogFormat, LogGuard, LogSink, log_to};
 pub use crate::options::{ServeError, ServeOptions};
 use crate::server::Shared;

@@ -36,6 +36,8 @@ pub struct ServeOptions {
     pub terms: Option<PathBuf>,
     /// The hint that the log gives for a problem of the library. A program with commands of its own can name them.
     pub hint: fn(&SourceError) -> String,
+    /// The hint that the log gives when skills wait for trust and none is served.
+    pub trust_hint: String,
 }
 
 impl Default for ServeOptions {
@@ -53,6 +55,7 @@ impl Default for ServeOptions {
             approvals: None,
             terms: None,
             hint: |error| error.hint().into_owned(),
+            trust_hint: "approve them".to_owned(),
         }
     }
 }
@@ -68,6 +71,7 @@ with_methods! { ServeOptions:
     with_approvals approvals: Option<PathBuf>;
     with_terms terms: Option<PathBuf>;
     with_hint hint: fn(&SourceError) -> String;
+    with_trust_hint trust_hint: String;
 }
 
 /// Why a server did not start or a handshake failed.

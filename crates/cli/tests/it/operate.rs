@@ -67,14 +67,19 @@ impl Running {
         lines.find(|line| line.contains(text)).unwrap_or_else(|| panic!("{text} was not logged"))
     }
 
-    /// The number of reloads.
-    fn reloads(&self) -> usize {
+    /// A number of the metrics.
+    fn metric(&self, series: &str) -> usize {
         let mut stream = TcpStream::connect(&self.at).unwrap();
         stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
         let mut page = String::new();
         stream.read_to_string(&mut page).unwrap();
-        let prefix = r#"prowess_reloads_total{result="ok"} "#;
-        page.lines().find_map(|line| line.strip_prefix(prefix)).unwrap().parse().unwrap()
+        let number = page.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        number.unwrap_or_else(|| panic!("{series}: {page}")).parse().unwrap()
+    }
+
+    /// The number of reloads.
+    fn reloads(&self) -> usize {
+        self.metric(r#"prowess_reloads_total{result="ok"}"#)
     }
 
     fn signal(&self, name: &str) {
@@ -401,4 +406,56 @@ fn a_port_alone_is_on_this_machine() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn the_log_and_the_metrics_count_the_same_skills_and_say_what_is_left_out() {
+    let skill = |name: &str| format!("---\nname: {name}\ndescription: Does {name}.\n---\nDo it.\n");
+    let place = Place::with(&[
+        (".git/config", ""),
+        (".agents/skills/of-project/SKILL.md", &skill("of-project")),
+        ("home/.agents/skills/own/SKILL.md", &skill("own")),
+        ("home/.agents/skills/draft/SKILL.md", &skill("draft")),
+        ("home/.agents/skills/bad/SKILL.md", "no frontmatter\n"),
+        ("home/.config/prowess/prowess.toml", "[skills]\ndisable = [\"draft\"]\n"),
+    ]);
+    let mut server = Running::start(&place, &[]);
+    let left_out = "1 broken, 1 turned off, 1 not trusted";
+    let check = |line: &str| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["left_out"], left_out, "{line}");
+        let counts = ["served", "broken", "disabled", "untrusted", "hidden", "shadowed"];
+        let counts = counts.map(|state| server.metric(&format!("prowess_skills{{state=\"{state}\"}}")));
+        assert_eq!(line["skills"], counts[0], "{line}");
+        assert_eq!(counts[1..], [1, 1, 1, 0, 0], "{line}");
+    };
+    check(&server.logged("\"library\""));
+    server.signal("-HUP");
+    check(&server.logged("reloaded"));
+    server.end();
+    // What the filter hides is left out too.
+    let mut server = Running::start(&place, &["--filter", "own"]);
+    let line: Value = serde_json::from_str(&server.logged("\"library\"")).unwrap();
+    assert_eq!(line["skills"], 1, "{line}");
+    assert_eq!(server.metric("prowess_skills{state=\"served\"}"), 1);
+    let hidden = server.metric("prowess_skills{state=\"hidden\"}");
+    assert!(
+        line["left_out"].as_str().unwrap().starts_with(&format!("{hidden} hidden by the filter, ")),
+        "{line}"
+    );
+    server.end();
+}
+
+#[test]
+fn skills_that_wait_for_trust_are_not_said_to_be_hidden_by_the_filter() {
+    let place = Place::with(&[SKILL]);
+    let program = place.command().get_program().to_string_lossy().into_owned();
+    let mut server = Running::start(&place, &["--in", &format!("mcp={program} serve --in skills")]);
+    let line: Value = serde_json::from_str(&server.logged("\"warning\"")).unwrap();
+    assert_eq!(line["message"], "no skill is served: they wait for trust", "{line}");
+    assert_eq!(line["skills"], 1, "{line}");
+    let hint =
+        "look at them with: prowess list --all --in SPEC; trust one with: prowess trust NAME --in SPEC";
+    assert_eq!(line["hint"], hint, "{line}");
+    server.end();
 }

@@ -254,6 +254,10 @@ impl Callers {
 
     /// Logs the tokens whose filter passes no skill of the library.
     pub(crate) fn warn_of_empty(&self) {
+        // When the server itself serves none, the reason is another one, and the log has it.
+        if self.publication().whole().is_none_or(|now| now.len() == 0) {
+            return;
+        }
         for caller in locked(&self.current).iter() {
             let Some(token) = &caller.token else { continue };
             let empty = caller.shared.live.known().is_some_and(|now| now.len() == 0);

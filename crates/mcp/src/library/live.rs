@@ -45,6 +45,7 @@ pub(crate) struct LiveLibrary {
     ask_again: Duration,
     approvals: Option<PathBuf>,
     hint: fn(&SourceError) -> String,
+    trust_hint: String,
     /// The problems that were logged last.
     problems: Mutex<BTreeSet<String>>,
     /// The remote sources from which files are being fetched.
@@ -76,6 +77,7 @@ impl LiveLibrary {
             ask_again: options.ask_again,
             approvals: options.approvals.clone(),
             hint: options.hint,
+            trust_hint: options.trust_hint.clone(),
             problems: Mutex::default(),
             fetching: Mutex::default(),
             read: AtomicBool::new(false),
@@ -132,7 +134,6 @@ impl LiveLibrary {
         }
         let _ = first_poll.recv_timeout(if self.generation > 1 { RELOAD_POLL } else { FIRST_POLL });
         self.publish();
-        self.warn_of_empty();
         let _ = first.send(Ok(()));
         drop(first);
         if !self.registry.has_remote() {
@@ -285,24 +286,32 @@ impl LiveLibrary {
         self.publication.publish(self.generation, sessions);
         // What was recorded before counts from here on.
         self.record(|_| {});
+        self.warn_of_empty();
     }
 
-    /// Logs that skills were found and none is served, because of the filter of the server or since all are turned off.
+    /// Logs that skills were found and none is served, and why.
     fn warn_of_empty(&self) {
         let Some(now) = self.published() else { return };
-        let (skills, filter) = (now.catalog().len(), &self.policy.filter);
-        if now.len() == 0 && skills > 0 && *filter != Filter::none() {
-            tracing::warn!(target: "prowess", filter = filter.as_str(), skills, "the filter passes no skill");
-        }
-        let mut off = now.catalog().all().filter_map(|(_, standing)| match standing {
-            Standing::Blocked { obstacle: Obstacle::Disabled { by } } => Some(by),
-            _ => None,
-        });
-        if skills == 0
-            && let Some(by) = off.next()
-        {
-            let skills = 1 + off.count();
-            tracing::warn!(target: "prowess", by = %by, skills, "no skill is served: they are turned off");
+        let counts = now.counts();
+        let Some(left_out) = counts.left_out().filter(|_| counts.served() == 0) else { return };
+        let filter = &self.policy.filter;
+        let (hidden, untrusted, disabled) =
+            (counts.of("hidden"), counts.of("untrusted"), counts.of("disabled"));
+        if hidden > 0 {
+            if *filter != Filter::none() {
+                tracing::warn!(target: "prowess", filter = filter.as_str(), skills = hidden, "the filter passes no skill");
+            }
+        } else if untrusted > 0 {
+            let hint = self.trust_hint.as_str();
+            tracing::warn!(target: "prowess", skills = untrusted, hint, "no skill is served: they wait for trust");
+        } else if disabled > 0 {
+            let by = now.catalog().all().find_map(|(_, standing)| match standing {
+                Standing::Blocked { obstacle: Obstacle::Disabled { by } } => Some(by.to_string()),
+                _ => None,
+            });
+            tracing::warn!(target: "prowess", by, skills = disabled, "no skill is served: they are turned off");
+        } else {
+            tracing::warn!(target: "prowess", left_out, "no skill is served");
         }
     }
 }

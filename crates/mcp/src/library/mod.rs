@@ -8,4 +8,4 @@ pub(crate) mod published;
 pub(crate) mod scripts;
 pub(crate) mod sessions;
 pub(crate) mod snapshot;
-mod states;
+pub(crate) mod states;

@@ -95,10 +95,12 @@ impl Publication {
             (state.current.as_ref().map(|current| Arc::clone(&current.whole)), state.filters.clone())
         };
         let number = before.as_ref().map_or(1, |before| before.number + 1);
-        tracing::info!(target: "prowess", state = number, skills = sessions.connection.catalog().len(), "library");
         // Built outside of the lock, which the threads of the runtime take too.
         let changes = Arc::clone(&self.file_changes);
         let whole = Arc::new(Snapshot::new(number, before.as_deref(), sessions, changes));
+        let counts = whole.counts();
+        let left_out = counts.left_out();
+        tracing::info!(target: "prowess", state = number, skills = counts.served(), left_out, "library");
         if let Some(before) = before {
             log_lost(&whole, &before);
         }

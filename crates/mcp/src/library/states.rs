@@ -5,9 +5,46 @@ use prowess::internal::state_of;
 
 use crate::library::snapshot::Snapshot;
 
+/// How many skills of a library are served, and how many are not, by state. Logs, metrics and messages have their numbers
+/// from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SkillCounts([(&'static str, usize); 7]);
+
+impl SkillCounts {
+    /// The states and the number of skills in each, those that are served first.
+    pub fn states(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.0.into_iter()
+    }
+
+    /// The number of skills in a state.
+    pub fn of(&self, state: &str) -> usize {
+        self.states().filter(|(name, _)| *name == state).map(|(_, number)| number).sum()
+    }
+
+    /// The number of skills that are served.
+    pub fn served(&self) -> usize {
+        self.of("served")
+    }
+
+    /// The skills that were found and are not served: the number for each reason, such as `2 broken, 1 not trusted`.
+    /// `None` when all are served.
+    pub fn left_out(&self) -> Option<String> {
+        let left_out = self.states().filter(|(state, number)| *state != "served" && *number > 0);
+        let words = |state| match state {
+            "hidden" => "hidden by the filter",
+            "disabled" => "turned off",
+            "untrusted" => "not trusted",
+            other => other,
+        };
+        let parts: Vec<String> =
+            left_out.map(|(state, number)| format!("{number} {}", words(state))).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
 impl Snapshot {
     /// The number of skills in each state.
-    pub(crate) fn states(&self) -> [(&'static str, usize); 7] {
+    pub(crate) fn counts(&self) -> SkillCounts {
         let mut states = ["served", "hidden", "broken", "disabled", "untrusted", "shadowed", "unseen"]
             .map(|name| (name, 0));
         for (skill, standing) in self.catalog().all() {
@@ -20,7 +57,7 @@ impl Snapshot {
                 *number += 1;
             }
         }
-        states
+        SkillCounts(states)
     }
 
     /// The skills that were served in a snapshot before and are not any more, each with the reason.

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use prowess::internal::locked;
 
 use crate::library::publication::Publication;
+use crate::library::states::SkillCounts;
 use crate::metrics::exposition::Page;
 use crate::metrics::histogram::Histogram;
 use crate::protocol::methods;
@@ -155,9 +156,9 @@ impl Metrics {
 
 /// The state of the library.
 fn library(page: &mut Page, publication: &Publication) {
-    let states = publication.whole().map(|now| now.states());
+    let counts = publication.whole().map(|now| now.counts());
     page.gauge("prowess_skills", "Skills that were found, by state.");
-    for (state, number) in states.into_iter().flatten() {
+    for (state, number) in counts.iter().flat_map(SkillCounts::states) {
         page.sample("prowess_skills", &[("state", state)], number);
     }
     let reading = publication.reading();

@@ -9,8 +9,8 @@ use listenfd::ListenFd;
 use prowess::Registry;
 use prowess::env::{Environment, TOKEN};
 use prowess_mcp::{
-    BearerToken, HttpHooks, HttpOptions, Listen, Reload, Reloaded, ServeError, ServeOptions, Tokens,
-    TokensError,
+    BearerToken, HttpHooks, HttpOptions, Listen, Reload, Reloaded, ServeError, ServeOptions, SkillCounts,
+    Tokens, TokensError,
 };
 use serde_json::json;
 
@@ -73,11 +73,15 @@ impl Listening {
                 print_address(at, json);
             }
         };
-        let ready = move |skills: usize| {
+        let options_of_places = args.places.options();
+        let ready = move |counts: SkillCounts| {
             let at = *address.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(at) = at.filter(|_| terminal) {
-                let skills = count(skills, "skill");
+                let skills = count(counts.served(), "skill");
                 log_line(&format!("serving {skills} at http://{at}/mcp; stop with Ctrl-C"));
+                if let Some(left_out) = counts.left_out() {
+                    log_line(&format!("not served: {left_out}; see: prowess list --all{options_of_places}"));
+                }
             }
         };
         let hooks = HttpHooks {

@@ -96,8 +96,15 @@ fn library(args: &Serve) -> Result<(Registry, ServeOptions), CommandError> {
         .with_max_unsent(args.max_unsent)
         .with_max_kept(args.max_kept)
         .with_terms(terms)
-        .with_hint(hints::of_source);
+        .with_hint(hints::of_source)
+        .with_trust_hint(trust_hint(&args.places));
     Ok((registry, options))
+}
+
+/// How to trust skills that wait for it.
+fn trust_hint(places: &Places) -> String {
+    let places = places.options();
+    format!("look at them with: prowess list --all{places}; trust one with: prowess trust NAME{places}")
 }
 
 /// Checks that the given files and folders exist. Other errors are reported when they are read, so that no client waits
