@@ -17,10 +17,10 @@ use tokio::sync::Semaphore;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::http::MAX_OWN_LARGE;
 use crate::http::options::HttpOptions;
 use crate::http::sessions::Sessions;
 use crate::http::tokens::{Form, NamedToken, Stamp, Tokens};
+use crate::http::{MAX_OWN_BODIES, MAX_OWN_LARGE, body_budget};
 use crate::server::{Server, Shared};
 
 /// How long subscriptions have to send their result before all streams are closed.
@@ -41,6 +41,8 @@ pub(crate) struct Caller {
     pub(crate) open_streams: Arc<Semaphore>,
     /// For its requests with a large body.
     pub(crate) large: Semaphore,
+    /// For the bytes of its large bodies.
+    pub(crate) bodies: Semaphore,
     /// Ends the streams that do not end by themselves.
     streams: CancellationToken,
 }
@@ -152,7 +154,7 @@ impl Callers {
             Arc::clone(&sessions),
             config,
         );
-        let large = Semaphore::new(MAX_OWN_LARGE);
+        let (large, bodies) = (Semaphore::new(MAX_OWN_LARGE), body_budget(MAX_OWN_BODIES, self.max_body));
         let (max_connections, max_streams) = self.max_open;
         let connections = Arc::new(Semaphore::new(max_connections));
         let open_streams = Arc::new(Semaphore::new(max_streams));
@@ -165,6 +167,7 @@ impl Callers {
             max_connections,
             open_streams,
             large,
+            bodies,
             streams,
         })
     }

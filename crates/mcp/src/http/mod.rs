@@ -50,6 +50,14 @@ const LARGE_BODY: usize = 64 * 1024;
 /// The maximum number of requests with a large body that are handled at once: of all, and of one caller.
 const MAX_LARGE: usize = 4;
 pub(crate) const MAX_OWN_LARGE: usize = 2;
+/// How many bodies of the maximum size may be in memory at once: of all callers, and of one. Usual bodies are not counted.
+const MAX_BODIES: usize = 8;
+pub(crate) const MAX_OWN_BODIES: usize = 4;
+
+/// The budget for this many large bodies, in bytes.
+pub(crate) fn body_budget(bodies: usize, max_body: usize) -> Semaphore {
+    Semaphore::new(bodies.saturating_mul(max_body).clamp(1, Semaphore::MAX_PERMITS))
+}
 
 /// Checks and limits requests, and passes them on to rmcp.
 pub(crate) struct HttpServer {
@@ -62,6 +70,8 @@ pub(crate) struct HttpServer {
     requests: Semaphore,
     /// For requests with a large body, of which each takes many times its size while it is handled.
     large: Semaphore,
+    /// For the bytes of large bodies, from before they are read.
+    bodies: Semaphore,
     streams: Arc<Semaphore>,
     max_streams: usize,
     options: HttpOptions,
@@ -86,6 +96,7 @@ impl HttpServer {
             served: Arc::default(),
             requests: Semaphore::new(options.max_requests),
             large: Semaphore::new(MAX_LARGE),
+            bodies: body_budget(MAX_BODIES, options.max_body),
             streams: Arc::new(Semaphore::new(max_streams)),
             max_streams,
             options,
@@ -193,8 +204,8 @@ impl HttpServer {
             }
             // rmcp compares the beginning, letter by letter.
             parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            match self.read(body).await {
-                Ok(message) => self.message(&caller, parts, message, entry).await,
+            match self.read(&caller, body).await {
+                Ok((message, _reserved)) => self.message(&caller, parts, message, entry).await,
                 // The rest of the body is not read.
                 Err(ErrorResponse(response)) => Err(closing(*response).into()),
             }
@@ -205,8 +216,13 @@ impl HttpServer {
     }
 
     /// Reads the whole body, within its size limit and timeout. It holds no request permit, so that a slow sender
-    /// blocks no other client. Bodies in transit take at most their size limit times the number of connections.
-    async fn read(&self, body: Incoming) -> Result<Bytes, ErrorResponse> {
+    /// blocks no other client. A large body waits for memory before it is read, and counts as long as its request; one
+    /// that does not say its size counts as large.
+    async fn read<'s>(
+        &'s self,
+        caller: &'s Caller,
+        body: Incoming,
+    ) -> Result<(Bytes, Option<[SemaphorePermit<'s>; 2]>), ErrorResponse> {
         let limit = self.options.max_body;
         let too_large = || {
             let message = format!("the body is too large: at most {limit} bytes");
@@ -216,6 +232,8 @@ impl HttpServer {
         if usize::try_from(body.size_hint().lower()).map_or(true, |size| size > limit) {
             return Err(too_large().into());
         }
+        let size = body.size_hint().exact().map_or(limit, |size| usize::try_from(size).unwrap_or(limit));
+        let reserved = self.reserve_body(caller, size).await?;
         match timeout(self.options.body_time, Limited::new(body, limit).collect()).await {
             Err(_elapsed) => {
                 let message = "the body did not come in time";
@@ -230,7 +248,7 @@ impl HttpServer {
                 if body.starts_with(b"\xef\xbb\xbf") {
                     body.advance(3);
                 }
-                Ok(body)
+                Ok((body, reserved))
             }
         }
     }
@@ -350,6 +368,27 @@ impl HttpServer {
         };
         // The handler is cancelled with the future.
         Ok(timeout(self.options.request_time, answering).await.map_err(|_elapsed| too_long(id))?)
+    }
+
+    /// Memory for a large body: of its caller, then of all.
+    async fn reserve_body<'s>(
+        &'s self,
+        caller: &'s Caller,
+        size: usize,
+    ) -> Result<Option<[SemaphorePermit<'s>; 2]>, ErrorResponse> {
+        let Some(permits) = u32::try_from(size).ok().filter(|_| size > LARGE_BODY) else { return Ok(None) };
+        let reserving = async {
+            let own = caller.bodies.acquire_many(permits).await?;
+            Ok::<_, AcquireError>([own, self.bodies.acquire_many(permits).await?])
+        };
+        match timeout(self.options.request_time, reserving).await {
+            Ok(Ok(reserved)) => Ok(Some(reserved)),
+            _ => {
+                let what =
+                    format_args!("too many large bodies at once: at most {MAX_OWN_BODIES} of a caller");
+                Err(unavailable("bodies", what).into())
+            }
+        }
     }
 
     /// The permits of a request with a large body: one of its caller, then one of all. They come before that of the request,

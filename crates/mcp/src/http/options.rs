@@ -21,7 +21,7 @@ pub struct HttpOptions {
     pub origins: Vec<String>,
     /// The maximum size of the head of a request, in bytes.
     pub max_head: usize,
-    /// The maximum size of the body of a request, in bytes. Bodies in transit take up to this much per connection.
+    /// The maximum size of the body of a request, in bytes. Large bodies in transit take up to eight times this much.
     pub max_body: usize,
     /// The maximum number of connections on which no request had a valid token yet. The oldest one of the address with the
     /// most gives way to the next, so that no address takes the places of the others.

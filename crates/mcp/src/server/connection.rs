@@ -15,6 +15,8 @@ use prowess::internal::locked;
 
 /// The maximum number of resource subscriptions per connection.
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 512;
+/// The maximum length of their URIs together, in bytes: a client writes a URI in many ways, and several copies are kept.
+pub(crate) const MAX_SUBSCRIBED_BYTES: usize = 64 * 1024;
 
 /// The state of one connection.
 pub(crate) struct Connection {
@@ -83,6 +85,11 @@ impl Connection {
         let mut subscribed = locked(&self.subscribed);
         if subscribed.len() >= MAX_SUBSCRIPTIONS && !subscribed.contains_key(&uri) {
             let text = format!("a connection has at most {MAX_SUBSCRIPTIONS} subscriptions");
+            return Err(ErrorData::invalid_params(text, None));
+        }
+        let bytes: usize = subscribed.keys().filter(|known| **known != uri).map(String::len).sum();
+        if bytes + uri.len() > MAX_SUBSCRIBED_BYTES {
+            let text = format!("the URIs of all subscriptions have at most {MAX_SUBSCRIBED_BYTES} bytes");
             return Err(ErrorData::invalid_params(text, None));
         }
         subscribed.insert(uri, Some(state));

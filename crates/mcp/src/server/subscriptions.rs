@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::library::snapshot::{ListVersions, Snapshot};
 use crate::server::Shared;
-use crate::server::connection::{Connection, MAX_SUBSCRIPTIONS};
+use crate::server::connection::{Connection, MAX_SUBSCRIBED_BYTES, MAX_SUBSCRIPTIONS};
 
 /// How often subscribed files are polled; the watcher reports changes of SKILL.md sooner.
 const POLL: Duration = Duration::from_secs(1);
@@ -167,7 +167,12 @@ pub(crate) fn accepted(
     if let Some(uris) = &mut accepted.resource_subscriptions {
         let known = |uri: &String| crate::protocol::uri::parse(uri).is_some();
         let unique: BTreeSet<String> = uris.drain(..).filter(known).take(MAX_SUBSCRIPTIONS).collect();
-        uris.extend(unique);
+        let mut bytes = 0;
+        let fits = |uri: &String| {
+            bytes += uri.len();
+            bytes <= MAX_SUBSCRIBED_BYTES
+        };
+        uris.extend(unique.into_iter().take_while(fits));
     }
     if let Some(snapshot) = shared.live.known() {
         let uris = accepted.resource_subscriptions.as_deref().unwrap_or_default();

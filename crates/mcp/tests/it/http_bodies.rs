@@ -155,3 +155,25 @@ async fn a_line_feed_alone_is_refused_after_other_requests_of_the_connection() {
     }
     web.end().await;
 }
+
+#[tokio::test]
+async fn large_bodies_wait_for_memory_and_small_ones_do_not() {
+    let http = HttpOptions::default().with_max_body(100_000).with_body_time(LONG).with_request_time(LONG);
+    let web = HttpTestServer::with(http).await;
+    let mut slow = Vec::new();
+    for _ in 0..4 {
+        let mut open = web.open(&promise(100_000)).await;
+        // From here on the server waits for the body.
+        open.until("100 Continue").await;
+        slow.push(open);
+    }
+    // The next one is not read, so that it takes no memory.
+    let mut waiting = web.open(&promise(100_000)).await;
+    for _ in 0..10 {
+        assert_eq!(web.request("skills/list", json!({})).await.0, 200);
+    }
+    assert!(waiting.is_silent(), "more bodies are read than may be in memory");
+    drop(slow);
+    waiting.until("100 Continue").await;
+    web.end().await;
+}

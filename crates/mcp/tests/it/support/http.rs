@@ -61,6 +61,12 @@ impl RawConnection {
 }
 
 impl RawConnection {
+    /// Whether nothing has arrived yet.
+    pub(crate) fn is_silent(&self) -> bool {
+        let arrived = self.stream.try_read(&mut [0; 1]);
+        arrived.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+    }
+
     /// Reads until the server closes the connection.
     pub(crate) async fn end(&mut self) {
         let read = self.stream.read_to_string(&mut self.text);
