@@ -217,6 +217,163 @@ fn no_command_loses_what_the_user_wrote_where_source_and_target_overlap() {
     }
 }
 
+/// Where a user writes a skill by hand, below the folder that has the project and the user's folder.
+const WRITTEN: &[&str] =
+    &["home/.claude/skills", "home/.agents/skills", "project/.claude/skills", "project/.agents/skills"];
+
+/// Commands that install a skill from one folder to the next; `HAND` is the one that the user wrote. Each is run in a
+/// project, by its folder.
+const CHAINS: &[&[(&str, &str)]] = &[
+    &[("project", "add HAND"), ("project", "add .agents/skills/mine --user")],
+    &[("project", "add HAND --user"), ("project", "add ../home/.agents/skills/mine")],
+    &[
+        ("project", "add HAND"),
+        ("other", "add ../project/.agents/skills/mine --user"),
+        ("other", "add ../home/.agents/skills/mine"),
+        ("project", "add ../other/.agents/skills/mine --user"),
+    ],
+    &[
+        ("other", "add HAND"),
+        ("project", "add ../other/.agents/skills/mine --user"),
+        ("project", "add ../home/.agents/skills/mine"),
+    ],
+];
+
+const REMOVALS: [(&str, &str); 3] =
+    [("project", "remove mine"), ("project", "remove mine --user"), ("other", "remove mine")];
+
+#[test]
+fn no_chain_of_installations_and_removals_loses_what_the_user_wrote() {
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    let clients = ["", " --client claude-code --link symlink", " --client claude-code --link copy"];
+    let mut nth = 0;
+    for written_in in WRITTEN {
+        for chain in CHAINS {
+            for client in clients {
+                for existing in ["", " --keep"] {
+                    let place =
+                        Place::with(&[("project/.git/HEAD", ""), ("other/.git/HEAD", ""), ("home/x", "")]);
+                    let hand = written(place.path().join(written_in).join("mine"));
+                    // Every second world has the same skill in another folder too.
+                    let second =
+                        WRITTEN.iter().cycle().skip_while(|other| *other != written_in).nth(1 + nth % 3);
+                    let second = second.filter(|_| nth % 2 == 0);
+                    let own: Vec<PathBuf> = std::iter::once(hand.clone())
+                        .chain(second.map(|second| written(place.path().join(second).join("mine"))))
+                        .collect();
+                    let adds = chain.iter().map(|(at, add)| {
+                        let add = add.replace("HAND", hand.to_str().unwrap());
+                        (*at, format!("{add}{client}{existing} --yes"))
+                    });
+                    let removals = orders[nth % orders.len()].map(|at| REMOVALS[at]);
+                    let removals = removals.map(|(at, remove)| (at, format!("{remove}{existing}")));
+                    let syncs =
+                        ["", " --user"].map(|scope| ("project", format!("sync --yes{scope}{existing}")));
+                    let mut said = String::new();
+                    for (at, line) in adds.chain(syncs).chain(removals) {
+                        let mut command = command(&place);
+                        command.current_dir(place.path().join(at)).args(line.split(' '));
+                        said +=
+                            &[at, "$ ", &line, "\n", &place.transcript(&command.output().unwrap())].concat();
+                        for own in &own {
+                            let is_there = !own.is_symlink()
+                                && fs::read_to_string(own.join("notes.txt"))
+                                    .is_ok_and(|notes| notes == NOTES)
+                                && own.join("SKILL.md").is_file();
+                            assert!(is_there, "{}: {said}", own.display());
+                        }
+                    }
+                    nth += 1;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_skill_with_the_same_files_that_the_user_wrote_stays_and_is_said() {
+    let (place, base) = world(true);
+    let own = written(base.join(".claude/skills/mine"));
+    let work = written(base.join("work/mine"));
+    let work = work.to_str().unwrap();
+    let linked = ["add", work, "--user", "--client", "claude-code", "--yes"];
+    let refused = in_project(&place, &linked);
+    assert_snapshot!(refused, @"
+    exit 2
+    --- stderr
+    resolved 1 skill in [N] ms
+    mine  2 files, 87 bytes
+      asks for tools  Read
+    error: this skill is there already, and was not installed: [DIR]/home/.claude/skills/mine
+      hint: move it away, leave it alone with --keep, or replace it with --overwrite
+    ");
+    // A copy would have the same files.
+    let copied = [&linked[..], &["--link", "copy"]].concat();
+    assert_eq!(in_project(&place, &copied), refused);
+    for fine in
+        [&[&copied[..], &["--keep"]].concat()[..], &["sync", "--user", "--yes"], &["verify", "--user"]]
+    {
+        let said = in_project(&place, fine);
+        assert!(said.starts_with("exit 0"), "{said}");
+    }
+    assert_snapshot!(in_project(&place, &["remove", "--user", "mine"]), @"
+    exit 0
+    --- stdout
+    - mine  [DIR]/home/work/mine
+      left alone: [DIR]/home/.claude/skills/mine
+    wrote [DIR]/home/.agents/skills.toml
+    wrote [DIR]/home/.agents/skills.lock
+    ");
+    assert_eq!(fs::read_to_string(own.join("notes.txt")).unwrap(), NOTES);
+    // In the folder of installed skills.
+    let own = written(base.join(".agents/skills/mine"));
+    assert_snapshot!(in_project(&place, &["add", work, "--user", "--yes"]), @"
+    exit 2
+    --- stderr
+    resolved 1 skill in [N] ms
+    mine  2 files, 87 bytes
+      asks for tools  Read
+    error: this skill is there already, and was not installed: [DIR]/home/.agents/skills/mine
+      hint: give it another name with --as NAME, or replace what is there with --overwrite
+    ");
+    let said = in_project(&place, &["add", work, "--user", "--yes", "--keep"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+    let said = in_project(&place, &["remove", "--user", "mine"]);
+    assert!(said.starts_with("exit 2"), "{said}");
+    assert_eq!(fs::read_to_string(own.join("notes.txt")).unwrap(), NOTES);
+}
+
+#[test]
+fn what_prowess_placed_is_its_own_after_the_records_were_lost_or_came_with_a_clone() {
+    let (place, base) = world(false);
+    written(base.join("work/mine"));
+    let add = ["add", "./work/mine", "--client", "claude-code", "--link", "copy", "--yes"];
+    let run = |at: &str, args: &[&str]| {
+        let output = command(&place).current_dir(place.path().join(at)).args(args).output().unwrap();
+        let said = place.transcript(&output);
+        assert!(said.starts_with("exit 0"), "{args:?}: {said}");
+    };
+    run("project", &add);
+    for file in ["skills.toml", "skills.lock"] {
+        fs::remove_file(base.join(file)).unwrap();
+    }
+    run("project", &add);
+    assert!(
+        Command::new("cp")
+            .args(["-r", "project", "clone"])
+            .current_dir(place.path())
+            .status()
+            .unwrap()
+            .success()
+    );
+    for at in ["project", "clone"] {
+        run(at, &["remove", "mine"]);
+        for folder in [".agents/skills/mine", ".claude/skills/mine"] {
+            assert!(!place.path().join(at).join(folder).exists(), "{at}: {folder}");
+        }
+    }
+}
+
 #[test]
 fn a_refused_source_says_who_finds_it_and_what_to_do() {
     let (place, base) = world(true);

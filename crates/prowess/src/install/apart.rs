@@ -44,16 +44,27 @@ struct Source {
 }
 
 impl Apart {
-    pub(super) fn of(place: &InstallTarget, records: &Records, orders: &[Order]) -> Self {
-        let unlocked = records.wanted.skills().iter().filter(|(name, _)| records.lock.get(name).is_none());
-        let unlocked: Vec<LockedSkill> =
-            unlocked.map(|(name, wanted)| not_locked(name, wanted, None)).collect();
+    /// The sources of the skills of a place, of the new ones, and of those of the other scope. The records of other
+    /// projects are not known; what the user wrote there is safe since Prowess did not place it.
+    pub(super) fn of(
+        place: &InstallTarget,
+        records: &Records,
+        orders: &[Order],
+        elsewhere: Option<&(InstallTarget, Records)>,
+    ) -> Self {
         let new = orders.iter().filter_map(|order| match order {
-            Order::Install(new) => Some(&new.locked),
+            Order::Install(new) => SourcePath::of(place, &new.locked),
             _ => None,
         });
-        let all = records.lock.skills().iter().chain(&unlocked).chain(new);
-        let paths: BTreeSet<SourcePath> = all.filter_map(|locked| SourcePath::of(place, locked)).collect();
+        let mut paths: BTreeSet<SourcePath> = new.collect();
+        let elsewhere = elsewhere.map(|(place, records)| (place, records));
+        for (place, records) in std::iter::once((place, records)).chain(elsewhere) {
+            let unlocked =
+                records.wanted.skills().iter().filter(|(name, _)| records.lock.get(name).is_none());
+            let unlocked = unlocked.map(|(name, wanted)| not_locked(name, wanted, None));
+            paths.extend(unlocked.filter_map(|locked| SourcePath::of(place, &locked)));
+            paths.extend(records.lock.skills().iter().filter_map(|locked| SourcePath::of(place, locked)));
+        }
         Self { paths: paths.into_iter().collect(), sources: OnceCell::new() }
     }
 

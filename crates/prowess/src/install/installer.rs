@@ -293,6 +293,17 @@ impl Installer {
         })
     }
 
+    /// The records of the other scope. Those that cannot be read name no sources.
+    fn elsewhere(&self, scope: InstallScope) -> Option<(InstallTarget, Records)> {
+        let other = match scope {
+            InstallScope::Project => InstallScope::User,
+            InstallScope::User => InstallScope::Project,
+        };
+        let place = self.place(other).ok()?;
+        let records = place.read().ok()?;
+        Some((place, records))
+    }
+
     /// Changes a place by orders that are made while its lock is held.
     pub(super) fn change(
         &self,
@@ -327,6 +338,7 @@ impl Installer {
             listing: &self.listing(),
             stored: &|digest| store.get(digest),
             fetch_log: &self.fetch_log,
+            elsewhere: &self.elsewhere(scope),
         };
         apply(&place, records, &orders, &how).map_err(|error| error.in_place(&place))
     }

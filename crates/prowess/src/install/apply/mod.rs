@@ -22,12 +22,12 @@ use super::apart::{Apart, holds_source};
 use super::change::{Action, Change, Changes, Edits};
 use super::compare::{Listing, as_kept, is_tree, is_unchanged};
 use super::error::{InstallError, InstallErrorKind};
-use super::links::{AcceptedSkills, end_trust, links};
+use super::links::{AcceptedSkills, Before, end_trust, links};
 use super::records::{
     FetchLog, InstallTarget, LinkMode, LockedSkill, Records, SKILLS_FOLDER, WantedSkill, not_locked,
     with_line_ends_of,
 };
-use super::target::{Accepted, Dir, State, Transaction, state_of};
+use super::target::{Accepted, Dir, Placements, State, Transaction, state_of};
 use super::tree::{SkillTree, TreeSkill};
 use crate::env::Environment;
 use crate::error::shown;
@@ -73,6 +73,8 @@ pub(crate) struct Orders<'o> {
     /// The files of a tree with their bytes, by its digest.
     pub(crate) stored: &'o dyn Fn(&str) -> Option<SkillTree>,
     pub(crate) fetch_log: &'o FetchLog,
+    /// The records of the other scope.
+    pub(crate) elsewhere: &'o Option<(InstallTarget, Records)>,
 }
 
 /// Carries out orders. The caller holds the lock of the place, and has recovered interrupted installations.
@@ -96,7 +98,7 @@ pub(crate) fn apply(
     let mut transaction = Transaction::begin(&place.books, files.sum());
     let mut names = Names::of(dir.as_ref(), &records.lock)?;
     let accepted = AcceptedSkills::of(place)?;
-    let (before, copied) = (records.lock.clone(), records.wanted.link().copies());
+    let before = Before::of(place, &records);
     let mut done = Vec::new();
     if let Some((one, other)) = ordered_twice(orders) {
         let at = |new: &NewSkill| match &new.locked.path {
@@ -110,28 +112,23 @@ pub(crate) fn apply(
             Apart::check(place, &records, new, (how.clients, how.environment))?;
         }
     }
-    let apart = Apart::of(place, &records, orders);
+    let apart = Apart::of(place, &records, orders, how.elsewhere.as_ref());
+    let there =
+        There { dir: dir.as_ref(), accepted: &accepted, placements: &before.placements, apart: &apart };
     let mut edited = Vec::new();
     for order in orders {
         let change = match order {
-            Order::Install(new) => install(
-                place,
-                &mut records,
-                (dir.as_ref(), &mut names, (&accepted, &apart)),
-                new,
-                how,
-                &mut transaction,
-            ),
+            Order::Install(new) => {
+                install(place, &mut records, (&there, &mut names), new, how, &mut transaction)
+            }
             Order::Hold(name) => match records.lock.get(name) {
                 Some(locked) => Ok(changed(place, locked.clone(), Action::Unchanged)),
-                None => Err(unknown(place, name, &before)),
+                None => Err(unknown(place, name, &before.lock)),
             },
-            Order::Remove(name) if before.get(name).is_none() && records.wanted.get(name).is_none() => {
-                Err(unknown(place, name, &before))
+            Order::Remove(name) if before.lock.get(name).is_none() && records.wanted.get(name).is_none() => {
+                Err(unknown(place, name, &before.lock))
             }
-            Order::Remove(name) => {
-                remove(place, &mut records, (dir.as_ref(), &accepted, &apart), name, how, &mut transaction)
-            }
+            Order::Remove(name) => remove(place, &mut records, &there, name, how, &mut transaction),
         };
         match change {
             Ok(change) => done.push(change),
@@ -145,7 +142,7 @@ pub(crate) fn apply(
     }
     records.wanted.set_clients(how.clients, how.link);
     let changing = (&mut transaction, &mut made);
-    links(place, &records, (&before, copied, &apart), (orders, &mut done), how, changing)?;
+    links(place, &records, (&before, &apart), (orders, &mut done), how, changing)?;
     how.shown.map_or(Ok(()), |shown| check_shown(&done, shown))?;
     for change in &mut done {
         change.fetched = how.fetch_log.has(&change.locked);
@@ -194,10 +191,49 @@ pub(super) fn changed(place: &InstallTarget, locked: LockedSkill, action: Action
     }
 }
 
+/// What is in the folder of installed skills, and what is known about it.
+struct There<'t> {
+    dir: Option<&'t Dir>,
+    accepted: &'t AcceptedSkills,
+    placements: &'t Placements,
+    apart: &'t Apart,
+}
+
+impl There<'_> {
+    fn state(&self, name: &str) -> Result<Option<State>, InstallError> {
+        Ok(self.dir.map(|dir| state(dir, name)).transpose()?.flatten())
+    }
+
+    fn is_source(&self, name: &str) -> bool {
+        self.dir.is_some_and(|dir| self.apart.holds_source(&dir.path().join(name)))
+    }
+
+    /// The digest of the files that Prowess placed under a name. Where that is not recorded, as in a project that was
+    /// moved, it is the digest of files from a repository that the user accepted there. An approval alone is not enough,
+    /// since a user may also trust files of his own.
+    fn placed(&self, place: &InstallTarget, name: &str, how: &Orders<'_>) -> Option<&str> {
+        self.placements.digest(&self.dir?.path().join(name)).or_else(|| {
+            let accepted = self.accepted.digest_in(&place.skill(name))?;
+            how.fetch_log.is_from_repository(accepted, how.listing).then_some(accepted)
+        })
+    }
+
+    /// Whether a tree under a name is what was installed there last, by a lock that has changed since.
+    fn was_installed(&self, place: &InstallTarget, name: &str, there: &str, how: &Orders<'_>) -> bool {
+        match self.placed(place, name, how) {
+            Some(placed) => placed == there,
+            None => {
+                self.accepted.digest_in(&place.skill(name)).is_none()
+                    && how.fetch_log.is_from_repository(there, how.listing)
+            }
+        }
+    }
+}
+
 fn install(
     place: &InstallTarget,
     records: &mut Records,
-    (dir, names, (accepted, apart)): (Option<&Dir>, &mut Names, (&AcceptedSkills, &Apart)),
+    (folder, names): (&There<'_>, &mut Names),
     new: &NewSkill,
     how: &Orders<'_>,
     transaction: &mut Transaction<'_>,
@@ -205,7 +241,7 @@ fn install(
     let name = &*new.locked.name;
     check_installable(name)?;
     names.take(name)?;
-    let there = dir.map(|dir| state(dir, name)).transpose()?.flatten();
+    let there = folder.state(name)?;
     let old = records.lock.get(name).cloned();
     if let Some(old) =
         old.as_ref().filter(|old| new.wanted.is_some() && !old.is_from(&new.locked) && !how.replace)
@@ -222,9 +258,19 @@ fn install(
         replaced.push(Loss::of(place.skill(name), there, old.as_ref(), how.listing));
         Action::Updated
     };
+    let is_same = |digest: &str| is_tree(digest, &new.locked.digest, &place.base, how.listing);
+    // Equal bytes alone do not show that Prowess placed them.
+    let is_installed = |there: &State, old: &Option<LockedSkill>| match old {
+        Some(old) => {
+            old.is_from(&new.locked) || is_unchanged(there, &place.skill(name), &old.digest, how.listing)
+        }
+        None => folder
+            .placed(place, name, how)
+            .is_some_and(|placed| is_unchanged(there, &place.skill(name), placed, how.listing)),
+    };
     let action = match (&there, &old) {
         (None, _) => Action::Installed,
-        (Some(State::Tree(digest)), _) if is_tree(digest, &new.locked.digest, &place.base, how.listing) => {
+        (Some(there @ State::Tree(digest)), old) if is_same(digest) && is_installed(there, old) => {
             Action::Unchanged
         }
         // Other line ends are no edit, but what is there is to stay, and nothing newer is to be installed.
@@ -238,7 +284,7 @@ fn install(
         // What was installed before, by a lock that has changed since, is not an edit.
         (Some(there @ State::Tree(digest)), Some(old))
             if is_unchanged(there, &place.skill(name), &old.digest, how.listing)
-                || was_installed(accepted.digest_in(&place.skill(name)), digest, how) =>
+                || folder.was_installed(place, name, digest, how) =>
         {
             Action::Updated
         }
@@ -252,20 +298,22 @@ fn install(
             let left = changed(place, new.locked.clone(), Action::LeftThere);
             return Ok(Change { recorded: false, ..left });
         }
-        (Some(_), None) => {
+        (Some(there), None) => {
+            let what = match there {
+                State::Tree(digest) if is_same(digest) => {
+                    "this skill is there already, and was not installed"
+                }
+                _ => "something of this name is there that was not installed",
+            };
             return Err(InstallError::new(
                 InstallErrorKind::Exists,
-                format!(
-                    "something of this name is there that was not installed: {}",
-                    shown(&place.skill(name))
-                ),
+                format!("{what}: {}", shown(&place.skill(name))),
                 "give the skill another name, or replace what is there",
             )
             .in_entry(name));
         }
     };
-    let is_source = || dir.is_some_and(|dir| apart.holds_source(&dir.path().join(name)));
-    if action == Action::Updated && is_source() {
+    if action == Action::Updated && folder.is_source(name) {
         return Err(holds_source(&place.skill(name)).in_entry(name));
     }
     if action == Action::Kept {
@@ -273,7 +321,7 @@ fn install(
         return Ok(changed(place, locked, action));
     }
     let mut files = place.skill(name);
-    if let Some(dir) = dir.filter(|_| action != Action::Unchanged && how.files) {
+    if let Some(dir) = folder.dir.filter(|_| action != Action::Unchanged && how.files) {
         files = transaction.put(dir.path(), name, &new.tree, there)?;
     }
     if how.files {
@@ -288,7 +336,8 @@ fn install(
             transaction.accept(accepted);
         }
     }
-    let newly_trusted = how.accepted && !accepted.has(&place.skill(name), &new.locked.digest, how.listing);
+    let newly_trusted =
+        how.accepted && !folder.accepted.has(&place.skill(name), &new.locked.digest, how.listing);
     records.lock.insert(new.locked.clone());
     if let Some(wanted) = &new.wanted {
         records.wanted.insert(name, wanted.clone());
@@ -296,38 +345,25 @@ fn install(
     Ok(Change { newly_trusted, replaced, ..changed(place, new.locked.clone(), action) })
 }
 
-/// Whether a tree at a path is what was installed there last: files that came from a source, and the ones that the user
-/// accepted there if there is an approval. An approval alone is not enough, since a user may also trust edited files.
-pub(super) fn was_installed(accepted: Option<&str>, there: &str, how: &Orders<'_>) -> bool {
-    accepted.is_none_or(|accepted| accepted == there) && how.fetch_log.is_from_source(there, how.listing)
-}
-
 fn remove(
     place: &InstallTarget,
     records: &mut Records,
-    (dir, accepted, apart): (Option<&Dir>, &AcceptedSkills, &Apart),
+    folder: &There<'_>,
     name: &str,
     how: &Orders<'_>,
     transaction: &mut Transaction<'_>,
 ) -> Result<Change, InstallError> {
-    let accepted = accepted.digest_in(&place.skill(name));
     let old = match (records.lock.get(name), records.wanted.get(name)) {
         (Some(old), _) => old.clone(),
-        // It was never installed, or the lock was lost: then the approval says what was installed, unless the user gave
-        // it to edited files.
-        (None, Some(wanted)) => not_locked(
-            name,
-            wanted,
-            accepted.filter(|digest| how.fetch_log.is_from_source(digest, how.listing)),
-        ),
+        // It was never installed, or the lock was lost.
+        (None, Some(wanted)) => not_locked(name, wanted, folder.placed(place, name, how)),
         (None, None) => return Err(unknown(place, name, &records.lock)),
     };
-    let there = dir.map(|dir| state(dir, name)).transpose()?.flatten();
+    let there = folder.state(name)?;
     let mut replaced = Vec::new();
-    let is_source = || dir.is_some_and(|dir| apart.holds_source(&dir.path().join(name)));
     let action = match &there {
         None => Action::Removed,
-        Some(_) if is_source() => match how.edits {
+        Some(_) if folder.is_source(name) => match how.edits {
             Edits::Keep => Action::Kept,
             _ => return Err(holds_source(&place.skill(name)).in_entry(name)),
         },
@@ -342,7 +378,7 @@ fn remove(
             Edits::Stop => return Err(edited(place, &old, how)),
         },
     };
-    if let (Some(dir), Some(there), Action::Removed, true) = (dir, there, action, how.files) {
+    if let (Some(dir), Some(there), Action::Removed, true) = (folder.dir, there, action, how.files) {
         transaction.remove(dir.path(), name, there)?;
     }
     // A skill that stays keeps its approval: without one, an edited skill of the user would count as the user's own.

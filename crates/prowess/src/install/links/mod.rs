@@ -3,6 +3,7 @@
 mod differences;
 mod folders;
 mod given;
+mod placed;
 mod refresh;
 mod take_back;
 mod trusted;
@@ -13,17 +14,19 @@ pub(super) use self::differences::differences;
 pub use self::differences::{ClientDifference, ClientState};
 use self::folders::client_folders;
 use self::given::{Given, Installed};
+pub(super) use self::placed::Before;
+use self::placed::Placed;
 use self::refresh::refresh_elsewhere;
-use self::take_back::{Placed, take_back, take_back_elsewhere};
+use self::take_back::{take_back, take_back_elsewhere};
 use self::trusted::Trusted;
 pub(super) use self::trusted::{AcceptedSkills, end_trust};
 use super::apart::{Apart, holds_source};
-use super::apply::{Loss, Made, Order, Orders, changed, named, was_installed};
+use super::apply::{Loss, Made, Order, Orders, changed, named};
 use super::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
-use super::compare::{edits_of, is_tree, is_unchanged};
+use super::compare::{edits_of, is_unchanged};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::open_skills;
-use super::records::{InstallTarget, LockedSkill, Records, SkillsLock};
+use super::records::{InstallTarget, LockedSkill, Records};
 use super::target::{State, Transaction};
 use crate::error::shown;
 
@@ -32,14 +35,14 @@ use crate::error::shown;
 pub(super) fn links(
     place: &InstallTarget,
     records: &Records,
-    before: (&SkillsLock, bool, &Apart),
+    (before, apart): (&Before, &Apart),
     (orders, done): (&[Order], &mut Vec<Change>),
     how: &Orders<'_>,
     (transaction, made): (&mut Transaction<'_>, &mut Made),
 ) -> Result<(), InstallError> {
     let copies = records.wanted.link().copies();
     let trusted = Trusted::of(place, how)?;
-    let placed = Placed { accepted: trusted.skills(), copied: before.1, apart: before.2 };
+    let placed = Placed { place, before, apart, listing: how.listing };
     let available = Installed { orders, place, dir: open_skills(place)?, how };
     let making = (how.files && !records.lock.skills().is_empty()).then_some(made);
     for folder in client_folders(place, records, how.environment, making)? {
@@ -50,15 +53,27 @@ pub(super) fn links(
                 let accepted = trusted.accepted(&folder.folder, locked, transaction);
                 accepted.into_iter().filter(|_| how.files).for_each(|accepted| transaction.accept(accepted));
             };
+            let path = folder.folder.join(&locked.name);
             let is_source = placed.is_source(&folder, &locked.name);
+            let is_users = there.as_ref().is_some_and(|there| placed.is_users(&folder, &locked.name, there));
+            // So that no later command takes it for a copy that came with the records.
+            let leave = |transaction: &mut Transaction<'_>| {
+                if let Some((real, _)) = folder.open.as_ref().filter(|_| is_users && how.files) {
+                    transaction.leave_to_user(real.join(&locked.name));
+                }
+            };
             if folder.is_fine(there.as_ref(), place, locked, (copies, how.listing)) {
-                // A copy that is the source was made by the user.
-                if !copies || !is_source {
+                if !(is_users || copies && is_source) {
                     trust(transaction);
+                } else if is_users && !placed.is_left(&folder, &locked.name) {
+                    // The same files, which the user wrote: they stay, also when the skill is removed.
+                    if how.edits == Edits::Stop {
+                        return Err(taken(&path, there.as_ref(), locked, how).in_entry(&locked.name));
+                    }
+                    leave(transaction);
                 }
                 continue;
             }
-            let path = folder.folder.join(&locked.name);
             if is_source && how.edits != Edits::Keep {
                 return Err(holds_source(&path).in_entry(&locked.name));
             }
@@ -73,45 +88,37 @@ pub(super) fn links(
                 }
                 given => given,
             };
-            let old = before.0.get(&locked.name).map(|old| &old.digest);
-            let ours = match &there {
-                None => true,
-                Some(State::Link(to)) => *to == folder.target(place, &locked.name),
-                Some(there) => {
-                    let mut known = [Some(&locked.digest), old].into_iter().flatten();
-                    // With other line ends, a copy of the same files is to stay as well.
-                    let is_known = |digest: &String| match there {
-                        State::Tree(there) if how.edits == Edits::Keep && *digest == locked.digest => {
-                            is_tree(there, digest, &path, how.listing)
-                        }
-                        there => is_unchanged(there, &path, digest, how.listing),
-                    };
-                    let accepted = trusted.skills().digest_in(&path);
-                    // By a lock that has changed since, as for the skill itself.
-                    let was_copied = matches!(there, State::Tree(digest)
-                        if before.1 && accepted.is_some() && was_installed(accepted, digest, how));
-                    was_copied || known.any(is_known)
-                }
+            // With other line ends, a copy of the same files is to stay as well.
+            let is_kept = |there: &State| {
+                how.edits == Edits::Keep
+                    && !matches!(there, State::Link(_))
+                    && is_unchanged(there, &path, &locked.digest, how.listing)
             };
+            let ours = there
+                .as_ref()
+                .is_none_or(|there| placed.is_ours(&folder, &locked.name, there) && !is_kept(there));
             match how.edits {
                 _ if ours && !is_source => {}
                 Edits::Stop => {
                     // A copy from before that differs now was edited.
-                    let copied = before.1 && old.is_some() && !matches!(there, Some(State::Link(_)));
+                    let copied =
+                        there.as_ref().is_some_and(|there| placed.has_copy(&folder, &locked.name, there));
                     return Err(if copied {
                         edited_copy(&path, locked, how)
                     } else {
-                        taken(&path).in_entry(&locked.name)
+                        taken(&path, there.as_ref(), locked, how).in_entry(&locked.name)
                     });
                 }
                 Edits::Keep => {
                     let client = folder.client.clone();
                     change_of(place, locked, done).left.push(LeftAlone { client, path, is_source });
+                    leave(transaction);
                     continue;
                 }
                 Edits::Overwrite => {
                     let there = there.as_ref().unwrap_or(&State::Other);
-                    let loss = Loss::of(path.clone(), there, Some(locked), how.listing);
+                    let installed = Some(locked).filter(|_| !is_users);
+                    let loss = Loss::of(path.clone(), there, installed, how.listing);
                     change_of(place, locked, done).replaced.push(loss);
                 }
             }
@@ -128,10 +135,10 @@ pub(super) fn links(
         }
         for removed in done.iter_mut().filter(|change| !change.recorded && change.action != Action::LeftThere)
         {
-            take_back(place, &folder, removed, (how, &placed), transaction)?;
+            take_back(&folder, removed, (how, &placed), transaction)?;
         }
     }
-    refresh_elsewhere(&available, (records, before.0), (&trusted, &placed), done, transaction)?;
+    refresh_elsewhere(&available, (records, &before.lock), (&trusted, &placed), done, transaction)?;
     let removed = done.iter_mut().filter(|change| change.action == Action::Removed);
     take_back_elsewhere(place, records, removed, (how, &placed), transaction)
 }
@@ -154,7 +161,15 @@ fn edited_copy(path: &Path, locked: &LockedSkill, how: &Orders<'_>) -> InstallEr
     InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them")
 }
 
-fn taken(path: &Path) -> InstallError {
-    let message = format!("something else is where a client looks for an installed skill: {}", shown(path));
+fn taken(path: &Path, there: Option<&State>, locked: &LockedSkill, how: &Orders<'_>) -> InstallError {
+    let is_same = |there: &State| {
+        !matches!(there, State::Link(_)) && is_unchanged(there, path, &locked.digest, how.listing)
+    };
+    let what = if there.is_some_and(is_same) {
+        "this skill is there already, and was not installed"
+    } else {
+        "something else is where a client looks for an installed skill"
+    };
+    let message = format!("{what}: {}", shown(path));
     InstallError::new(InstallErrorKind::Taken, message, "move it away, keep it, or overwrite it")
 }

@@ -2,7 +2,8 @@
 
 use super::change_of;
 use super::given::{Given, Installed};
-use super::take_back::{Placed, folders_elsewhere};
+use super::placed::Placed;
+use super::take_back::folders_elsewhere;
 use super::trusted::Trusted;
 use crate::install::change::{Change, ClientAction, ClientChange, LeftAlone};
 use crate::install::compare::{is_tree, is_unchanged};
@@ -31,11 +32,10 @@ pub(super) fn refresh_elsewhere(
         let Some((real, _)) = &folder.open else { continue };
         for (locked, old) in &updated {
             let path = folder.folder.join(&locked.name);
-            // Only what Prowess copied there was accepted with the digest of the installed skill.
             let there = match folder.state(&locked.name)? {
                 Some(State::Tree(digest)) if is_tree(&digest, &locked.digest, &path, how.listing) => continue,
                 Some(there @ (State::Tree(_) | State::Other))
-                    if trusted.skills().has(&path, old, how.listing) =>
+                    if placed.has_copy(&folder, &locked.name, &there) =>
                 {
                     there
                 }

@@ -1,41 +1,18 @@
 //! Removes what clients have of skills that no record names any more.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::folders::ClientFolder;
-use super::trusted::{AcceptedSkills, end_trust};
+use super::placed::Placed;
+use super::trusted::end_trust;
 use crate::env::Environment;
-use crate::install::apart::Apart;
 use crate::install::apply::{Loss, Orders};
 use crate::install::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
-use crate::install::compare::is_unchanged;
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, Records};
 use crate::install::target::{State, Transaction};
 use crate::library::clients::CLIENTS;
-
-/// What Prowess placed in the folders of clients.
-pub(super) struct Placed<'p> {
-    /// A copy of an installed skill is trusted at its path; the user's own folder there is not.
-    pub(super) accepted: &'p AcceptedSkills,
-    /// Whether clients got copies.
-    pub(super) copied: bool,
-    /// The user's sources, of which none is removed.
-    pub(super) apart: &'p Apart,
-}
-
-impl Placed<'_> {
-    /// Whether what a client has under a name is the source of an installed skill, or contains it.
-    pub(super) fn is_source(&self, folder: &ClientFolder, name: &str) -> bool {
-        folder.open.as_ref().is_some_and(|(real, _)| self.apart.holds_source(&real.join(name)))
-    }
-
-    /// Whether Prowess placed a copy at a path. It may have been edited since.
-    fn has_copy(&self, path: &Path, there: &State) -> bool {
-        !matches!(there, State::Link(_)) && self.accepted.digest_in(path).is_some()
-    }
-}
 
 /// The folders of clients that `skills.toml` does not name, each once, and none that a client has which it names.
 pub(super) fn folders_elsewhere(
@@ -77,11 +54,8 @@ pub(super) fn take_back_elsewhere<'c>(
             let there = folder.state(&change.name)?;
             let Some(there) = there else { continue };
             let path = folder.folder.join(&change.name);
-            let has_copy = placed.has_copy(&path, &there);
-            let ours = match &there {
-                State::Link(to) => *to == folder.target(place, &change.name),
-                there => has_copy && is_unchanged(there, &path, &change.locked.digest, how.listing),
-            };
+            let has_copy = placed.has_copy(&folder, &change.name, &there);
+            let ours = placed.is_ours(&folder, &change.name, &there);
             let is_source = placed.is_source(&folder, &change.name);
             if !ours || is_source {
                 let left = LeftAlone { client: folder.client.clone(), path, is_source };
@@ -101,7 +75,6 @@ pub(super) fn take_back_elsewhere<'c>(
 /// Removes the link or copy of a skill that no record names any more. If it was changed, it stays; so does a link to a
 /// skill whose edited files are kept.
 pub(super) fn take_back(
-    place: &InstallTarget,
     folder: &ClientFolder,
     removed: &mut Change,
     (how, placed): (&Orders<'_>, &Placed<'_>),
@@ -109,14 +82,9 @@ pub(super) fn take_back(
 ) -> Result<(), InstallError> {
     let (Some(there), Some((real, _))) = (folder.state(&removed.name)?, &folder.open) else { return Ok(()) };
     let path = folder.folder.join(&removed.name);
-    let ours = match &there {
-        State::Link(to) => *to == folder.target(place, &removed.name),
-        there => placed.copied && is_unchanged(there, &path, &removed.locked.digest, how.listing),
-    };
+    let ours = placed.is_ours(folder, &removed.name, &there);
     let kept = removed.action == Action::Kept && matches!(there, State::Link(_));
-    // Where clients get links, a folder is the user's own.
-    let edited = placed.copied && placed.has_copy(&path, &there);
-    let is_lost = edited && how.edits == Edits::Overwrite;
+    let is_lost = placed.has_copy(folder, &removed.name, &there) && how.edits == Edits::Overwrite;
     let is_source = placed.is_source(folder, &removed.name);
     if kept || !(ours || is_lost) || is_source {
         removed.left.push(LeftAlone { client: folder.client.clone(), path, is_source });

@@ -30,11 +30,6 @@ impl<'t> Trusted<'t> {
         Ok(Self { place, accepted: AcceptedSkills::of(place)?, how })
     }
 
-    /// The skills that the user accepted before.
-    pub(super) fn skills(&self) -> &AcceptedSkills {
-        &self.accepted
-    }
-
     /// The approvals to record so that a skill in a client's folder is trusted like the installed one, which may be
     /// accepted by the same transaction.
     pub(super) fn accepted(

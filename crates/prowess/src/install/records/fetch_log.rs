@@ -61,6 +61,17 @@ impl FetchLog {
         self.has_tree(digest) || listing(digest).is_some()
     }
 
+    /// Whether files with this digest came from a source, and never from a folder, where the user may have written them.
+    pub(crate) fn is_from_repository(&self, digest: &str, listing: Listing<'_>) -> bool {
+        let start = format!("{digest}\tpath+");
+        let is_from_folder = {
+            let mut lines = locked(&self.lines);
+            let lines = lines.get_or_insert_with(|| self.read());
+            lines.range(start.clone()..).next().is_some_and(|line| line.starts_with(&start))
+        };
+        !is_from_folder && self.is_from_source(digest, listing)
+    }
+
     /// Records skills that were just fetched. If the file cannot be written, only later commands do not know it.
     pub(crate) fn add<'s>(&self, skills: impl Iterator<Item = &'s LockedSkill>) {
         let mut lines = locked(&self.lines);

@@ -121,6 +121,9 @@ pub(crate) struct Journal {
     pub(crate) files: Vec<FileStep>,
     /// The approvals of the user.
     pub(crate) accepted: Vec<Accepted>,
+    /// Folders of the user that were left where clients look for a skill.
+    #[serde(default)]
+    pub(crate) users: Vec<PathBuf>,
     /// The revision of the user's approvals before this transaction changed them.
     #[serde(default)]
     pub(crate) approvals: Option<u64>,
@@ -165,6 +168,7 @@ impl Journal {
         for accepted in &mut self.accepted {
             moved(&mut accepted.skill_file);
         }
+        self.users.iter_mut().for_each(moved);
         self
     }
 

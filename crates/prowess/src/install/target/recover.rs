@@ -159,7 +159,7 @@ fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recov
     // If the approvals changed since then, they contain these already, or the user revoked them after the process was
     // killed. Then nothing is granted; the next `sync` asks for what is missing.
     let unchanged = |now: &Approvals| journal.approvals == Some(now.revision());
-    if let Err(error) = work.complete().and_then(|()| record(journal, &books.approvals, unchanged)) {
+    if let Err(error) = work.complete().and_then(|()| record(journal, books, unchanged)) {
         let Ok(not_undone) = work.backward(&LaterLock::of(journal)) else {
             return Err(set_aside(books, stages, &error));
         };

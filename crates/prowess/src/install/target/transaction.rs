@@ -12,6 +12,7 @@ use super::contents::{state_of, write_tree};
 use super::dir::Dir;
 use super::journal::{Accepted, Base, FileStep, Journal, State, Step};
 use super::later_lock::LaterLock;
+use super::placements::Placements;
 use super::stages::Stages;
 use super::steps::{Folders, Work};
 use crate::error::SourceError;
@@ -107,6 +108,11 @@ impl<'b> Transaction<'b> {
         self.journal.accepted.push(accepted);
     }
 
+    /// Plans to record that the user created a folder. The folder above it is real.
+    pub(crate) fn leave_to_user(&mut self, path: PathBuf) {
+        self.journal.users.push(path);
+    }
+
     /// The approvals that are planned for a folder and for what is below it.
     pub(crate) fn accepted_in(&self, folder: &Path) -> impl Iterator<Item = &Accepted> {
         let accepted = self.journal.accepted.iter().filter(|accepted| accepted.digest.is_some());
@@ -115,7 +121,8 @@ impl<'b> Transaction<'b> {
 
     /// Whether there is nothing to do.
     pub(crate) fn is_empty(&self) -> bool {
-        self.journal.steps.is_empty() && self.journal.files.is_empty() && self.journal.accepted.is_empty()
+        let Journal { steps, files, accepted, users, .. } = &self.journal;
+        steps.is_empty() && files.is_empty() && accepted.is_empty() && users.is_empty()
     }
 
     /// Performs all changes, or none.
@@ -139,7 +146,7 @@ impl<'b> Transaction<'b> {
         // From here on the staging folders belong to the journal: they are removed only after it.
         let journal = std::mem::take(&mut self.journal);
         let work = Work { journal: &journal, folders: &self.folders };
-        let done = work.forward().and_then(|()| record(&journal, &self.books.approvals, |_| true));
+        let done = work.forward().and_then(|()| record(&journal, self.books, |_| true));
         // The steps that were performed are undone. If that fails too, or an edit would be lost with the staging
         // folder, the journal stays for the next command.
         let undone = || work.backward(&LaterLock::default()).and_then(|_| work.edits());
@@ -229,15 +236,18 @@ impl Drop for Transaction<'_> {
     }
 }
 
-/// Adds the accepted skills to the approvals, if that is still allowed, and removes the approvals that end.
+/// Records what Prowess placed. Adds the accepted skills to the approvals, if that is still allowed, and removes the
+/// approvals that end.
 pub(super) fn record(
     journal: &Journal,
-    approvals: &Path,
+    books: &Books,
     may_grant: impl Fn(&Approvals) -> bool,
 ) -> Result<(), InstallError> {
+    Placements::record(books, journal)?;
     if journal.accepted.is_empty() {
         return Ok(());
     }
+    let approvals = &books.approvals;
     let recorded = Approvals::update(approvals, |approvals| {
         let grants = may_grant(approvals);
         let changed = || journal.accepted.iter().filter(|accepted| grants || accepted.digest.is_none());

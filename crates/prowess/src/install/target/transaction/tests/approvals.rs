@@ -19,7 +19,7 @@ fn killed_with_an_acceptance(place: &Place, recorded: bool) -> Approvals {
         swap(step, dir, stage).unwrap();
     }
     if recorded {
-        record(&journal, &place.books.approvals, |_| true).unwrap();
+        record(&journal, &place.books, |_| true).unwrap();
     }
     Approvals::load(&place.books.approvals).unwrap()
 }
