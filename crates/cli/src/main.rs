@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{ColorChoice, FromArgMatches as _};
+use prowess::env::Environment;
 
 use args::{Args, Command};
 use error::{CommandError, Failure};
@@ -53,9 +54,10 @@ fn main() -> ExitCode {
     if args.command.reads_skills() {
         ui.working("reading skills");
     }
+    prowess::internal::close_roots(&Environment::current());
     let outcome = run(&args, &mut ui);
     for note in prowess::internal::state_notes() {
-        ui.note(&note);
+        ui.note_once(&note);
     }
     let outcome = outcome.and_then(|outcome| ui.finish().map(|()| outcome));
     // A server that is stopped does not wait for threads that may still hold a child process.

@@ -61,6 +61,8 @@ pub(crate) struct Ui {
     unwritten: Option<CommandError>,
     /// What is going on, until something is written.
     work: Option<Bar>,
+    /// The errors and warnings so far.
+    explained: Vec<String>,
 }
 
 impl Ui {
@@ -74,6 +76,7 @@ impl Ui {
             outlives_reader: false,
             unwritten: None,
             work: None,
+            explained: Vec::new(),
         }
     }
 
@@ -233,7 +236,16 @@ impl Ui {
         self.explain(failure, ("warning", HINT));
     }
 
+    /// Tells something unless an error or a warning said it.
+    pub(crate) fn note_once(&mut self, text: &str) {
+        if !self.explained.iter().any(|said| said == text) {
+            self.note(text);
+        }
+    }
+
     fn explain(&mut self, failure: &Failure, (word, style): (&str, Style)) {
+        self.explained.push(failure.error.clone());
+        self.explained.extend(failure.causes.iter().cloned());
         // Earlier results should appear first; if stdout is closed, the failure is still written.
         self.flush_first();
         let mut text = format!("{style}{word}{style:#}: {}\n", clean(&failure.error));

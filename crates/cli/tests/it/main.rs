@@ -88,6 +88,8 @@ mod shelf;
 mod shells;
 mod show;
 mod state;
+#[cfg(unix)]
+mod state_owners;
 mod surroundings;
 mod transcripts;
 mod trust;

@@ -1,44 +1,65 @@
 //! The files of Prowess itself: their folders are the user's alone, and what another user wrote is not believed.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::install::{place, skill};
-use crate::shelf::{command, run};
+use crate::shelf::command;
 use crate::{Place, skipped};
 
 /// Two users who share a group, by numbers that need no names.
-const USER: u32 = 61_001;
-const OTHER: u32 = 61_002;
-const GROUP: u32 = 61_000;
+pub(crate) const USER: u32 = 61_001;
+pub(crate) const OTHER: u32 = 61_002;
+pub(crate) const GROUP: u32 = 61_000;
 
 /// A copy of the program: its own folder may be closed to other users, as the home of root is.
 const PROGRAM: &str = "bin/prowess";
 
-/// Runs a command as one of the users with the umask of a group; none where that is not possible.
-fn run_as(place: &Place, user: u32, args: &[&str]) -> Option<String> {
+/// A program as one of the users, with the umask of a group.
+pub(crate) fn as_user(place: &Place, user: u32, program: &OsStr, args: &[&str]) -> Command {
     let own = command(place);
     let mut other = Command::new("/usr/bin/setpriv");
     other.arg(format!("--reuid={user}")).arg(format!("--regid={GROUP}"));
     other.args(["--clear-groups", "--inh-caps=-all", "/bin/sh", "-c", "umask 002; exec \"$0\" \"$@\""]);
-    other.arg(place.path().join(PROGRAM)).args(args).env_clear();
+    other.arg(program).args(args).env_clear();
     other.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
     other.current_dir(place.path());
-    let output = other.output().ok()?;
-    let said = place.transcript(&output);
-    (!said.contains("setpriv:")).then_some(said)
+    other
+}
+
+/// What the command says as one of the users.
+pub(crate) fn run_as(place: &Place, user: u32, args: &[&str]) -> String {
+    let program = place.path().join(PROGRAM);
+    // Another test that starts a process just now may hold the new program open for writing.
+    for _ in 0..1_000 {
+        let output = as_user(place, user, program.as_os_str(), args).output().unwrap();
+        let said = place.transcript(&output);
+        if !(output.status.code() == Some(126) && said.contains("busy")) {
+            return said;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the program stays busy");
+}
+
+/// Runs a line of a shell as one of the users.
+pub(crate) fn shell_as(place: &Place, user: u32, line: &str) {
+    let output = as_user(place, user, OsStr::new("/bin/sh"), &["-ec", line]).output().unwrap();
+    assert!(output.status.success(), "{line}: {}", place.transcript(&output));
 }
 
 /// Gives everything below a folder to the first user.
-fn give(folder: &Path) {
+pub(crate) fn give(folder: &Path) {
     let owner = format!("{USER}:{GROUP}");
     assert!(Command::new("chown").args(["-hR", &owner]).arg(folder).status().unwrap().success());
 }
 
 /// A place that belongs to the first user; none without the right to change users.
-fn shared() -> Option<Place> {
+pub(crate) fn shared() -> Option<Place> {
     let place = place();
     place.write("home/x", b"");
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o775)).unwrap();
@@ -50,21 +71,24 @@ fn shared() -> Option<Place> {
     fs::create_dir(place.path().join("bin")).unwrap();
     fs::copy(command(&place).get_program(), place.path().join(PROGRAM)).unwrap();
     give(place.path());
-    if !run_as(&place, USER, &["--version"]).is_some_and(|said| said.starts_with("exit 0")) {
-        skipped("no command can run as another user here");
+    let can = as_user(&place, USER, OsStr::new("/bin/true"), &[]).output();
+    if !can.is_ok_and(|output| output.status.success()) {
+        skipped("setpriv cannot change users here");
         return None;
     }
+    let said = run_as(&place, USER, &["--version"]);
+    assert!(said.starts_with("exit 0"), "{said}");
     Some(place)
 }
 
-fn mode(path: &Path) -> u32 {
+pub(crate) fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o777
 }
 
 #[test]
 fn folders_of_state_and_caches_are_made_for_their_user_alone() {
     let Some(place) = shared() else { return };
-    let said = run_as(&place, USER, &["add", "./from/pdf", "--yes"]).unwrap();
+    let said = run_as(&place, USER, &["add", "./from/pdf", "--yes"]);
     assert!(said.starts_with("exit 0"), "{said}");
     for folder in ["state/prowess", "state/prowess/install", "cache/prowess"] {
         assert_eq!(mode(&place.path().join(folder)), 0o700, "{folder}");
@@ -76,13 +100,13 @@ fn folders_of_state_and_caches_are_made_for_their_user_alone() {
 #[test]
 fn a_folder_that_others_could_write_is_closed_and_this_is_said_once() {
     let Some(place) = shared() else { return };
-    run_as(&place, USER, &["add", "./from/pdf", "--yes"]).unwrap();
+    run_as(&place, USER, &["add", "./from/pdf", "--yes"]);
     let state = place.path().join("state/prowess");
     fs::set_permissions(&state, fs::Permissions::from_mode(0o775)).unwrap();
-    let said = run_as(&place, USER, &["list"]).unwrap();
-    assert!(said.contains("other users could write here, and no longer can: [DIR]/state/prowess"), "{said}");
+    let said = run_as(&place, USER, &["list"]);
+    assert!(said.contains("closed a folder that other users could write: [DIR]/state/prowess"), "{said}");
     assert_eq!(mode(&state), 0o700);
-    let said = run_as(&place, USER, &["list"]).unwrap();
+    let said = run_as(&place, USER, &["list"]);
     assert!(!said.contains("other users"), "{said}");
 }
 
@@ -101,7 +125,7 @@ fn approvals_of_another_user_are_ignored_and_this_is_said() {
         chown(&file, Some(owner), Some(GROUP)).unwrap();
         fs::set_permissions(&state, fs::Permissions::from_mode(0o775)).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
-        let said = run_as(&place, USER, &["list"]).unwrap();
+        let said = run_as(&place, USER, &["list"]);
         assert_eq!(said.contains("ignored, since it"), !is_believed, "{folder} {owner}: {said}");
         assert_eq!(said.contains("not trusted"), !is_believed, "{folder} {owner}: {said}");
     }
@@ -110,7 +134,7 @@ fn approvals_of_another_user_are_ignored_and_this_is_said() {
 #[test]
 fn a_journal_of_another_user_changes_nothing() {
     let Some(place) = shared() else { return };
-    run_as(&place, USER, &["add", "./from/pdf", "--yes"]).unwrap();
+    run_as(&place, USER, &["add", "./from/pdf", "--yes"]);
     let install = place.path().join("state/prowess/install");
     let lock = fs::read_dir(&install).unwrap().map(|entry| entry.unwrap().path());
     let lock = lock.into_iter().find(|path| path.extension().is_some_and(|end| end == "lock")).unwrap();
@@ -123,13 +147,24 @@ fn a_journal_of_another_user_changes_nothing() {
     let file = lock.with_extension("journal");
     fs::write(&file, journal).unwrap();
     chown(&file, Some(OTHER), Some(GROUP)).unwrap();
-    let said = run_as(&place, USER, &["verify"]).unwrap();
+    let said = run_as(&place, USER, &["verify"]);
     assert!(!victim.exists() && said.contains("ignored, since it belongs to another user"), "{said}");
 }
 
 #[test]
 fn what_root_wrote_is_believed() {
-    let place = place();
-    run(&place, &["add", "./from/pdf", "--yes"]);
-    assert!(!run(&place, &["list"]).contains("ignored"));
+    let Some(place) = shared() else { return };
+    place.write(".claude/skills/theirs/SKILL.md", skill("theirs", "one").as_bytes());
+    give(place.path());
+    let trusted = format!("{{\"version\":1,\"folders\":[\"{}\"],\"skills\":[]}}", place.path().display());
+    place.write("state/prowess/trust.json", trusted.as_bytes());
+    let (state, file) = (place.path().join("state/prowess"), place.path().join("state/prowess/trust.json"));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    for folder in [USER, 0] {
+        chown(&state, Some(folder), Some(0)).unwrap();
+        chown(&file, Some(0), Some(0)).unwrap();
+        fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
+        let said = run_as(&place, USER, &["list"]);
+        assert!(!said.contains("ignored") && !said.contains("not trusted"), "{folder}: {said}");
+    }
 }

@@ -72,6 +72,7 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
             "give a folder above it; its virtual paths are relative to itself until then"
         }
         Kind::OtherOwner => "write a prowess.toml of your own in a folder below it",
+        Kind::Distrusted { .. } => "make it and its folder yours alone, or remove it",
         Kind::NoServers => {
             "open it with the crate prowess-mcp: pass its Servers in the options of the library"
         }

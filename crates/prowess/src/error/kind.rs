@@ -106,6 +106,11 @@ pub enum SourceErrorKind {
     },
     /// This configuration belongs to another user.
     OtherOwner,
+    /// This file of the user's own is not believed: another user wrote it, or can.
+    Distrusted {
+        /// Why.
+        why: &'static str,
+    },
     /// This configuration could not be used.
     Config(Box<ConfigError>),
     /// A source that this configuration names could not be used.

@@ -191,6 +191,7 @@ impl fmt::Display for SourceError {
             Kind::OtherOwner => {
                 write!(to, "this configuration belongs to another user, and was ignored: {at}")
             }
+            Kind::Distrusted { why } => write!(to, "ignored, since {why}: {at}"),
             Kind::Config(error) => error.fmt(to),
             Kind::Entry { entry, error } => {
                 write!(to, "this source is not used: {at}: skills.sources[{entry}]: {error}")

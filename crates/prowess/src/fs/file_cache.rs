@@ -94,7 +94,7 @@ impl FileCache {
 
     /// Reads a cache; an empty one when there is none.
     pub(crate) fn load(file: &Path) -> Self {
-        own::read(file, MAX_BYTES).ok().and_then(|bytes| Self::decode(&bytes)).unwrap_or_default()
+        own::read_cached(file, MAX_BYTES).ok().and_then(|bytes| Self::decode(&bytes)).unwrap_or_default()
     }
 
     /// The files in a cache, or only the first if that one exists; `None` if the cache is damaged or of another version.
@@ -106,7 +106,7 @@ impl FileCache {
         if let Some(first) = first.filter(|first| first.symlink_metadata().is_ok()) {
             return Some(vec![first]);
         }
-        let cache = own::read(file, MAX_BYTES).ok().and_then(|bytes| Self::decode(&bytes))?;
+        let cache = own::read_cached(file, MAX_BYTES).ok().and_then(|bytes| Self::decode(&bytes))?;
         Some(cache.files.iter().map(|file| path_of(cache.slice(&file.path))).collect())
     }
 
@@ -148,7 +148,7 @@ impl FileCache {
             put_stamp(&mut body, stamp.into());
             put_bytes(&mut body, kept);
         }
-        atomic::write_own(to, &[FORMAT, &checksum(&body).to_le_bytes(), &body], Durability::Rebuilt)
+        atomic::write_own(None, to, &[FORMAT, &checksum(&body).to_le_bytes(), &body], Durability::Rebuilt)
     }
 }
 

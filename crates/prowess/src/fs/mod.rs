@@ -8,6 +8,8 @@ pub(crate) mod file_cache;
 pub(crate) mod inside;
 pub(crate) mod listing;
 pub(crate) mod location;
+#[cfg(any(unix, feature = "install"))]
+pub(crate) mod modes;
 pub(crate) mod own;
 pub(crate) mod parsed;
 pub mod read;

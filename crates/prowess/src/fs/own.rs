@@ -1,16 +1,22 @@
-//! Files of Prowess itself that it believes: approvals, journals, logs, caches. Only what this user or root wrote is
-//! read, from folders that no other user can change.
+//! Files of Prowess itself that it believes: approvals, journals, logs, caches, and the user's configuration. Only what
+//! this user or root wrote is read, from folders that no other user can change.
+//!
+//! Each of them is below a root: the folder of Prowess in the user's state, caches or configuration, or one that a host
+//! gives. The folders in it are ours, and so are the roots of the user: they are closed to other users. A root of a host
+//! keeps its mode, and is not believed if other users can write in it. Folders above a root may be shared.
 
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::read;
+use crate::env::Environment;
 use crate::error::{SourceError, SourceErrorKind, shown};
-
-/// The name of our folders in the folders of the user's state and caches. Other folders belong to the user or the host,
-/// and keep their modes.
-const OURS: &str = "prowess";
 
 /// What the user should know, until it is said.
 static NOTES: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -20,82 +26,171 @@ pub fn state_notes() -> Vec<String> {
     std::mem::take(&mut *NOTES.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn note(text: String) {
+/// Notes what the user should know.
+pub(crate) fn note(text: String) {
     let mut notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
     if !notes.contains(&text) {
         notes.push(text);
     }
 }
 
-/// Reads a file of ours. One of another user, or in a folder that other users can change, counts as missing.
-pub(crate) fn read(file: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
-    if let Some(reason) = file.parent().and_then(|folder| secured(folder).err()).or_else(|| foreign(file)) {
-        note(format!("ignored, since {reason}: {}", shown(file)));
-        return Err(SourceErrorKind::Missing.at(file));
-    }
-    read::read_small(file, limit)
+/// Reads a file below a root. One that is not believed counts as missing, and this is noted.
+pub(crate) fn read(root: &Path, file: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
+    or_missing(read_judged(root, file, limit))
 }
 
-/// Creates a folder of ours and those above it, for this user alone, and checks that it belongs to this user.
-pub(crate) fn make_folder(folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// Reads a file below a root. One that is not believed is an error: [`SourceErrorKind::Distrusted`].
+pub(crate) fn read_judged(root: &Path, file: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
+    read::read_whole(open(root, file)?, file, limit)
+}
+
+/// Reads a cache in a folder that is not ours, or below a root that [`may_cache`] closed: only its owner is judged.
+pub(crate) fn read_cached(file: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
+    or_missing(open_cached(file).and_then(|open| read::read_whole(open, file, limit)))
+}
+
+/// Counts what is not believed as missing, and notes it.
+pub(crate) fn or_missing<T>(read: Result<T, SourceError>) -> Result<T, SourceError> {
+    read.map_err(|error| match error.kind {
+        SourceErrorKind::Distrusted { .. } => {
+            note(error.to_string());
+            SourceErrorKind::Missing.at_location(error.at)
+        }
+        _ => error,
+    })
+}
+
+/// The variables and the defaults of the folders that have a folder of Prowess.
+const ROOTS: [(&str, &str); 3] =
+    [("XDG_STATE_HOME", ".local/state"), ("XDG_CACHE_HOME", ".cache"), ("XDG_CONFIG_HOME", ".config")];
+
+/// Closes the user's folders of Prowess to other users, as far as they exist.
+pub fn close_roots(environment: &Environment) {
+    for root in ROOTS.iter().filter_map(|(variable, default)| environment.xdg(variable, default)) {
+        let root = root.join("prowess");
+        // One that is not believed is reported with what is not read in it.
+        let _ = enter(&root, &root, Want::Closed);
+    }
+}
+
+/// Whether the user's folder of caches is believed, or does not exist. It is closed to other users.
+pub(crate) fn may_cache(root: &Path) -> bool {
+    let Err(Refusal::Distrusted(why)) = enter(root, root, Want::Closed) else { return true };
+    note(SourceErrorKind::Distrusted { why: why.of_folder() }.at(root).to_string());
+    false
+}
+
+/// What a folder is entered for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "only Unix has owners and modes"))]
+enum Want {
+    /// To read a file in it.
+    Look,
+    /// To write in it. Folders that are missing are created.
+    Made,
+    /// To close it: it is a root of the user.
+    Closed,
+}
+
+/// Creates a folder and those above it, for this user alone. Below a root, each folder must be one that is believed.
+/// Returns the new ones, the innermost first.
+pub(crate) fn make_folder(root: Option<&Path>, folder: &Path) -> io::Result<Vec<PathBuf>> {
     let missing = folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)?;
-    match secured(folder) {
-        Ok(()) => Ok(missing),
-        Err(reason) => {
-            let reason = format!("{reason}: {}", shown(folder));
+    let Some(root) = root else {
+        private_folders(folder)?;
+        return Ok(missing);
+    };
+    match enter(root, folder, Want::Made) {
+        Ok(_) => Ok(missing),
+        Err(Refusal::Io(error)) => Err(error),
+        Err(Refusal::Distrusted(why)) => {
+            let reason = format!("{}: {}", why.of_folder(), shown(folder));
             Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
         }
     }
 }
 
-/// Makes a folder of ours inaccessible to others. The error says why it cannot be believed.
-#[cfg(unix)]
-fn secured(folder: &Path) -> Result<(), &'static str> {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-    let Ok(metadata) = folder.metadata() else { return Ok(()) };
-    if !folder.iter().any(|part| part == OURS) {
-        return Ok(());
-    }
-    let is_own = metadata.uid() == user();
-    if !is_own && metadata.uid() != 0 {
-        return Err("its folder belongs to another user");
-    }
-    let is_open = metadata.mode() & 0o022 != 0;
-    if is_own && metadata.mode() & 0o077 != 0 {
-        let closed = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).is_ok();
-        if closed && is_open {
-            note(format!("other users could write here, and no longer can: {}", shown(folder)));
+fn private_folders(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Why a file or folder is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "only Unix has owners and modes"))]
+enum Why {
+    /// Another user owns the file.
+    Owner,
+    /// Others can write the file, which is elsewhere.
+    Writable,
+    /// Another user owns a folder.
+    Folder,
+    /// Others can write in a folder.
+    Open,
+    /// Another user made a symlink.
+    Link,
+    /// Others can put another symlink in the place of this one.
+    Replaceable,
+}
+
+impl Why {
+    /// The reason for a file.
+    fn of_file(self) -> &'static str {
+        match self {
+            Self::Owner => "it belongs to another user",
+            Self::Writable => "other users can write it",
+            Self::Folder => "its folder belongs to another user",
+            Self::Open => "other users can write in its folder",
+            Self::Link => "it is reached by a symlink of another user",
+            Self::Replaceable => "it is reached by a symlink that other users can replace",
         }
-        return if closed || !is_open { Ok(()) } else { Err("other users can write in its folder") };
     }
-    if is_open { Err("other users can write in its folder") } else { Ok(()) }
+
+    /// The reason for a folder.
+    fn of_folder(self) -> &'static str {
+        match self {
+            Self::Folder => Self::Owner.of_file(),
+            Self::Open => "other users can write in it",
+            other => other.of_file(),
+        }
+    }
 }
 
-/// Why a file is not believed, if another user owns it.
-#[cfg(unix)]
-fn foreign(file: &Path) -> Option<&'static str> {
-    use std::os::unix::fs::MetadataExt as _;
-    let owners = [file.symlink_metadata(), file.metadata()].into_iter().flatten().map(|known| known.uid());
-    let is_foreign = |owner: u32| owner != user() && owner != 0;
-    owners.into_iter().any(is_foreign).then_some("it belongs to another user")
+/// Why something could not be opened.
+#[derive(Debug)]
+enum Refusal {
+    Distrusted(Why),
+    Io(io::Error),
+}
+
+impl<E: Into<io::Error>> From<E> for Refusal {
+    fn from(error: E) -> Self {
+        Self::Io(error.into())
+    }
 }
 
 #[cfg(unix)]
-fn user() -> u32 {
-    rustix::process::geteuid().as_raw()
+use unix::{enter, open, open_cached};
+
+/// Opens a file below a root, if it is believed.
+#[cfg(not(unix))]
+fn open(_: &Path, file: &Path) -> Result<File, SourceError> {
+    read::open_regular(file)
+}
+
+/// Opens a file, if its owner is believed.
+#[cfg(not(unix))]
+pub(crate) fn open_cached(file: &Path) -> Result<File, SourceError> {
+    read::open_regular(file)
 }
 
 #[cfg(not(unix))]
-fn secured(_: &Path) -> Result<(), &'static str> {
+fn enter(_: &Path, folder: &Path, want: Want) -> Result<(), Refusal> {
+    if want == Want::Made {
+        private_folders(folder)?;
+    }
     Ok(())
-}
-
-#[cfg(not(unix))]
-fn foreign(_: &Path) -> Option<&'static str> {
-    None
 }

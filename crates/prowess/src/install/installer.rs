@@ -20,6 +20,7 @@ use super::sync::check_records;
 use super::target::Dir;
 use super::tree::InstallLimits;
 use crate::env::Environment;
+use crate::fs::own;
 
 /// How long to wait for another process that changes the same skills.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
@@ -46,6 +47,7 @@ impl InstallFolders {
         };
         let state = environment.xdg("XDG_STATE_HOME", ".local/state").ok_or_else(|| unknown("state"))?;
         let cache = environment.xdg("XDG_CACHE_HOME", ".cache").ok_or_else(|| unknown("cache"))?;
+        own::close_roots(environment);
         Ok(Self {
             project: project.to_owned(),
             user: environment.home(),

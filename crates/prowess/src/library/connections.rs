@@ -109,7 +109,7 @@ impl Connection<'_> {
         let unwritten = |source| ConnectionError::Record { file: file.clone(), source };
         // Two processes that change configurations wait for each other.
         let _lock = if write {
-            Some(atomic::lock_own(&file.with_extension("lock")).map_err(unwritten)?)
+            Some(atomic::lock_own(file.parent(), &file.with_extension("lock")).map_err(unwritten)?)
         } else {
             None
         };

@@ -6,7 +6,7 @@ use std::path::Path;
 use prowess_core::{Location, Scope};
 
 use super::LibraryError;
-use super::config::{Config, ConfigLimits, SessionConfig};
+use super::config::{Config, ConfigError, ConfigLimits, SessionConfig};
 use super::named::Named;
 use super::shown::Shown;
 use crate::env::Environment;
@@ -56,7 +56,7 @@ pub(super) fn configs(
     let mut found = Vec::new();
     for (file, own) in own.map(|file| (file, true)).into_iter().chain(project.map(|file| (file, false))) {
         let read = if own {
-            Config::read_within(&file, limits)
+            Config::read_of_user(&file, limits)
         } else {
             Config::read_of_project(&file, limits, approvals)
         };
@@ -68,6 +68,9 @@ pub(super) fn configs(
             // An error in a project's configuration must not hide the user's own skills.
             Err(error) if !own => {
                 registry.note(error.into());
+            }
+            Err(ConfigError::Read(error)) if matches!(error.kind, SourceErrorKind::Distrusted { .. }) => {
+                registry.note(error);
             }
             Err(error) => return Err(error.into()),
         }

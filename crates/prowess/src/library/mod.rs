@@ -26,7 +26,8 @@ use prowess_core::{Duplicates, Profile, Scope};
 pub use builtin::is_builtin;
 
 use crate::env::{self, Environment, RelativePath};
-use crate::error::SourceError;
+use crate::error::{SourceError, SourceErrorKind};
+use crate::fs::own;
 use crate::fs::walk::{OnError, ScanChanges, ScanOptions};
 use crate::library::clients::{Client, Root};
 use crate::library::config::{ConfigError, ConfigLimits, SessionConfig};
@@ -172,10 +173,12 @@ fn add(
 ) -> Result<SessionConfig, LibraryError> {
     environment.check()?;
     let from = env::absolute(from);
+    own::close_roots(environment);
     let cache = environment.xdg("XDG_CACHE_HOME", ".cache").filter(|_| options.cache);
-    let mut opening = Opening::named(&from, cache.map(|cache| cache.join("prowess")));
+    let cache = cache.map(|cache| cache.join("prowess")).filter(|cache| own::may_cache(cache));
+    let mut opening = Opening::named(&from, cache);
     opening.servers.clone_from(&options.servers);
-    let approvals = approvals(environment)?;
+    let approvals = approvals(environment, registry)?;
     let budget = Arc::new(ProjectBudget::new(options.project_limits));
     registry.set_budget(Arc::clone(&budget));
     // A missing folder or an unreachable site does not affect the others.
@@ -243,9 +246,16 @@ fn add(
     Ok(said_of_sessions(&configs))
 }
 
-/// The user's approvals; empty if there is no file.
-fn approvals(environment: &Environment) -> Result<Approvals, SourceError> {
-    Approvals::file(environment).map_or_else(|| Ok(Approvals::default()), |file| Approvals::load(&file))
+/// The user's approvals; empty if there is no file. What is not believed becomes a problem of the registry.
+fn approvals(environment: &Environment, registry: &mut Registry) -> Result<Approvals, SourceError> {
+    let Some(file) = Approvals::file(environment) else { return Ok(Approvals::default()) };
+    match Approvals::load_judged(&file) {
+        Err(error) if matches!(error.kind, SourceErrorKind::Distrusted { .. }) => {
+            registry.note(error);
+            Ok(Approvals::default())
+        }
+        approvals => approvals,
+    }
 }
 
 /// The session settings as seen from a folder: those of the user's configuration, then those of a trusted project.
@@ -254,9 +264,10 @@ pub fn session_config(
     environment: &Environment,
     limits: ConfigLimits,
 ) -> Result<SessionConfig, LibraryError> {
-    let approvals = approvals(environment)?;
-    // Errors in a project's configuration are reported with the skills.
-    let configs = configs(&env::absolute(from), environment, limits, &approvals, &mut Registry::new())?;
+    // Errors in a project's configuration, and what is not believed, are reported with the skills.
+    let registry = &mut Registry::new();
+    let approvals = approvals(environment, registry)?;
+    let configs = configs(&env::absolute(from), environment, limits, &approvals, registry)?;
     Ok(said_of_sessions(&configs))
 }
 
@@ -322,7 +333,7 @@ impl Finding<'_> {
 
 /// The file that caches the terms of the skills of a registry: one for each set of sources.
 pub fn terms_file(environment: &Environment, registry: &Registry) -> Option<PathBuf> {
-    let cache = environment.xdg("XDG_CACHE_HOME", ".cache")?;
+    let cache = environment.xdg("XDG_CACHE_HOME", ".cache")?.join("prowess");
     let labels: Vec<&str> = registry.labels().collect();
-    Some(cache.join("prowess/terms").join(file_name(&labels.join("\n"))))
+    own::may_cache(&cache).then(|| cache.join("terms").join(file_name(&labels.join("\n"))))
 }

@@ -176,7 +176,7 @@ impl Fetcher {
     ) -> Result<Vec<u8>, HttpError> {
         let file = self.cache.as_deref().zip(digest.strip_prefix("sha256:"));
         let file = file.map(|(cache, hex)| cache.join("bytes").join(hex));
-        if let Some(bytes) = file.as_deref().and_then(|file| read(file, permission.limit))
+        if let Some(bytes) = file.as_deref().and_then(|file| self.read(file, permission.limit))
             && digests::of_bytes(&bytes) == digest
         {
             return Ok(bytes);
@@ -191,7 +191,7 @@ impl Fetcher {
         }
         if let Some(file) = file {
             // If the cache cannot be written, the next fetch is only slower.
-            let _ = atomic::write_own(&file, &[&answer.body], Durability::Rebuilt);
+            let _ = atomic::write_own(self.cache.as_deref(), &file, &[&answer.body], Durability::Rebuilt);
         }
         Ok(answer.body)
     }
@@ -239,7 +239,7 @@ impl Fetcher {
     }
 
     fn recall(&self, url: &str, limit: u64) -> Option<(Remembered, Vec<u8>)> {
-        let bytes = read(&self.file_for(url)?, limit.saturating_add(16 * 1024))?;
+        let bytes = self.read(&self.file_for(url)?, limit.saturating_add(16 * 1024))?;
         let line = bytes.iter().position(|byte| *byte == b'\n')?;
         let remembered: Remembered = serde_json::from_slice(bytes.get(..line)?).ok()?;
         let body = bytes.get(line + 1..)?.to_vec();
@@ -251,11 +251,12 @@ impl Fetcher {
         let remembered = Remembered { url: url.to_owned(), etag, digest: digests::of_bytes(body) };
         if let Ok(line) = serde_json::to_vec(&remembered) {
             // If the cache cannot be written, the next fetch is only slower.
-            let _ = atomic::write_own(&file, &[&line, b"\n", body], Durability::Rebuilt);
+            let _ =
+                atomic::write_own(self.cache.as_deref(), &file, &[&line, b"\n", body], Durability::Rebuilt);
         }
     }
-}
 
-fn read(file: &Path, limit: u64) -> Option<Vec<u8>> {
-    own::read(file, usize::try_from(limit).unwrap_or(usize::MAX - 1)).ok()
+    fn read(&self, file: &Path, limit: u64) -> Option<Vec<u8>> {
+        own::read(self.cache.as_deref()?, file, usize::try_from(limit).unwrap_or(usize::MAX - 1)).ok()
+    }
 }

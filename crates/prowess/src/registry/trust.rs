@@ -157,9 +157,20 @@ impl Approvals {
         Some(environment.xdg("XDG_STATE_HOME", ".local/state")?.join("prowess/trust.json"))
     }
 
-    /// Reads the approvals; empty when there is no file. A file that cannot be parsed is an error.
+    /// Reads the approvals; empty when there is no file, or when another user wrote it or can. A file that cannot be
+    /// parsed is an error.
     pub fn load(file: &Path) -> Result<Self, SourceError> {
-        let bytes = match own::read(file, MAX_BYTES) {
+        match own::or_missing(Self::load_judged(file)) {
+            Err(SourceError { kind: SourceErrorKind::Missing, .. }) => {
+                Ok(Self { version: 1, ..Self::default() })
+            }
+            approvals => approvals,
+        }
+    }
+
+    /// Reads the approvals; empty when there is no file. Those that another user wrote, or can, are an error.
+    pub(crate) fn load_judged(file: &Path) -> Result<Self, SourceError> {
+        let bytes = match own::read_judged(atomic::folder_of(file), file, MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(SourceError { kind: SourceErrorKind::Missing, .. }) => {
                 return Ok(Self { version: 1, ..Self::default() });
@@ -179,10 +190,12 @@ impl Approvals {
         file: &Path,
         change: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
-        let lock = atomic::lock_own(&file.with_extension("lock")).map_err(|error| match error.kind() {
-            ErrorKind::TimedOut => SourceErrorKind::Busy.at(file),
-            _ => SourceErrorKind::Unwritable(error).at(file),
-        })?;
+        let lock = atomic::lock_own(Some(atomic::folder_of(file)), &file.with_extension("lock")).map_err(
+            |error| match error.kind() {
+                ErrorKind::TimedOut => SourceErrorKind::Busy.at(file),
+                _ => SourceErrorKind::Unwritable(error).at(file),
+            },
+        )?;
         let mut approvals = Self::load(file)?;
         let done = change(&mut approvals)?;
         approvals.revision = approvals.revision.wrapping_add(1);
@@ -196,7 +209,8 @@ impl Approvals {
         let failed = |error| SourceErrorKind::Unwritable(error).at(file);
         let text = serde_json::to_string_pretty(&Self { version: 1, ..self.clone() })
             .map_err(|error| failed(std::io::Error::other(error)))?;
-        atomic::write_own(file, &[text.as_bytes(), b"\n"], Durability::Synced).map_err(failed)
+        atomic::write_own(Some(atomic::folder_of(file)), file, &[text.as_bytes(), b"\n"], Durability::Synced)
+            .map_err(failed)
     }
 
     /// Trusts a folder with everything in it, now and later.

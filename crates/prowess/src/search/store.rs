@@ -47,7 +47,7 @@ pub(super) fn save(
     front.extend(blocks.iter().flat_map(|block| (block.len() as u64).to_le_bytes()));
     front.extend(checksum(&skills).to_le_bytes());
     blocks.insert(0, &front);
-    atomic::write_own(file, &blocks, Durability::Rebuilt)
+    atomic::write_own(None, file, &blocks, Durability::Rebuilt)
 }
 
 /// Reads an index.

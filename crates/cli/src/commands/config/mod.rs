@@ -50,15 +50,15 @@ fn show(with: &ConfigOptions, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     Ok(outcome(&in_force, ui))
 }
 
-/// How the command ends: a file of the project that cannot be read is an error beside what is in force without it.
+/// How the command ends: a file that is not used is an error beside what is in force without it.
 fn outcome(in_force: &InForce, ui: &mut Ui) -> Outcome {
-    match in_force.project.as_ref().and_then(|project| project.error.as_ref()) {
-        Some(error) => {
-            ui.failure(&Failure::from(error));
-            Outcome::Incomplete
-        }
-        None => Outcome::Fine,
+    let mut outcome = Outcome::Fine;
+    let files = [&in_force.user, &in_force.project].into_iter().flatten();
+    for error in files.filter_map(|file| file.error.as_ref()) {
+        ui.failure(&Failure::from(error));
+        outcome = Outcome::Incomplete;
     }
+    outcome
 }
 
 /// The options as values of the keys with the same meaning.

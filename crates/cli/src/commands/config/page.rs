@@ -33,7 +33,12 @@ fn files(in_force: &InForce, short: bool) -> String {
         let _ = writeln!(text, "{STRONG}{title}{STRONG:#}: {}{FAINT}{state}{FAINT:#}", clean(&path));
     };
     let user = in_force.user.as_ref();
-    line("your own file", user, if user.is_some_and(|user| !user.exists) { " (does not exist)" } else { "" });
+    let state = match user {
+        Some(user) if !user.exists => " (does not exist)",
+        Some(user) if user.error.is_some() => " (not used)",
+        _ => "",
+    };
+    line("your own file", user, state);
     let project = in_force.project.as_ref();
     let state = match project {
         Some(project) if project.error.is_some() => " (not used)",

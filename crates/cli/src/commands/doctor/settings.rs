@@ -47,6 +47,7 @@ fn unread(problem: &SourceError, registry: &Registry, look: &Look) -> Trouble {
         // A link of the project, and not a source in its configuration.
         Kinds::OutsideProject if is_in_project(problem, look) => Kind::SkillUntrusted,
         Kinds::OtherOwner
+        | Kinds::Distrusted { .. }
         | Kinds::SiteOfProject
         | Kinds::ServerOfProject
         | Kinds::OutsideProject
@@ -103,7 +104,7 @@ pub(super) fn withheld(look: &Look, opened: &Opened) -> usize {
 /// The configuration that names the source of a problem.
 fn named_by(problem: &SourceError, look: &Look) -> Option<PathBuf> {
     let path = Path::new(problem.at.path()?);
-    let own = Config::file_of_user(&look.environment).and_then(|file| Config::read(&file).ok());
+    let own = Config::of_user(&look.environment, ConfigLimits::default()).ok().flatten();
     let project = Config::find(&look.here)
         .file
         .and_then(|file| Config::read_of_project(&file, ConfigLimits::default(), &approvals()).ok());

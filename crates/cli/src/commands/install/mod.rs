@@ -17,6 +17,7 @@ use prowess::install::{
     Edits, InstallError, InstallErrorKind, InstallFolders, InstallLimit, InstallOptions, InstallScope,
     Installer, Relock,
 };
+use prowess::library::config::ConfigLimits;
 use prowess::{Config, RelPath};
 
 pub(super) use self::consent::is_yes;
@@ -101,7 +102,7 @@ fn of_project(project: Option<&Path>) -> Result<Installer, CommandError> {
         None => InstallFolders::project_of(&env::absolute(Path::new(".")), &environment),
     };
     // Only the user sets where the skills of an organisation are: a project could point them anywhere.
-    let config = Config::file_of_user(&environment).map(|file| Config::read(&file)).transpose();
+    let config = Config::of_user(&environment, ConfigLimits::default());
     let config = config.map_err(|error| Failure::from(&error))?;
     let installer = Installer::of_user(environment, &project)?;
     let installer = installer.with_on_wait(|url| {

@@ -120,7 +120,9 @@ impl<'l> FolderLook<'l> {
                 (&mut self.shown.reads, problem.at.text().into_owned())
             }
             // These are not used, trusted or not.
-            SourceErrorKind::ServerOfProject | SourceErrorKind::OtherOwner => return,
+            SourceErrorKind::ServerOfProject
+            | SourceErrorKind::OtherOwner
+            | SourceErrorKind::Distrusted { .. } => return,
             // The walk over everything below has larger limits, and says by itself what is beyond them.
             SourceErrorKind::TooDeep { .. } | SourceErrorKind::TooMany { .. }
                 if problem.at.path().is_some_and(|path| Path::new(path).is_dir()) =>

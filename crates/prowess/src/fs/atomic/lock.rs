@@ -10,14 +10,15 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Takes a lock and holds it until the file is dropped. The file stays: another process may have just opened it.
 ///
-/// Only this user can open the file, so that no other user can hold the lock. Waiting ends after [`LOCK_TIMEOUT`].
-pub(crate) fn lock_own(path: &Path) -> io::Result<File> {
-    lock_within(path, LOCK_TIMEOUT)
+/// Only this user can open the file, so that no other user can hold the lock: the folders below the root, if there is
+/// one, must be this user's. Waiting ends after [`LOCK_TIMEOUT`].
+pub(crate) fn lock_own(root: Option<&Path>, path: &Path) -> io::Result<File> {
+    lock_within(root, path, LOCK_TIMEOUT)
 }
 
 /// Takes a lock as [`lock_own`] does, but waits no longer than this.
-pub(crate) fn lock_within(path: &Path, timeout: Duration) -> io::Result<File> {
-    super::make_own_folders(super::folder_of(path))?;
+pub(crate) fn lock_within(root: Option<&Path>, path: &Path, timeout: Duration) -> io::Result<File> {
+    super::make_own_folders(root, super::folder_of(path))?;
     let mut options = File::options();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]

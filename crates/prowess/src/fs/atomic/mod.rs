@@ -115,11 +115,17 @@ pub(crate) enum Durability {
     Synced,
 }
 
-/// Writes a file that Prowess owns, atomically. Creates the folders above it, and replaces what was there.
-pub(crate) fn write_own(path: &Path, parts: &[&[u8]], durability: Durability) -> io::Result<()> {
+/// Writes a file that Prowess owns, atomically. Creates the folders above it, and replaces what was there. Those below the
+/// root, if there is one, must be this user's.
+pub(crate) fn write_own(
+    root: Option<&Path>,
+    path: &Path,
+    parts: &[&[u8]],
+    durability: Durability,
+) -> io::Result<()> {
     match durability {
-        Durability::Rebuilt => drop(own::make_folder(folder_of(path))?),
-        Durability::Synced => make_own_folders(folder_of(path))?,
+        Durability::Rebuilt => drop(own::make_folder(root, folder_of(path))?),
+        Durability::Synced => make_own_folders(root, folder_of(path))?,
     }
     let mut options = File::options();
     options.write(true);
@@ -196,13 +202,13 @@ pub fn make_folder(path: &Path, contents: &[(&str, &[u8])]) -> Result<(), WriteE
 }
 
 /// The folder that contains a path.
-fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Creates a folder of ours and those above it, for this user alone, and syncs the new ones to disk.
-pub(crate) fn make_own_folders(folder: &Path) -> io::Result<()> {
-    own::make_folder(folder)?.iter().rev().for_each(|made| sync_folder_of(made));
+pub(crate) fn make_own_folders(root: Option<&Path>, folder: &Path) -> io::Result<()> {
+    own::make_folder(root, folder)?.iter().rev().for_each(|made| sync_folder_of(made));
     Ok(())
 }
 

@@ -260,15 +260,15 @@ fn a_lock_is_for_this_user_only_and_waiting_for_it_has_a_timeout() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state/trust.lock");
-    let held = lock_own(&path).unwrap();
+    let held = lock_own(None, &path).unwrap();
     assert_eq!(held.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    let late = lock_within(&path, Duration::ZERO).unwrap_err();
+    let late = lock_within(None, &path, Duration::ZERO).unwrap_err();
     assert_eq!(late.kind(), io::ErrorKind::TimedOut);
     assert!(late.to_string().contains("trust.lock"), "{late}");
     drop(held);
-    assert!(lock_within(&path, Duration::ZERO).is_ok());
+    assert!(lock_within(None, &path, Duration::ZERO).is_ok());
     fs::remove_file(&path).unwrap();
     rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
         .unwrap();
-    assert!(lock_own(&path).is_err(), "a FIFO is no lock, and opening it does not wait");
+    assert!(lock_own(None, &path).is_err(), "a FIFO is no lock, and opening it does not wait");
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use prowess_core::Manifest;
 
 use super::{FileChange, Listing};
-use crate::fs::listing;
+use crate::fs::{listing, modes};
 use crate::install::tree::SkillTree;
 use crate::registry::digests;
 
@@ -52,46 +52,7 @@ pub(crate) fn holds_modes(folder: &Path) -> bool {
     if tests::WITHOUT_MODES.get() {
         return false;
     }
-    kept_by_system(folder)
-}
-
-#[cfg(target_os = "linux")]
-fn kept_by_system(folder: &Path) -> bool {
-    let system = folder.ancestors().find_map(|above| rustix::fs::statfs(above).ok());
-    system.is_none_or(|system| linux::keeps_modes(system.f_type, linux::is_wsl))
-}
-
-#[cfg(target_os = "linux")]
-mod linux {
-    use std::path::Path;
-
-    use rustix::fs::FsWord;
-
-    use crate::fs::read::read_small;
-
-    /// FAT, exFAT, NTFS by two drivers, and the drives of Windows in WSL 1.
-    const WITHOUT: [FsWord; 5] = [0x4d44, 0x2011_bab0, 0x5346_544e, 0x7366_746e, 0x5346_4846];
-    /// 9p: the drives of Windows in WSL 2. Elsewhere it is a share with modes, such as one of a virtual machine.
-    pub(super) const SHARE: FsWord = 0x0102_1997;
-
-    /// Whether a file system of this type keeps the executable bit.
-    pub(super) fn keeps_modes(system: FsWord, is_wsl: impl FnOnce() -> bool) -> bool {
-        !WITHOUT.contains(&system) && (system != SHARE || !is_wsl())
-    }
-
-    /// Whether the kernel is one of WSL.
-    pub(super) fn is_wsl() -> bool {
-        read_small(Path::new("/proc/sys/kernel/osrelease"), 4096).is_ok_and(|release| is_of_wsl(&release))
-    }
-
-    pub(super) fn is_of_wsl(release: &[u8]) -> bool {
-        release.to_ascii_lowercase().windows(9).any(|part| part == b"microsoft")
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn kept_by_system(_: &Path) -> bool {
-    cfg!(unix)
+    modes::are_kept(folder)
 }
 
 #[cfg(unix)]

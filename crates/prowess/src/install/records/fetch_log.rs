@@ -23,6 +23,7 @@ const MAX_BYTES: usize = 64 << 20;
 /// The log of a user, read once.
 #[derive(Debug)]
 pub(crate) struct FetchLog {
+    state: PathBuf,
     file: PathBuf,
     lines: Mutex<Option<BTreeSet<String>>>,
 }
@@ -30,7 +31,7 @@ pub(crate) struct FetchLog {
 impl FetchLog {
     /// The log in the state folder of a user.
     pub(crate) fn of(state: &Path) -> Self {
-        Self { file: state.join("install/fetched"), lines: Mutex::default() }
+        Self { state: state.to_owned(), file: state.join("install/fetched"), lines: Mutex::default() }
     }
 
     /// Whether this user fetched a skill from the source that its lock entry names.
@@ -83,13 +84,13 @@ impl FetchLog {
     }
 
     fn read(&self) -> BTreeSet<String> {
-        let bytes = own::read(&self.file, MAX_BYTES).unwrap_or_default();
+        let bytes = own::read(&self.state, &self.file, MAX_BYTES).unwrap_or_default();
         String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
     }
 
     fn append(&self, lines: &[String]) -> io::Result<()> {
         // Synced, since the journal is in the same folder.
-        self.file.parent().map_or(Ok(()), atomic::make_own_folders)?;
+        self.file.parent().map_or(Ok(()), |folder| atomic::make_own_folders(Some(&self.state), folder))?;
         let mut options = File::options();
         options.append(true).create(true);
         #[cfg(unix)]

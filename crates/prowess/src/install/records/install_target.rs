@@ -55,6 +55,8 @@ pub(crate) struct InstallTarget {
     /// The project's folder, or the user's.
     pub(crate) base: PathBuf,
     pub(crate) books: Books,
+    /// The state folder of the user.
+    state: PathBuf,
     mutex: PathBuf,
 }
 
@@ -77,7 +79,7 @@ impl InstallTarget {
         let file = |ending: &str| state.join("install").join(format!("{id}.{ending}"));
         let (journal, approvals) = (file("journal"), state.join("trust.json"));
         let books = Books { base: base.to_owned(), journal, approvals };
-        Self { scope, base: base.to_owned(), books, mutex: file("lock") }
+        Self { scope, base: base.to_owned(), books, mutex: file("lock"), state: state.to_owned() }
     }
 
     /// The folder of the records: that of the project, or `.agents` of the user.
@@ -205,7 +207,7 @@ impl InstallTarget {
             let hint = "rename the folder, then run the command again";
             return Err(InstallError::new(InstallErrorKind::Request, message, hint));
         }
-        self.wait(timeout, waiting, &|timeout| atomic::lock_within(&self.mutex, timeout))
+        self.wait(timeout, waiting, &|timeout| atomic::lock_within(Some(&self.state), &self.mutex, timeout))
     }
 
     fn wait<T>(

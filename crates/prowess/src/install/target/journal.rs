@@ -86,6 +86,11 @@ impl Accepted {
     }
 }
 
+/// The state folder of a journal or of what is beside it, which are in a folder of their own there.
+pub(super) fn state_of(file: &Path) -> &Path {
+    file.ancestors().nth(2).filter(|state| !state.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// The project or user folder of a transaction. All paths in its journal are below it or elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Base {
@@ -175,7 +180,7 @@ impl Journal {
     /// Reads the journal that a process left behind, if there is one. The error for one that can never be read is
     /// [`InvalidData`](io::ErrorKind::InvalidData).
     pub(crate) fn load(file: &Path) -> io::Result<Option<Self>> {
-        let bytes = match own::read(file, MAX_BYTES) {
+        let bytes = match own::read(state_of(file), file, MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(SourceError { kind: SourceErrorKind::Missing, .. }) => return Ok(None),
             Err(SourceError { kind: SourceErrorKind::Io(error), .. }) => return Err(error),
@@ -217,7 +222,7 @@ impl Journal {
             let reason = format!("it would have {} bytes, of at most {MAX_BYTES}", bytes.len());
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
         }
-        atomic::write_own(file, &[&bytes], Durability::Synced)
+        atomic::write_own(Some(state_of(file)), file, &[&bytes], Durability::Synced)
     }
 
     /// Removes it, when the transaction is complete or undone.

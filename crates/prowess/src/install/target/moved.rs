@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::dir::Dir;
-use super::journal::{Base, Journal};
+use super::journal::{Base, Journal, state_of};
 use super::stages::{self, Stages};
 use super::transaction::Books;
 use crate::fs::atomic::{is_stage, lock_within};
@@ -35,7 +35,7 @@ pub(super) fn take_over(books: &Books) -> io::Result<()> {
     }
     let Some(file) = journal_of(books) else { return Ok(()) };
     // A process that still runs in the moved folder holds the lock of its old path.
-    let _held = lock_within(&file.with_extension("lock"), Duration::ZERO)?;
+    let _held = lock_within(Some(state_of(&file)), &file.with_extension("lock"), Duration::ZERO)?;
     fs::rename(&file, &books.journal)?;
     // It names staging folders by their old paths. The journal names the folder, and has it removed.
     let _ = fs::remove_file(stages::file_beside(&file));
@@ -77,7 +77,10 @@ fn is_moved(books: &Books, stage: &Path, may_remove: bool) -> bool {
         if !may_remove {
             return true;
         }
-        let Ok(_held) = lock_within(&file.with_extension("lock"), Duration::ZERO) else { return false };
+        let Ok(_held) = lock_within(Some(state_of(&file)), &file.with_extension("lock"), Duration::ZERO)
+        else {
+            return false;
+        };
         stages::remove(stage) && stages.forget(is_it).is_ok()
     })
 }

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::dir::Dir;
+use super::journal::state_of;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability, is_stage};
 use crate::fs::dir::Kind;
@@ -31,7 +32,7 @@ impl Stages {
     /// Reads the record beside a journal.
     pub(super) fn load(journal: &Path) -> io::Result<Self> {
         let file = file_beside(journal);
-        let paths = match own::read(&file, MAX_BYTES) {
+        let paths = match own::read(state_of(&file), &file, MAX_BYTES) {
             // A damaged record names nothing: folders that may be needed are not removed.
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
             Err(SourceError { kind: SourceErrorKind::Io(error), .. }) => return Err(error),
@@ -70,7 +71,12 @@ impl Stages {
     /// skill.
     fn save(&self) -> io::Result<()> {
         if !self.paths.is_empty() {
-            return atomic::write_own(&self.file, &[&serde_json::to_vec(&self.paths)?], Durability::Rebuilt);
+            return atomic::write_own(
+                Some(state_of(&self.file)),
+                &self.file,
+                &[&serde_json::to_vec(&self.paths)?],
+                Durability::Rebuilt,
+            );
         }
         match std::fs::remove_file(&self.file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -15,6 +15,7 @@ use toml::de::DeTable;
 use super::key_path::KeyPath;
 use super::{Config, ConfigError};
 use crate::env::Environment;
+use crate::error::SourceErrorKind;
 use crate::fs::atomic::{self, WriteError};
 use crate::fs::parsed::ParsedLimits;
 use crate::library::config_edit::{EditedFile, EditedFileError, TRIES, changed_meanwhile};
@@ -112,6 +113,9 @@ impl ConfigEditor {
         let mut tries = 0;
         loop {
             file.real()?;
+            if self.within.is_none() {
+                self.judge()?;
+            }
             let before = file.read()?;
             let after = self.edited(before.as_deref().unwrap_or_default(), key, value)?;
             let set = ConfigSet { before, after };
@@ -120,7 +124,7 @@ impl ConfigEditor {
             }
             let written = match &set.before {
                 Some(before) => file.replace(before, &set.after),
-                None => file.create(&set.after, false),
+                None => self.make_folder().and_then(|()| file.create(&set.after, false)),
             };
             match written {
                 Ok(()) => return Ok(set),
@@ -128,6 +132,23 @@ impl ConfigEditor {
                 Err(error) => return Err(ConfigSetError::Write(error)),
             }
         }
+    }
+
+    /// An error if the user's own file is one that another user wrote, or can: the new one would be believed.
+    fn judge(&self) -> Result<(), EditedFileError> {
+        match Config::text_of_user(&self.file) {
+            Err(ConfigError::Read(error)) if matches!(error.kind, SourceErrorKind::Distrusted { .. }) => {
+                Err(error.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes the folder of the user's own file, for this user alone.
+    fn make_folder(&self) -> Result<(), WriteError> {
+        let folder = atomic::folder_of(&self.file);
+        let own = self.within.is_none().then(|| atomic::make_own_folders(Some(folder), folder));
+        own.unwrap_or(Ok(())).map_err(|error| WriteError::io(folder, error))
     }
 
     /// The text with the change, which is a valid configuration.
@@ -164,7 +185,7 @@ impl ConfigEditor {
 fn lock(environment: &Environment) -> Result<Option<fs::File>, ConfigSetError> {
     let Some(state) = environment.xdg("XDG_STATE_HOME", ".local/state") else { return Ok(None) };
     let file = state.join("prowess/config.lock");
-    match atomic::lock_own(&file) {
+    match atomic::lock_own(file.parent(), &file) {
         Ok(lock) => Ok(Some(lock)),
         Err(source) if source.kind() == io::ErrorKind::TimedOut => Err(ConfigSetError::Lock { file, source }),
         Err(_) => Ok(None),

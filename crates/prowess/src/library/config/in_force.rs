@@ -15,9 +15,9 @@ use super::keys::{ConfigKey, InProject};
 use super::{Config, ConfigError, ConfigLimits, confined};
 use crate::env::{self, Environment};
 use crate::fs::walk::ScanChanges;
+use crate::library::LibraryError;
 use crate::library::config_edit::of_toml;
 use crate::library::found_config::waits_for_trust;
-use crate::library::{LibraryError, approvals};
 use crate::registry::trust::Approvals;
 use crate::source::spec::Place;
 
@@ -133,7 +133,9 @@ impl InForce {
     /// The values that are in force in a folder, with these options.
     pub fn of(from: &Path, environment: &Environment, options: &[OptionValue]) -> Result<Self, LibraryError> {
         environment.check()?;
-        let (from, approvals) = (env::absolute(from), approvals(environment)?);
+        let from = env::absolute(from);
+        let approvals = Approvals::file(environment).map(|file| Approvals::load(&file)).transpose()?;
+        let approvals = approvals.unwrap_or_default();
         let mut gathered = Self {
             user: None,
             project: None,
@@ -146,10 +148,15 @@ impl InForce {
         let mut user = Written::default();
         if let Some(path) = Config::place_of_user(environment) {
             let exists = Config::file_of_user(environment).is_some();
+            let mut error = None;
             if exists {
-                user = Written::read(&path, None)?;
+                match Written::read(&path, None) {
+                    Ok(written) => user = written,
+                    Err(distrust) if distrust.is_distrust() => error = Some(distrust),
+                    Err(other) => return Err(other.into()),
+                }
             }
-            gathered.user = Some(ConfigFile { path, exists, trusted: true, error: None });
+            gathered.user = Some(ConfigFile { path, exists, trusted: error.is_none(), error });
         }
         let found = Config::find(&from);
         gathered.ignored = found.ignored;
@@ -332,7 +339,10 @@ struct Written {
 impl Written {
     /// Reads the user's own file, or that of a project.
     fn read(file: &Path, project: Option<&Approvals>) -> Result<Self, ConfigError> {
-        let text = Config::text_in(file, project.and_then(|approvals| confined(file, approvals)))?;
+        let text = match project {
+            Some(approvals) => Config::text_in(file, confined(file, approvals))?,
+            None => Config::text_of_user(file)?,
+        };
         let config = Config::parse_within(&text, file, ConfigLimits::default())?;
         // The text was read just now, so it is valid.
         let Ok(whole) = DeTable::parse(&text) else { return Ok(Self::default()) };

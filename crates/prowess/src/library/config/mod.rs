@@ -11,6 +11,7 @@ mod session;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::error::Error as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,9 +22,9 @@ use prowess_core::with_methods;
 use prowess_core::{Duplicates, Level, Profile};
 
 use crate::env;
-use crate::error::{SourceError, advice};
-use crate::fs::confine;
+use crate::error::{SourceError, SourceErrorKind, advice};
 use crate::fs::walk::ScanChanges;
+use crate::fs::{atomic, confine, own};
 use crate::library::clients;
 use crate::registry::trust::Approvals;
 use crate::source::spec::SourceSpec;
@@ -144,6 +145,11 @@ impl ConfigError {
         }
     }
 
+    /// Whether another user wrote the file, or can.
+    pub(crate) fn is_distrust(&self) -> bool {
+        matches!(self, Self::Read(SourceError { kind: SourceErrorKind::Distrusted { .. }, .. }))
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Cow<'_, str> {
         match self {
@@ -199,6 +205,32 @@ impl Config {
     /// Where the user's own configuration is, or would be.
     pub(crate) fn place_of_user(environment: &env::Environment) -> Option<PathBuf> {
         Some(environment.xdg("XDG_CONFIG_HOME", ".config")?.join("prowess").join(FILE_NAME))
+    }
+
+    /// Reads the user's own configuration; none if there is no file, or if another user wrote it or can.
+    pub fn of_user(
+        environment: &env::Environment,
+        limits: ConfigLimits,
+    ) -> Result<Option<Self>, ConfigError> {
+        let Some(file) = Self::file_of_user(environment) else { return Ok(None) };
+        match Self::read_of_user(&file, limits) {
+            Err(error) if error.is_distrust() => {
+                own::note(error.source().map_or_else(|| error.to_string(), ToString::to_string));
+                Ok(None)
+            }
+            config => config.map(Some),
+        }
+    }
+
+    /// Reads the user's own file. One that another user wrote, or can, is an error.
+    pub(crate) fn read_of_user(file: &Path, limits: ConfigLimits) -> Result<Self, ConfigError> {
+        Self::parse_within(&Self::text_of_user(file)?, file, limits)
+    }
+
+    /// The text of the user's own file. It can name programs to run, so only what this user or root wrote is believed.
+    fn text_of_user(file: &Path) -> Result<String, ConfigError> {
+        let bytes = own::read_judged(atomic::folder_of(file), file, MAX_CONFIG_BYTES)?;
+        String::from_utf8(bytes).map_err(|error| ConfigError::not_text(file, &error))
     }
 
     /// Reads a file, with the default limits.

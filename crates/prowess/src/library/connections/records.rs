@@ -48,7 +48,7 @@ impl Records {
         if file.symlink_metadata().is_err_and(|error| is_missing(&error)) {
             return Ok(Self { version: VERSION, connections: Vec::new() });
         }
-        let bytes = match own::read(file, MAX_RECORDS) {
+        let bytes = match own::read(atomic::folder_of(file), file, MAX_RECORDS) {
             Err(SourceError { kind: SourceErrorKind::Missing, .. }) => {
                 return Ok(Self { version: VERSION, connections: Vec::new() });
             }
@@ -70,7 +70,7 @@ impl Records {
     pub(super) fn write(&self, file: &Path) -> io::Result<()> {
         let unnamed = |error: serde_json::Error| io::Error::new(io::ErrorKind::InvalidInput, error);
         let text = serde_json::to_string_pretty(self).map_err(unnamed)? + "\n";
-        atomic::write_own(file, &[text.as_bytes()], Durability::Synced)
+        atomic::write_own(file.parent(), file, &[text.as_bytes()], Durability::Synced)
     }
 
     /// The record of an entry.

@@ -186,20 +186,3 @@ fn where_modes_are_kept_another_mode_is_an_edit() {
     assert!(is_tree(&wanted, &wanted, folder.path(), &listing));
     assert!(!is_tree(&there, &wanted, folder.path(), &listing));
 }
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_share_keeps_modes_except_for_the_drives_of_windows_in_wsl() {
-    use super::linux::{SHARE, is_of_wsl, keeps_modes};
-    const FAT: rustix::fs::FsWord = 0x4d44;
-    const EXT4: rustix::fs::FsWord = 0xef53;
-    for (release, share) in [
-        ("6.1.0-13-amd64", true),
-        ("5.15.90.1-microsoft-standard-WSL2", false),
-        ("4.4.0-19041-Microsoft", false),
-    ] {
-        let wsl = || is_of_wsl(release.as_bytes());
-        assert_eq!(keeps_modes(SHARE, wsl), share, "{release}");
-        assert!(keeps_modes(EXT4, wsl) && !keeps_modes(FAT, wsl), "{release}");
-    }
-}

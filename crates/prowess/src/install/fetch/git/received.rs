@@ -32,7 +32,7 @@ impl Received {
     pub(super) fn begin(&self, bare: &Bare) {
         locked(&self.0).entry(bare.folder.clone()).or_insert_with(|| {
             // Made by a lock that ends at once. If another process holds it, it is there.
-            drop(lock_within(&bare.use_file(), Duration::ZERO));
+            drop(lock_within(None, &bare.use_file(), Duration::ZERO));
             let held = lock_to_read(&bare.use_file(), Duration::from_secs(1)).ok().flatten();
             // The time of its last use decides what is removed first.
             let _ = held.as_ref().map(|held| held.set_modified(SystemTime::now()));
@@ -96,7 +96,7 @@ pub(super) fn make_room(clones: &Path, most: u64) {
 /// Removes a repository unless a process uses it; returns whether it is gone.
 fn remove_unused(bare: &Bare) -> bool {
     let now = Duration::ZERO;
-    let Ok(_used) = lock_within(&bare.use_file(), now) else { return false };
-    let Ok(_lock) = lock_within(&bare.lock_file(), now) else { return false };
+    let Ok(_used) = lock_within(None, &bare.use_file(), now) else { return false };
+    let Ok(_lock) = lock_within(None, &bare.lock_file(), now) else { return false };
     bare.remove().is_ok()
 }

@@ -104,7 +104,7 @@ impl GitRunner {
     ) -> Result<T, InstallError> {
         let take = |bare: &Bare| {
             bare.lock_file().parent().map_or(Ok(()), make_folder)?;
-            self.wait(url, &|timeout| lock_within(&bare.lock_file(), timeout))
+            self.wait(url, &|timeout| lock_within(None, &bare.lock_file(), timeout))
         };
         let mut bare = bare_of(self.clones(), url);
         let lock = take(&bare).or_else(|error| match (error.kind(), self.other_folder.get()) {

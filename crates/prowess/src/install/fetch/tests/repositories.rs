@@ -369,7 +369,7 @@ fn a_repository_is_not_changed_while_another_process_reads_it() {
     let busy = git.fetch(&world.url("repo"), &GitVersion::Default).unwrap_err();
     assert_eq!(busy.kind(), InstallErrorKind::Busy);
     drop(reader);
-    let writer = crate::fs::atomic::lock_within(&lock, patience).unwrap();
+    let writer = crate::fs::atomic::lock_within(None, &lock, patience).unwrap();
     assert_eq!(git.tree(&world.url("repo"), &commit).unwrap_err().kind(), InstallErrorKind::Busy);
     drop(writer);
 }

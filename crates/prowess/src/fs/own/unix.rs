@@ -1,0 +1,232 @@
+//! Owners and modes on Unix. Folders are opened one in the other, from the root down, and what is open is judged: a path
+//! could lead elsewhere after it was looked at.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{AtFlags, CWD, Dev, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::{Refusal, Want, Why, note, private_folders};
+use crate::error::{SourceError, SourceErrorKind, shown};
+use crate::fs::{modes, read};
+
+/// The permissions of the group and of others.
+const OTHERS: u32 = 0o077;
+/// Those of them that let them write.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// The flags to open the folder above a root with: where the system can, only to pass through it.
+#[cfg(target_os = "linux")]
+const THROUGH: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const THROUGH: OFlags = OFlags::RDONLY;
+
+/// The devices on which changing a mode had no effect, such as a share: there, only the owner is judged.
+static WITHOUT_MODES: Mutex<BTreeSet<Dev>> = Mutex::new(BTreeSet::new());
+
+/// Opens a folder below a root, or the root itself.
+pub(super) fn enter(root: &Path, folder: &Path, want: Want) -> Result<OwnedFd, Refusal> {
+    let outside = || io::Error::new(io::ErrorKind::InvalidInput, "this folder is not below its root");
+    let below = folder.strip_prefix(root).map_err(|_| outside())?;
+    // The root first: once it is closed, no other user can change what is in it.
+    let mut handle = enter_root(root, want)?;
+    let mut path = root.to_owned();
+    for part in below.components() {
+        let Component::Normal(name) = part else { return Err(outside().into()) };
+        path.push(name);
+        let (open, made) = step(&handle, name, false, want)?;
+        handle = open;
+        judge(&handle, &path, made, true)?;
+    }
+    Ok(handle)
+}
+
+fn enter_root(root: &Path, want: Want) -> Result<OwnedFd, Refusal> {
+    let (above, name) = (root.parent(), root.file_name());
+    let (handle, made) = if let (Some(above), Some(name)) = (above, name) {
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        if want == Want::Made {
+            private_folders(above)?;
+        }
+        let flags = THROUGH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        step(&rustix::fs::openat(CWD, above, flags, Mode::empty())?, name, true, want)?
+    } else {
+        // The current folder, or that of the system.
+        (rustix::fs::openat(CWD, root, folder_flags(), Mode::empty())?, false)
+    };
+    judge(&handle, root, made, want == Want::Closed)?;
+    Ok(handle)
+}
+
+fn folder_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC
+}
+
+/// Opens a folder in an open one; returns whether it is new.
+fn step(above: &OwnedFd, name: &OsStr, is_root: bool, want: Want) -> Result<(OwnedFd, bool), Refusal> {
+    let flags = folder_flags() | OFlags::NOFOLLOW;
+    let open = || rustix::fs::openat(above, name, flags, Mode::empty());
+    let mut made = false;
+    let opened = match open() {
+        Err(Errno::NOENT) if want == Want::Made => {
+            match rustix::fs::mkdirat(above, name, Mode::RWXU) {
+                Err(Errno::EXIST) => {}
+                done => made = done.map(|()| true)?,
+            }
+            open()
+        }
+        opened => opened,
+    };
+    match opened {
+        Ok(handle) => Ok((handle, made)),
+        Err(Errno::LOOP | Errno::NOTDIR | Errno::MLINK) => Ok((follow(above, name, is_root)?, false)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens the folder that a symlink leads to. Below the root, only this user and root can make one. Above it another user
+/// may be able to move a symlink there that this user made elsewhere.
+fn follow(above: &OwnedFd, name: &OsStr, is_root: bool) -> Result<OwnedFd, Refusal> {
+    let link = rustix::fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if !FileType::from_raw_mode(link.st_mode).is_symlink() {
+        return Err(Errno::NOTDIR.into());
+    }
+    if is_foreign(link.st_uid) {
+        return Err(Refusal::Distrusted(Why::Link));
+    }
+    if is_root && permissions(&rustix::fs::fstat(above)?) & OTHERS_WRITE != 0 {
+        return Err(Refusal::Distrusted(Why::Replaceable));
+    }
+    Ok(rustix::fs::openat(above, name, folder_flags(), Mode::empty())?)
+}
+
+/// Judges an open folder. With `may_close`, one of this user is made inaccessible to others.
+fn judge(folder: &OwnedFd, path: &Path, made: bool, may_close: bool) -> Result<(), Refusal> {
+    let before = rustix::fs::fstat(folder)?;
+    if is_foreign(before.st_uid) {
+        return Err(Refusal::Distrusted(Why::Folder));
+    }
+    let was_open = permissions(&before) & OTHERS_WRITE != 0;
+    let may_close = may_close && before.st_uid == user() && permissions(&before) & OTHERS != 0;
+    let closed = may_close.then(|| change_mode(folder));
+    if !was_open {
+        return Ok(());
+    }
+    if permissions(&rustix::fs::fstat(folder)?) & OTHERS_WRITE == 0 {
+        note(format!("closed a folder that other users could write: {}", shown(path)));
+        return Ok(());
+    }
+    let mut without = WITHOUT_MODES.lock().unwrap_or_else(PoisonError::into_inner);
+    // The owner of a folder may always change its mode, except on a file system that has none.
+    if made || matches!(closed, Some(Ok(()) | Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS))) {
+        without.insert(device(&before));
+    }
+    if !without.contains(&device(&before)) && modes::are_kept(path) {
+        return Err(Refusal::Distrusted(Why::Open));
+    }
+    if made {
+        let what = "this file system keeps no permissions, so other users may write here";
+        note(format!("{what}: {}", shown(path)));
+    }
+    Ok(())
+}
+
+/// Opens a file below a root, if it is believed.
+pub(super) fn open(root: &Path, file: &Path) -> Result<File, SourceError> {
+    let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
+        return Err(SourceErrorKind::Folder.at(file));
+    };
+    let opened = enter(root, folder, Want::Look).and_then(|folder| open_in(&folder, name));
+    let opened = opened.map_err(|refusal| refused(refusal, file))?;
+    // What is no regular file is not opened, and this says what it is.
+    opened.map_or_else(|| read::open_regular(file).and(Err(SourceErrorKind::Missing.at(file))), Ok)
+}
+
+/// Opens a file in an open folder; none if it is not regular.
+fn open_in(folder: &OwnedFd, name: &OsStr) -> Result<Option<File>, Refusal> {
+    let entry = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let is_link = FileType::from_raw_mode(entry.st_mode).is_symlink();
+    if is_foreign(entry.st_uid) {
+        return Err(Refusal::Distrusted(if is_link { Why::Link } else { Why::Owner }));
+    }
+    // Opening a device can have an effect, so its kind is looked at first.
+    let target = rustix::fs::statat(folder, name, AtFlags::empty())?;
+    if !FileType::from_raw_mode(target.st_mode).is_file() {
+        return Ok(None);
+    }
+    let stay = if is_link { OFlags::empty() } else { OFlags::NOFOLLOW };
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | stay;
+    let file = File::from(rustix::fs::openat(folder, name, flags, Mode::empty())?);
+    let known = file.metadata()?;
+    if is_foreign(known.uid()) {
+        return Err(Refusal::Distrusted(Why::Owner));
+    }
+    // Others cannot reach a file in our folder, whatever its mode says; a symlink may lead out of it.
+    if is_link && known.mode() & OTHERS_WRITE != 0 {
+        return Err(Refusal::Distrusted(Why::Writable));
+    }
+    Ok(known.is_file().then_some(file))
+}
+
+/// Opens a file, if its owner is believed.
+pub(crate) fn open_cached(file: &Path) -> Result<File, SourceError> {
+    let open = read::open_regular(file)?;
+    let failed = |error| SourceError::io(file, error);
+    let link = file.symlink_metadata().map_err(failed)?;
+    let owners = [(link.uid(), Why::Link), (open.metadata().map_err(failed)?.uid(), Why::Owner)];
+    match owners.into_iter().rev().find(|(owner, _)| is_foreign(*owner)) {
+        Some((_, why)) => Err(refused(Refusal::Distrusted(why), file)),
+        None => Ok(open),
+    }
+}
+
+fn refused(refusal: Refusal, file: &Path) -> SourceError {
+    match refusal {
+        Refusal::Distrusted(why) => SourceErrorKind::Distrusted { why: why.of_file() }.at(file),
+        Refusal::Io(error) => SourceError::io(file, error),
+    }
+}
+
+fn is_foreign(owner: u32) -> bool {
+    owner != user() && owner != 0
+}
+
+fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The permissions in the mode of a file.
+#[allow(clippy::useless_conversion, reason = "on some systems a mode has 16 bits")]
+fn permissions(stat: &Stat) -> u32 {
+    #[cfg(test)]
+    if tests::WITHOUT.get().is_some() {
+        return 0o777;
+    }
+    u32::from(stat.st_mode) & 0o777
+}
+
+fn device(stat: &Stat) -> Dev {
+    #[cfg(test)]
+    if let Some((device, _)) = tests::WITHOUT.get() {
+        return device;
+    }
+    stat.st_dev
+}
+
+fn change_mode(folder: &OwnedFd) -> Result<(), Errno> {
+    #[cfg(test)]
+    if let Some((_, answer)) = tests::WITHOUT.get() {
+        return answer;
+    }
+    rustix::fs::fchmod(folder, Mode::RWXU)
+}
+
+#[cfg(test)]
+mod tests;
