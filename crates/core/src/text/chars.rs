@@ -63,20 +63,30 @@ pub fn unseen(character: char) -> Option<Unseen> {
     })
 }
 
+/// The empty cell of Braille, which is not ignorable to Unicode and shows nothing. It is normal beside other cells.
+const BLANK_CELL: char = '\u{2800}';
+
+/// Whether a character is a cell of Braille with dots.
+fn is_braille(character: char) -> bool {
+    matches!(character, '\u{2801}'..='\u{28FF}')
+}
+
 /// Whether a character cannot be seen in a name: it is invisible, or shows as an empty cell.
 pub(crate) fn is_blank(character: char) -> bool {
-    character == '\u{2800}' || unseen(character).is_some()
+    character == BLANK_CELL || unseen(character).is_some()
 }
 
 /// The hidden characters of a text, each with its place and its kind: those that are not visible, except where they are
 /// normal. Joiners are normal in emoji and in scripts that need them, tags in the flags of regions, variation selectors
-/// after characters with several forms, and marks of direction beside scripts from right to left.
+/// after characters with several forms, marks of direction beside scripts from right to left, and the empty cell of
+/// Braille beside other cells.
 ///
 /// ```
 /// use prowess_core::text::hidden;
 ///
 /// assert_eq!(hidden("👩\u{200d}💻 ❤\u{fe0f}").count(), 0);
 /// assert_eq!(hidden("a\u{200d}b\u{fe0f}").count(), 2);
+/// assert_eq!((hidden("⠓⠊\u{2800}").count(), hidden("hi\u{2800}").count()), (0, 1));
 /// ```
 pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char, Unseen)> {
     let mut at = 0;
@@ -118,11 +128,14 @@ pub(super) fn hidden_at(text: &str, at: usize, character: char) -> Option<Unseen
     if character == '\r' {
         return (text.as_bytes().get(at + 1) != Some(&b'\n')).then_some(Unseen::Control);
     }
-    let kind = unseen(character)?;
+    let kind = if character == BLANK_CELL { Unseen::Invisible } else { unseen(character)? };
     let behind = || text.get(..at).unwrap_or_default().chars().rev();
     let before = || behind().next();
     let after = || text.get(at + character.len_utf8()..).and_then(|after| after.chars().next());
     let belongs = match kind {
+        Unseen::Invisible if character == BLANK_CELL => {
+            before().is_some_and(is_braille) || after().is_some_and(is_braille)
+        }
         Unseen::Control | Unseen::Bidi | Unseen::Invisible => false,
         Unseen::Mark => before().is_some_and(is_right_to_left) || after().is_some_and(is_right_to_left),
         Unseen::Joiner => {

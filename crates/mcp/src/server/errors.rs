@@ -17,12 +17,17 @@ pub(crate) fn not_served(what: &str, uri: &str) -> ErrorData {
 
 /// The data of an error about a URI.
 pub(crate) fn uri_data(uri: &str) -> Value {
-    json!({ "uri": uri.chars().take(4096).collect::<String>() })
+    json!({ "uri": beginning(uri, 4096) })
 }
 
-/// The beginning of a client's text for an error message, with control characters escaped.
+/// The beginning of a client's text for an error, on one line, with hidden characters made visible.
 pub(crate) fn excerpt(text: &str) -> String {
-    text.chars().take(200).flat_map(char::escape_debug).collect()
+    beginning(text, 200)
+}
+
+fn beginning(text: &str, most: usize) -> String {
+    let text: String = text.chars().take(most).collect();
+    prowess::text::inline(&text).into_owned()
 }
 
 /// The error for a result that could not be encoded.

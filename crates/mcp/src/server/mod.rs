@@ -35,6 +35,7 @@ use crate::protocol::uri;
 use crate::protocol::wire::Era;
 use crate::server::blocking::WorkLimits;
 use crate::server::connection::Connection;
+use crate::server::errors::excerpt;
 use crate::server::prebuilt::ResultSlot;
 use crate::server::record::CallRecord;
 
@@ -97,7 +98,7 @@ impl Shared {
     /// The key in a cursor of a list.
     pub(crate) fn after(&self, list: &str, cursor: Option<&str>) -> Result<Option<String>, ErrorData> {
         let Some(cursor) = cursor else { return Ok(None) };
-        let shown: String = cursor.chars().take(200).collect();
+        let shown = excerpt(cursor);
         let foreign =
             || ErrorData::invalid_params("this cursor is not of this list", Some(json!({ "cursor": shown })));
         self.cursors.read(list, cursor).map(Some).ok_or_else(foreign)

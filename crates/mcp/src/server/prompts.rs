@@ -11,6 +11,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
+use crate::library::snapshot::Snapshot;
 use crate::protocol::wire::Era;
 use crate::server::Shared;
 use crate::server::blocking;
@@ -42,11 +43,26 @@ fn visible(text: &str) -> String {
 
 fn described(skill: &Candidate) -> Prompt {
     let entry = &skill.entry;
-    let named = entry.client.arguments.iter().filter(|name| *name != ALL).map(PromptArgument::new);
+    let named = entry
+        .client
+        .arguments
+        .iter()
+        .filter(|name| *name != ALL)
+        .map(|name| PromptArgument::new(visible(name)));
     let hint = visible(entry.client.argument_hint.as_deref().unwrap_or("What to do, in plain words."));
     let all = PromptArgument::new(ALL).with_description(hint);
     let arguments = named.chain([all]).map(|argument| argument.with_required(false)).collect();
-    Prompt::new(entry.key.clone(), Some(visible(&entry.description)), Some(arguments))
+    Prompt::new(visible(&entry.key), Some(visible(&entry.description)), Some(arguments))
+}
+
+/// The skill of a prompt, by its key or by the name that the list shows for it.
+fn prompted<'s>(snapshot: &'s Snapshot, name: &str) -> Option<&'s Candidate> {
+    let exact = snapshot.candidate(name).filter(|_| snapshot.is_invocable(name));
+    let shown = || {
+        let mut invocable = snapshot.invocable_after(None).filter(|_| name.contains("\\u{"));
+        invocable.find(|skill| visible(&skill.entry.key) == name)
+    };
+    exact.or_else(shown)
 }
 
 /// Activates a skill for a user: its instructions, with the arguments filled in.
@@ -57,12 +73,15 @@ pub(crate) fn get(
     request: &GetPromptRequestParams,
 ) -> Result<GetPromptResult, ErrorData> {
     let snapshot = shared.live.current();
-    let skill = snapshot.candidate(&request.name).filter(|_| snapshot.is_invocable(&request.name));
+    let skill = prompted(&snapshot, &request.name);
     let shown = excerpt(&request.name);
     let skill = skill.ok_or_else(|| {
         ErrorData::invalid_params(format!("no such prompt: {shown}"), Some(json!({ "name": shown })))
     })?;
-    let given = |name: &str| request.arguments.as_ref().and_then(|given| given.get(name)).map(text);
+    let given = |name: &str| {
+        let given = request.arguments.as_ref()?;
+        given.get(name).or_else(|| given.get(visible(name).as_str())).map(text)
+    };
     let named: Vec<String> =
         skill.entry.client.arguments.iter().map(|name| given(name).unwrap_or_default()).collect();
     // Named arguments come before the rest, each as one word.
@@ -71,7 +90,7 @@ pub(crate) fn get(
     words.extend(given(ALL).filter(|all| !all.is_empty()));
     let arguments = words.join(" ");
     let result = run(connection, &snapshot, era, |session| {
-        session.activate(&request.name, Actor::User, Some(Arguments::line(&arguments)), None)
+        session.activate(&skill.entry.key, Actor::User, Some(Arguments::line(&arguments)), None)
     });
     if !result.is_ok() {
         return Err(ErrorData::invalid_params(
@@ -130,7 +149,7 @@ pub(crate) fn complete(
             }
             _ => Vec::new(),
         },
-        Reference::Prompt(prompt) if snapshot.is_invocable(&prompt.name) => Vec::new(),
+        Reference::Prompt(prompt) if prompted(&snapshot, &prompt.name).is_some() => Vec::new(),
         _ => return Err(ErrorData::invalid_params("this prompt or template is not served", None)),
     };
     let total = values.len();

@@ -156,3 +156,45 @@ async fn hidden_characters_are_visible_in_every_list_but_those_of_verbatim_conte
     let read = client.result("resources/read", json!({"uri": "skill://odd/SKILL.md"})).await.to_string();
     assert!(read.contains("u202E"), "{read}");
 }
+
+#[tokio::test]
+async fn names_with_hidden_characters_are_shown_escaped_and_work_as_shown() {
+    let root = tempfile::tempdir().unwrap();
+    let text = "---\nname: \"pdf\\U000E0069\"\ndescription: Fills forms.\nargument-hint: \"a\\u2800b\"\narguments: \
+                [\"file\\U000E0069\"]\nallowed-tools: \"Read\\U000E0069\"\n---\nFill $0.\n";
+    std::fs::create_dir(root.path().join("pdf")).unwrap();
+    std::fs::write(root.path().join("pdf/SKILL.md"), text).unwrap();
+    let mut registry = Registry::new();
+    registry.add(DirSource::new(root.path(), ScanOptions::unbounded()));
+    let mut client = PipeClient::initialized(served(registry, ServeOptions::default()), false).await;
+    let hides = |text: &str| text.contains(['\u{e0069}', '\u{2800}']);
+    let shown = "pdf\\u{e0069}";
+
+    let prompts = client.result("prompts/list", json!({})).await;
+    assert!(!hides(&prompts.to_string()), "{prompts}");
+    let prompt = &prompts["prompts"][0];
+    assert_eq!((&prompt["name"], &prompt["arguments"][0]["name"]), (&json!(shown), &json!("file\\u{e0069}")));
+    let got = json!({"name": shown, "arguments": {"file\\u{e0069}": "a.pdf"}});
+    let got = client.result("prompts/get", got).await.to_string();
+    assert!(got.contains("Fill a.pdf.") && !hides(&got), "{got}");
+
+    for (tool, arguments, member) in [
+        ("list_skills", json!({}), "/skills/0/name"),
+        ("search_skills", json!({"query": "forms"}), "/skills/0/name"),
+        ("load_skill", json!({"name": shown}), "/skill"),
+        ("unload_skill", json!({"name": shown}), "/skill"),
+    ] {
+        let response = client.result("tools/call", json!({"name": tool, "arguments": arguments})).await;
+        assert_eq!(response["structuredContent"].pointer(member), Some(&json!(shown)), "{tool}: {response}");
+        assert!(!hides(&response.to_string()), "{tool}: {response}");
+    }
+    for (method, params) in [
+        ("resources/read", json!({"uri": "skill://no\u{2800}\u{e0069}/SKILL.md"})),
+        ("prompts/list", json!({"cursor": "no\u{2800}\u{e0069}"})),
+        ("prompts/get", json!({"name": "no\u{2800}\u{e0069}"})),
+        ("no\u{2800}\u{e0069}", json!({})),
+    ] {
+        let response = client.request(method, params).await;
+        assert!(response["error"].is_object() && !hides(&response.to_string()), "{method}: {response}");
+    }
+}

@@ -11,6 +11,7 @@ use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
 use crate::session::policy::Act;
 use crate::session::{Filter, Session};
+use crate::text::visible;
 
 /// Up to this many skills, a refusal lists all their names.
 const ALL_NAMES: usize = 20;
@@ -68,7 +69,11 @@ impl Session {
             return vec![candidate];
         }
         let namesake = |c: &&Candidate| c.entry.name == wanted && c.entry.key != wanted;
-        self.catalog.iter().filter(namesake).filter(may).collect()
+        let named: Vec<&Candidate> = self.catalog.iter().filter(namesake).filter(may).collect();
+        if !named.is_empty() || !may_show_hidden(wanted) {
+            return named;
+        }
+        self.catalog.iter().filter(|c| visible(&c.entry.key) == wanted).filter(may).collect()
     }
 
     /// The refusal of an unknown name. It is the same whether a skill is hidden or does not exist.
@@ -82,11 +87,11 @@ impl Session {
                 hint,
             );
         }
-        let mut visible = self.visible(by, filter);
+        let mut offered = self.visible(by, filter);
         // A refused name is never suggested.
-        visible.retain(|candidate| candidate.entry.key != wanted);
-        let keys = visible.iter().map(|candidate| candidate.entry.key.as_str());
-        let hint = match visible.len() {
+        offered.retain(|candidate| candidate.entry.key != wanted);
+        let keys = offered.iter().map(|candidate| candidate.entry.key.as_str());
+        let hint = match offered.len() {
             0 => "no skill is available; continue without one".to_owned(),
             1..=ALL_NAMES => format!("the skills are {}", join_names(keys)),
             _ => {
@@ -109,6 +114,11 @@ impl Session {
         let refusal = self.unknown(key, by, self.filter_for(filter));
         self.refused(refusal)
     }
+}
+
+/// Whether a name may be one with hidden characters, as lists show it.
+pub(in crate::session) fn may_show_hidden(name: &str) -> bool {
+    name.contains("\\u{")
 }
 
 /// The refusal of a name that several skills have.

@@ -4,14 +4,18 @@ use serde_json::json;
 
 use crate::session::Session;
 use crate::session::calls::join_names;
-use crate::session::calls::resolve::ambiguous;
+use crate::session::calls::resolve::{ambiguous, may_show_hidden};
 use crate::session::effect::Step;
 use crate::session::interface::arguments::for_message;
 use crate::session::interface::result::{Reason, ToolResult};
+use crate::text::visible;
 
 impl Session {
     pub(in crate::session) fn unload(&mut self, wanted: &str) -> Step {
-        let named = |key: &&str| key.rsplit_once(':').is_some_and(|(_, name)| name == wanted);
+        let named = |key: &&str| {
+            key.rsplit_once(':').is_some_and(|(_, name)| name == wanted)
+                || may_show_hidden(wanted) && visible(key) == wanted
+        };
         let keys: Vec<&str> = match self.state.find(wanted) {
             Some(exact) => vec![exact.key.as_str()],
             None => self.active_skills().into_iter().filter(named).collect(),

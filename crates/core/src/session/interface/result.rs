@@ -6,6 +6,8 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
+use crate::text::visible;
+
 macro_rules! reasons {
     ($($reason:ident $code:literal $meaning:literal;)+) => {
         /// Why a call was refused. The codes are stable, the words beside them are not.
@@ -142,12 +144,23 @@ impl ToolResult {
         }
     }
 
-    /// The structured content of an MCP tool result: the reason of a refusal, or data that is an object.
+    /// The structured content of an MCP tool result: the reason of a refusal, or data that is an object. Hidden
+    /// characters in its texts are [made visible](crate::text::visible).
     pub fn into_structured_content(self) -> Option<Value> {
         match self.reason {
             Some(reason) => Some(json!({ "reason": reason })),
-            None => Some(self.data).filter(Value::is_object),
+            None => Some(self.data).filter(Value::is_object).map(seen),
         }
+    }
+}
+
+/// A value whose texts hide nothing.
+fn seen(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(visible(&text).into_owned()),
+        Value::Array(values) => values.into_iter().map(seen).collect(),
+        Value::Object(members) => members.into_iter().map(|(name, value)| (name, seen(value))).collect(),
+        other => other,
     }
 }
 
