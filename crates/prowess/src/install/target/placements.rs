@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::journal::{Journal, State};
+use super::journal::{Journal, State, state_of};
 use super::transaction::Books;
 use crate::fs::atomic::{self, Durability};
 use crate::fs::own;
@@ -39,7 +39,7 @@ impl Placements {
     /// Reads the record beside the journal of a place. A record that is missing or damaged names nothing.
     pub(crate) fn load(books: &Books) -> Self {
         let file = books.journal.with_extension("placed");
-        let bytes = own::read(&file, MAX_BYTES).unwrap_or_default();
+        let bytes = own::read(state_of(&file), &file, MAX_BYTES).unwrap_or_default();
         Self { by_path: serde_json::from_slice(&bytes).unwrap_or_default(), file }
     }
 
@@ -81,6 +81,11 @@ impl Placements {
     }
 
     fn save(&self) -> io::Result<()> {
-        atomic::write_own(&self.file, &[&serde_json::to_vec(&self.by_path)?], Durability::Synced)
+        atomic::write_own(
+            Some(state_of(&self.file)),
+            &self.file,
+            &[&serde_json::to_vec(&self.by_path)?],
+            Durability::Synced,
+        )
     }
 }
