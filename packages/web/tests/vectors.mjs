@@ -29,13 +29,13 @@ const OTHERS = ['five-systems/strict', 'tools', 'paths', 'render', 'select', 'ke
 export const NOT_RUN = {
   'clients/': 'the views of clients are of the command', 'discover.json': 'needs folders; the package for Node runs it',
   'five-systems/recorded/': 'what other systems did; the tests of the vocabularies compare it',
-  'five-systems/differences.json': 'is about that record', 'skills-ref/differences.json': 'is about another record',
+  'stems.json': 'is about a function that only the core has', 'five-systems/differences.json': 'is about that record', 'skills-ref/differences.json': 'is about another record',
   'hostile-tree/': 'writes a tree, and is no vector', 'install.json': 'installations are of the command', 'sites.json': 'sites are read by the library',
   'README.md': 'describes the vectors',
 };
 const SESSIONS = ['activation', 'filters', 'host', 'prompts', 'resources', 'tools'];
 /** How many vectors hold under WebAssembly, and how many are left out. */
-export const IN_WEBASSEMBLY = { cases: 866, leftOut: 19 };
+export const IN_WEBASSEMBLY = { cases: 867, leftOut: 19 };
 /** The files that are run. */
 export const RUN = [
   ...DOCUMENTS.map((name) => `documents/${name}.json`), ...OTHER_DOCUMENTS.map((name) => `${name}.json`), ...OTHERS.map((name) => `${name}.json`),
