@@ -2,7 +2,8 @@
 
 use prowess::finding::Preset;
 use prowess::select::{
-    Bm25, Field, HitReason, Query, SelectError, SelectOptions, Selector, Settings, Texts, TypedWords, search,
+    Bm25, Field, Hit, HitReason, Query, SelectError, SelectOptions, Selector, Settings, Texts, TypedWords,
+    search,
 };
 use prowess::{Candidate, Catalog, Entry, Problem, Profile, Registry};
 use serde::Serialize;
@@ -54,17 +55,7 @@ impl<'q> Ranked<'q> {
         let options = SelectOptions::default().with_top_k(None);
         let hits = search(selector, &Query::text(query), among, &options)?;
         let place = hits.iter().position(|hit| hit.key == key);
-        let own = place.and_then(|place| hits.get(place));
-        let words = described_by(query, own.map_or(&[], |hit| &hit.why));
-        Ok(Self {
-            by: RankedBy::Search,
-            rank: place.map(|place| place + 1),
-            of: hits.len(),
-            score: own.map(|hit| hit.score),
-            winner: hits.first().map(|hit| Winner { key: hit.key.clone(), score: hit.score }),
-            found: words.found,
-            missing: words.missing,
-        })
+        Ok(Self::at(RankedBy::Search, place, query, &hits.iter().collect::<Vec<_>>()))
     }
 
     /// The place by what a prompt has of the skills that are in it, which are given with the descriptions that it has.
@@ -81,17 +72,22 @@ impl<'q> Ranked<'q> {
         })?;
         let is_it = |other: &Candidate| other.entry.origin.location == skill.entry.origin.location;
         let place = hits.iter().position(|(other, _)| is_it(other));
-        let own = place.and_then(|place| hits.get(place)).map(|(_, hit)| hit);
+        Ok(Self::at(RankedBy::Prompt, place, query, &hits.iter().map(|(_, hit)| hit).collect::<Vec<_>>()))
+    }
+
+    /// The place of the hit at this index.
+    fn at(by: RankedBy, place: Option<usize>, query: &'q str, hits: &[&Hit]) -> Self {
+        let own = place.and_then(|place| hits.get(place));
         let words = described_by(query, own.map_or(&[], |hit| &hit.why));
-        Ok(Self {
-            by: RankedBy::Prompt,
+        Self {
+            by,
             rank: place.map(|place| place + 1),
             of: hits.len(),
             score: own.map(|hit| hit.score),
-            winner: hits.first().map(|(_, hit)| Winner { key: hit.key.clone(), score: hit.score }),
+            winner: hits.first().map(|hit| Winner { key: hit.key.clone(), score: hit.score }),
             found: words.found,
             missing: words.missing,
-        })
+        }
     }
 
     pub(super) fn rank(&self) -> Option<usize> {
