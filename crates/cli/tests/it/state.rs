@@ -3,11 +3,12 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use crate::install::{place, skill};
+use crate::install_git::commit;
 use crate::shelf::command;
 use crate::{Place, skipped};
 
@@ -167,4 +168,70 @@ fn what_root_wrote_is_believed() {
         let said = run_as(&place, USER, &["list"]);
         assert!(!said.contains("ignored") && !said.contains("not trusted"), "{folder}: {said}");
     }
+}
+
+/// The files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found
+}
+
+#[test]
+fn caches_and_indexes_of_another_user_are_ignored_and_this_is_said() {
+    let Some(place) = shared() else { return };
+    for number in 0..40 {
+        let path = format!("home/.claude/skills/s{number}/SKILL.md");
+        place.write(&path, skill(&format!("s{number}"), "sorts socks").as_bytes());
+    }
+    give(place.path());
+    let commands: [&[&str]; 3] = [&["list"], &["search", "socks"], &["doctor"]];
+    let asked = || commands.map(|args| run_as(&place, USER, args));
+    asked();
+    let before = asked();
+    let caches = files(&place.path().join("cache/prowess"));
+    assert!(caches.len() >= 2, "{caches:?}");
+    for cache in &caches {
+        chown(cache, Some(OTHER), Some(GROUP)).unwrap();
+        let said = asked().concat();
+        let ignored = format!("ignored, since it belongs to another user: {}", cache.display());
+        let ignored = ignored.replace(&*place.path().to_string_lossy(), "[DIR]");
+        assert!(said.contains(&ignored), "{ignored}: {said}");
+        chown(cache, Some(USER), Some(GROUP)).unwrap();
+    }
+    assert_eq!(asked(), before);
+}
+
+#[test]
+fn a_skill_that_another_user_put_into_the_store_is_refused_by_its_digest() {
+    let Some(place) = shared() else { return };
+    // git refuses the repository of another user.
+    let from = place.path().join("from");
+    assert!(Command::new("chown").args(["-hR", "0:0"]).arg(&from).status().unwrap().success());
+    commit(&place, "from");
+    give(place.path());
+    let url = format!("file://{}/from", place.path().display());
+    let said = run_as(&place, USER, &["add", &url, "--skill", "pdf", "--yes"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+    let stored = files(&place.path().join("cache/prowess"));
+    let mut changed = 0;
+    for file in stored {
+        let mut bytes = fs::read(&file).unwrap();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some(at) = text.find("name: pdf").filter(|_| text.is_ascii()) {
+            bytes[at..at + 9].copy_from_slice(b"name: pwn");
+            fs::write(&file, bytes).unwrap();
+            chown(&file, Some(OTHER), Some(GROUP)).unwrap();
+            changed += 1;
+        }
+    }
+    assert!(changed > 0, "the store has the skill as text");
+    fs::remove_dir_all(place.path().join(".agents")).unwrap();
+    let said = run_as(&place, USER, &["sync", "--locked", "--yes"]);
+    let installed = fs::read_to_string(place.path().join(".agents/skills/pdf/SKILL.md")).unwrap_or_default();
+    assert!(!installed.contains("pwn"), "{said}");
+    assert!(said.starts_with("exit 0") && installed.contains("name: pdf"), "{said}");
 }

@@ -11,8 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::fs::atomic::{self, Durability};
 use crate::fs::codec::{checksum, put_bytes, put_stamp, take_bytes, take_stamp};
+use crate::fs::own;
 use crate::fs::stamp::FileStamp;
-use crate::fs::{own, read};
 
 const FORMAT: &[u8] = b"prowess index 3\n";
 
@@ -100,7 +100,7 @@ impl FileCache {
     /// The files in a cache, or only the first if that one exists; `None` if the cache is damaged or of another version.
     pub(crate) fn paths_in(file: &Path) -> Option<Vec<PathBuf>> {
         let mut head = Vec::new();
-        read::open_regular(file).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+        own::or_missing(own::open_cached(file)).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
         let mut rest = head.strip_prefix(FORMAT)?.get(8..)?;
         let first = take_bytes(&mut rest).map(path_of);
         if let Some(first) = first.filter(|first| first.symlink_metadata().is_ok()) {
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(read.kept(at), b"---\n---\n".as_slice());
         assert!(read.find(Path::new("/a/SKILL.md"), &FileStamp { size: 2, ..stamp }).is_none());
         assert_eq!(read.len(), 2, "what changed just now is not trusted");
-        let bytes = read::read_small(&file, MAX_BYTES).unwrap();
+        let bytes = crate::fs::read::read_small(&file, MAX_BYTES).unwrap();
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x10;

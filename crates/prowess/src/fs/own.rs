@@ -173,7 +173,9 @@ impl<E: Into<io::Error>> From<E> for Refusal {
 }
 
 #[cfg(unix)]
-use unix::{enter, open, open_cached};
+pub(crate) use unix::open_cached;
+#[cfg(unix)]
+use unix::{enter, open};
 
 /// Opens a file below a root, if it is believed.
 #[cfg(not(unix))]

@@ -14,7 +14,7 @@ use prowess_core::{Location, Stamp};
 use super::Known;
 use crate::fs::atomic::{self, Durability};
 use crate::fs::codec::{checksum, put_bytes, put_stamp, take_bytes, take_stamp};
-use crate::fs::read;
+use crate::fs::own;
 
 const FORMAT: &[u8] = b"prowess terms 2\n";
 
@@ -52,7 +52,7 @@ pub(super) fn save(
 
 /// Reads an index.
 pub(super) fn load(path: &Path) -> Option<Remembered> {
-    let mut file = read::open_regular(path).ok()?;
+    let mut file = own::or_missing(own::open_cached(path)).ok()?;
     let size = file.metadata().ok().map(|metadata| metadata.len()).filter(|size| *size <= MAX_BYTES)?;
     let (sizes, sum) = front(&mut file)?;
     let front = (FORMAT.len() + 8 * (sizes.len() + 2)) as u64;
@@ -74,7 +74,7 @@ pub(super) fn load(path: &Path) -> Option<Remembered> {
 
 /// The places of the skills in an index; `None` if it is damaged or of another version.
 pub(super) fn places(path: &Path) -> Option<Vec<Location>> {
-    let mut file = read::open_regular(path).ok()?;
+    let mut file = own::or_missing(own::open_cached(path)).ok()?;
     let whole = file.metadata().ok()?.len();
     let (sizes, sum) = front(&mut file)?;
     let size = usize::try_from(*sizes.first().filter(|size| **size <= whole)?).ok()?;
