@@ -1,9 +1,11 @@
 //! No character of a skill, a path or an argument can control a terminal.
 
 use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::ffi::OsStringExt as _;
+use std::process::Stdio;
 
-use crate::Place;
+use crate::{Place, Started};
 
 /// Whether a character may be written.
 fn escape_control(character: char) -> bool {
@@ -140,15 +142,31 @@ fn bytes_of_a_skill_are_cleaned_for_a_terminal() {
 fn no_command_lets_a_hostile_skill_control_the_terminal_that_shows_it() {
     let text = "---\nname: evil\ndescription: \"Does evil \\e]0;t\\a \\e[2J \\u202E \\x9b2J when asked.\"\nlicense: \"\\e[31m\"\nmetadata:\n  tags: \"\\e[1m\"\nallowed-tools: \"Bash(\\e[5m)\"\n---\nBody \u{1b}[2J \u{9b}2J \u{202e} end.\n[x](a\u{1b}[2Jb)\n";
     let calls = "{\"tool\":\"load_skill\",\"arguments\":{\"name\":\"evil\"}}\n{\"tool\":\"list_skills\",\"arguments\":{}}\n";
+    let requests = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"load_skill","arguments":{"name":"evil"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"load_skill","arguments":{"name":"no\u001b[2J"}}}"#,
+        "\n",
+    );
     let place = Place::with(&[
         ("home/.claude/skills/evil/SKILL.md", text),
         ("home/.claude/skills/evil/notes.md", "notes \u{1b}[2J\n"),
         ("home/.claude/skills/evil/f\u{1b}[31m.md", ""),
         ("s/evil/SKILL.md", text),
         ("calls.jsonl", calls),
+        ("requests.jsonl", requests),
     ]);
-    // `watch` does not end by itself, and the others show nothing of a skill.
-    let others = ["watch", "serve", "rule", "completions", "man", "help"];
+    // The name of a skill and of its folder may control a terminal too.
+    for folder in ["home/.claude/skills", "s"] {
+        let named = text.replace("name: evil", "name: \"evil\\e[2J\\x9b\"");
+        place.write(&format!("{folder}/n\u{1b}[2J\u{9b}\u{202e}/SKILL.md"), named.as_bytes());
+    }
+    // `watch` has a test of its own, and the others show nothing of a skill.
+    let others = ["watch", "rule", "completions", "man", "help"];
     let calls = [
         "check s",
         "check s --format concise",
@@ -184,6 +202,8 @@ fn no_command_lets_a_hostile_skill_control_the_terminal_that_shows_it() {
         "config",
         "connect codex",
         "disconnect codex",
+        "serve --in s < requests.jsonl",
+        "serve --print-config codex",
         "new evil --dir s",
     ];
     let help = String::from_utf8(place.output(&["--help"]).stdout).unwrap();
@@ -206,5 +226,25 @@ fn no_command_lets_a_hostile_skill_control_the_terminal_that_shows_it() {
             assert_eq!(bad, None, "{args}{json}: {}", text.escape_debug());
             assert!(!text.is_empty(), "{args}{json}");
         }
+    }
+}
+
+#[test]
+fn watch_lets_no_name_of_a_skill_control_the_terminal() {
+    let place = Place::with(&[("skills/good/SKILL.md", crate::GOOD)]);
+    for json in [&[][..], &["--json"]] {
+        let mut command = place.command();
+        command.args(["watch", "--in", "skills", "--once"]).args(json).stdout(Stdio::piped());
+        let mut child = Started::spawn(&mut command);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        assert!(lines.next().is_some());
+        // Created elsewhere and moved in, so that it is never seen incomplete.
+        let text = format!("---\nname: \"evil{}\\e[2J\\x9b\"\ndescription: d\n---\n", json.len());
+        place.write("made/SKILL.md", text.as_bytes());
+        let folder = format!("skills/n\u{1b}[2J\u{9b}\u{202e}{}", json.len());
+        std::fs::rename(place.path().join("made"), place.path().join(folder)).unwrap();
+        let said = lines.collect::<Vec<_>>().join("\n");
+        assert!(said.contains("evil") && said.chars().all(escape_control), "{}", said.escape_debug());
+        assert!(child.wait().unwrap().success());
     }
 }
