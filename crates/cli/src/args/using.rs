@@ -65,8 +65,8 @@ pub(crate) enum Sort {
 /// offered to users.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Why {
-    /// The name of the skill
-    #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    /// The name of a skill that is listed, its SKILL.md or its folder
+    #[arg(value_name = "PATH|NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) name: String,
     /// A filter of the host, written as for replay
     #[arg(long, value_name = "GLOB")]
@@ -123,8 +123,8 @@ pub(crate) struct Watch {
 /// Write the instructions of a skill, or one of its files
 #[derive(Debug, clap::Args)]
 pub(crate) struct Cat {
-    /// The name of the skill
-    #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    /// The name of a skill that is listed, its SKILL.md or its folder
+    #[arg(value_name = "PATH|NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) name: String,
     /// A file of the skill, relative to its folder
     #[arg(value_name = "RESOURCE")]
@@ -237,8 +237,8 @@ pub(crate) struct SessionArgs {
 /// instructions. Commands in instructions are never run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Activate {
-    /// The name of the skill
-    #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    /// The name of a skill that is listed, its SKILL.md or its folder
+    #[arg(value_name = "PATH|NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) name: String,
     /// The arguments of the skill; after --, they may begin with a hyphen
     #[arg(value_name = "ARGS")]
@@ -247,7 +247,7 @@ pub(crate) struct Activate {
     #[arg(long)]
     pub(crate) plain: bool,
     /// Also start this skill, without arguments; may be given more than once
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "PATH|NAME")]
     pub(crate) also: Vec<String>,
     /// Also write the text of the skill's files that are small enough
     #[arg(long)]

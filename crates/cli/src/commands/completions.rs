@@ -60,7 +60,7 @@ pub(crate) fn answer(words: &[OsString]) -> Result<bool, Failure> {
         .var(VARIABLE)
         .try_complete(words.iter().cloned(), Some(Path::new(".")))
         .map_err(|error| {
-            Failure::new(error.to_string(), "write the script of your shell again: prowess completions")
+            Failure::new(error.to_string(), "write the script of your shell again: prowess completions SHELL")
         })
 }
 

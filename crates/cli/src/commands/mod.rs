@@ -105,7 +105,8 @@ fn read_skill(path: &Path) -> Result<Head, Failure> {
     match ArchiveFormat::of(&head.bytes) {
         Some(_) if !own => {
             let error = format!("this is an archive, not a SKILL.md: {}", shown(path));
-            let hint = "see its skills with: prowess list --in and the archive; unpack it to check them";
+            let list = command_for("list --in", &path.to_string_lossy(), "");
+            let hint = format!("see its skills with: {list}; unpack it to check them");
             Err(Failure { path: Some(shown(path)), ..Failure::new(error, hint) })
         }
         _ => Ok(head),

@@ -209,11 +209,11 @@ fn a_folder_without_its_dot_is_not_looked_up_on_github() {
     let said = run(&place, &["add", "from/pdf", "--yes"]);
     assert!(said.starts_with("exit 2"), "{said}");
     assert!(
-        said.contains("did you mean ./from/pdf? The repository is https://github.com/from/pdf.git"),
+        said.contains("install it with: prowess add ./from/pdf; for the repository write https://github.com/from/pdf.git"),
         "{said}"
     );
     let said = run(&place, &["add", "from", "--yes"]);
-    assert!(said.starts_with("exit 2") && said.contains("did you mean ./from?"), "{said}");
+    assert!(said.starts_with("exit 2") && said.contains("install it with: prowess add ./from\n"), "{said}");
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn project_with_an_outside() -> Place {
 }
 
 /// An archive with one file that is stored and not compressed.
-fn zip_of(name: &str, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn zip_of(name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut crc = !0u32;
     for byte in bytes {
         crc ^= u32::from(*byte);

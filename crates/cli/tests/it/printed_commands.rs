@@ -11,30 +11,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::install_git::commit;
+use crate::places::zip_of;
 use crate::shelf::{command, run};
 use crate::{BAD, GOOD, Place};
 
 /// Kinds of commands without a scene here, each with the reason. A new hint needs a scene or a line.
 const WITHOUT_SCENE: &[(&str, &str)] = &[
-    ("check --fix", "a fix of doctor, whose own tests follow it"),
-    ("check --path", "an example of usage, not about a file that exists"),
-    ("completions", "names a shell, and its own tests run it"),
-    ("disconnect", "needs a configuration that two clients share; the tests of connect have it"),
-    ("doctor --all", "needs more troubles than are shown; the tests of doctor have them"),
-    ("doctor --fix", "a fix of doctor, whose own tests follow it"),
-    ("doctor --fix --yes", "a fix of doctor, whose own tests follow it"),
-    ("eval --overlap", "names a placeholder: FOLDER"),
-    ("list --client --sort", "needs a prompt over its budget; the tests of doctor have it"),
-    ("list --in", "words about an archive, not a command to copy"),
-    ("remove", "needs a skill that is installed twice; the tests of add and doctor have it"),
-    ("remove --user", "needs a skill that is installed twice; the tests of add and doctor have it"),
-    ("serve", "a sentence about the server, not a command to copy"),
-    ("serve --in", "needs a prompt over its budget; the tests of doctor have it"),
-    ("serve --print-config", "needs a configuration that cannot be edited; the tests of connect have it"),
-    ("sync --fetch-only", "needs a repository; the tests of sync have it"),
-    ("trust --list", "printed after a question on a terminal; the tests of trust have it"),
-    ("trust --revoke", "printed after a question on a terminal; the tests of trust have it"),
-    ("try", "names a placeholder, a task, and only on a terminal"),
+    ("completions", "only a shell reads it, which asks for completions; it names a placeholder: SHELL"),
+    ("man", "the help of man shows into which file its page is written"),
+    (
+        "eval --overlap",
+        "names a placeholder, FOLDER, where two descriptions are alike; the tests of doctor have it",
+    ),
 ];
 
 /// A folder with files, the folder below it in which commands run, and the commands that print hints.
@@ -43,11 +32,30 @@ struct Scene {
     /// Commands that prepare the scene.
     before: &'static [&'static [&'static str]],
     at: &'static str,
-    runs: &'static [&'static [&'static str]],
+    runs: Vec<&'static [&'static str]>,
 }
 
 fn skill(name: &str, description: &str) -> String {
     format!("---\nname: {name}\ndescription: {description}\n---\nDo it.\n")
+}
+
+/// What is asked about installed skills, whatever became of them.
+const ABOUT_INSTALLED: &[&[&str]] =
+    &[&["verify"], &["list", "--installed"], &["list"], &["why", "a"], &["doctor"]];
+
+/// A project with a skill that can be installed, and what is asked about it beside [`ABOUT_INSTALLED`].
+fn installed(also: &'static [&'static [&'static str]]) -> Scene {
+    let words = "Sorts woollen socks into drawers by colour and size. Use when socks are loose.";
+    Scene {
+        files: vec![
+            ("home/.codex/config.toml", String::new()),
+            ("src/a/SKILL.md", skill("a", words)),
+            ("src/b/SKILL.md", skill("b", "Folds shirts. Use when asked.")),
+        ],
+        before: &[],
+        at: "",
+        runs: [ABOUT_INSTALLED, also].concat(),
+    }
 }
 
 fn scenes() -> Vec<Scene> {
@@ -58,9 +66,9 @@ fn scenes() -> Vec<Scene> {
         // A home without anything.
         Scene {
             files: vec![("home/x", String::new())],
-            before: &[],
+            before: &[&["!zip", "skills.zip"]],
             at: "",
-            runs: &[
+            runs: vec![
                 &["list"],
                 &["doctor"],
                 &["try", "sort socks"],
@@ -74,6 +82,10 @@ fn scenes() -> Vec<Scene> {
                 &["rule", "nothing"],
                 &["remove", "nothing"],
                 &["search", "nothing", "--selector", "command:false"],
+                &["try"],
+                &["check", "x", "--path", "skills/pdf/SKILL.md"],
+                &["check", "skills.zip"],
+                &["trust", "--revoke", "--yes", "nothing"],
                 &["list", "--client", "vscode"],
                 &["list", "--client", "gemini"],
                 &["serve", "--print-config", "codex"],
@@ -87,7 +99,7 @@ fn scenes() -> Vec<Scene> {
             files: vec![("home/mine/SKILL.md", skill("mine", words))],
             before: &[],
             at: "home",
-            runs: &[&["new", "fresh"], &["why", "mine"], &["why", "./mine"]],
+            runs: vec![&["new", "fresh"], &["why", "mine"], &["why", "./mine"]],
         },
         // A project with skills that are not trusted, broken, shadowed and turned off.
         Scene {
@@ -123,7 +135,7 @@ fn scenes() -> Vec<Scene> {
             ],
             before: &[],
             at: "",
-            runs: &[
+            runs: vec![
                 &["list"],
                 &["list", "--all"],
                 &["list", "--client", "claude-code"],
@@ -161,6 +173,21 @@ fn scenes() -> Vec<Scene> {
                 &["list", "--only", "godo"],
             ],
         },
+        // A skill that is trusted with the folder around it.
+        Scene {
+            files: vec![
+                (".git/x", String::new()),
+                (".claude/skills/theirs/SKILL.md", skill("theirs", words)),
+            ],
+            before: &[&["trust", "--yes", "."]],
+            at: "",
+            runs: vec![
+                &["trust", "--revoke", "--yes", "theirs"],
+                &["trust", "--revoke", "--yes", ".claude/skills"],
+                &["trust", "--revoke", "--yes", ".claude/skills/theirs/SKILL.md"],
+                &["trust", "--list"],
+            ],
+        },
         // The same kind of project, from a folder inside of it.
         Scene {
             files: vec![
@@ -170,66 +197,97 @@ fn scenes() -> Vec<Scene> {
             ],
             before: &[],
             at: "sub",
-            runs: &[&["list"], &["prompt"], &["doctor"], &["why", "theirs"]],
+            runs: vec![&["list"], &["prompt"], &["doctor"], &["why", "theirs"]],
         },
         // Installed skills: intact, edited, missing, and left behind.
         Scene {
-            files: vec![
-                codex(),
-                ("src/a/SKILL.md", skill("a", words)),
-                ("src/b/SKILL.md", skill("b", "Folds shirts. Use when asked.")),
-            ],
             before: &[&["add", "./src", "--all", "--yes"], &["add", "./src/a", "--user", "--yes"]],
-            at: "",
-            runs: &[
-                &["verify"],
-                &["list", "--installed"],
-                &["list"],
-                &["why", "a"],
+            ..installed(&[
                 &["why", "a", "--client", "claude-code"],
-                &["doctor"],
                 &["remove", "nothing"],
-            ],
+                // Words that are tried as commands.
+                &["mcp"],
+                &["fix"],
+                &["ci"],
+                &["status"],
+                &["test"],
+                &["fmt"],
+                &["get"],
+                &["delete"],
+                &["init"],
+                &["update"],
+                &["outdated"],
+                &["view"],
+                &["run"],
+                &["publish"],
+            ])
         },
         Scene {
-            files: vec![codex(), ("src/a/SKILL.md", skill("a", words)), ("edited", String::new())],
             before: &[&["add", "./src/a", "--yes"], &["!edit", ".agents/skills/a/SKILL.md"]],
-            at: "",
-            runs: &[
-                &["verify"],
-                &["list", "--installed"],
-                &["list"],
-                &["why", "a"],
-                &["doctor"],
-                &["sync"],
-                &["sync", "--locked"],
-            ],
+            ..installed(&[&["sync"], &["sync", "--locked"], &["trust", "--revoke", ".agents/skills"]])
         },
         Scene {
-            files: vec![codex(), ("src/a/SKILL.md", skill("a", words))],
             before: &[&["add", "./src/a", "--yes"], &["!remove", ".agents/skills/a"]],
-            at: "",
-            runs: &[
-                &["verify"],
-                &["list", "--installed"],
-                &["list"],
-                &["why", "a"],
-                &["doctor"],
-                &["sync", "--frozen"],
-                &["sync", "--locked"],
-            ],
+            ..installed(&[&["sync", "--frozen"], &["sync", "--locked"]])
         },
         Scene {
-            files: vec![codex(), ("src/a/SKILL.md", skill("a", words))],
             before: &[&["add", "./src/a", "--user", "--yes"], &["!remove", "home/.agents/skills/a"]],
-            at: "",
-            runs: &[
-                &["verify", "--user"],
-                &["list", "--installed", "--user"],
-                &["list"],
-                &["why", "a"],
-                &["doctor"],
+            ..installed(&[&["verify", "--user"], &["list", "--installed", "--user"], &["remove", "a"]])
+        },
+        // Installed for the user, edited, and installed again by another name.
+        Scene {
+            before: &[
+                &["add", "./src/a", "--user", "--yes"],
+                &["add", "./src/a", "--yes"],
+                &[
+                    "!write",
+                    "src/a/SKILL.md",
+                    "---\nname: b\ndescription: Folds shirts. Use when asked.\n---\n",
+                ],
             ],
+            ..installed(&[
+                &["add", "./src/a", "--dry-run"],
+                &["trust", "--revoke", "--yes", "home/.agents/skills/a"],
+            ])
+        },
+        // A skill from a repository whose copy in the store is gone.
+        Scene {
+            before: &[
+                &["!commit", "src"],
+                &["add", "file://./src", "--skill", "a", "--yes"],
+                &["!edit", ".agents/skills/a/SKILL.md"],
+                &["!remove", "cache"],
+            ],
+            ..installed(&[&["sync", "--frozen"]])
+        },
+        // Clients that share a configuration, or have one that is not understood.
+        Scene {
+            files: vec![
+                (".git/x", String::new()),
+                (".claude/skills/theirs/SKILL.md", skill("theirs", words)),
+                ("home/.cursor/mcp.json", "{\"mcpServers\": []}".to_owned()),
+            ],
+            before: &[&["connect", "claude-code", "--project", "--write"]],
+            at: "",
+            runs: vec![
+                &["disconnect", "github-copilot", "--project", "--write"],
+                &["connect", "cursor", "--write"],
+                &["connect", "cursor", "--url", "https://skills.example.org", "--write"],
+            ],
+        },
+        // More trouble than doctor shows, and more descriptions than a client takes.
+        Scene {
+            files: vec![
+                good(),
+                codex(),
+                ("home/.copilot/config.json", String::new()),
+                ("home/.copilot/skills/colon/SKILL.md", skill("colon", "Use when: colons are loose")),
+                ("cache/prowess/index/old", "prowess index 1\n".to_owned()),
+                ("home/.claude/skills/group/deep/SKILL.md", skill("deep", words)),
+            ],
+            before: &[&["!torn", "home/.claude/skills"], &["!large", "home/.codex/skills"]],
+            at: "",
+            runs: vec![&["doctor"], &["doctor", "--all"], &["doctor", "--fix"]],
         },
     ]
 }
@@ -248,8 +306,28 @@ impl Scene {
                     fs::write(path, text + "More.\n").unwrap();
                 }
                 ["!remove", path] => fs::remove_dir_all(place.path().join(path)).unwrap(),
+                ["!write", path, text] => place.write(path, text.as_bytes()),
+                ["!zip", path] => place.write(path, &zip_of("good/SKILL.md", GOOD.as_bytes())),
+                ["!torn", folder] => {
+                    for number in 0..8 {
+                        let path = format!("{folder}/torn-{number}/SKILL.md");
+                        place.write(&path, b"---\nname: torn\nname: again\ndescription: d\n---\n");
+                    }
+                }
+                ["!large", folder] => {
+                    for number in 0..20 {
+                        let name = format!("large-{number}");
+                        let words: String = (0..140).map(|word| format!("w{number}x{word} ")).collect();
+                        let text = skill(&name, &words);
+                        place.write(&format!("{folder}/{name}/SKILL.md"), text.as_bytes());
+                    }
+                }
+                ["!commit", folder] => drop(commit(&place, folder)),
                 args => {
-                    let said = run(&place, args);
+                    let here = format!("file://{}", place.path().display());
+                    let args: Vec<String> = args.iter().map(|word| word.replace("file://.", &here)).collect();
+                    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+                    let said = run(&place, &args);
                     assert!(said.starts_with("exit 0"), "{args:?}: {said}");
                 }
             }
@@ -317,7 +395,9 @@ fn sentence(rest: &str) -> &str {
 /// Whether a word of a command stands for something that the reader knows.
 fn has_placeholder(command: &str) -> bool {
     command.split(' ').any(|word| {
-        word.contains("OWNER/") || (word.len() > 1 && word.chars().all(|letter| letter.is_ascii_uppercase()))
+        word.contains("OWNER/")
+            || word.starts_with(['<', '['])
+            || (word.len() > 1 && word.chars().all(|letter| letter.is_ascii_uppercase()))
     })
 }
 
@@ -343,7 +423,7 @@ fn every_printed_command_works_where_it_is_printed() {
     let mut tried = 0;
     for scene in scenes() {
         let mut commands: BTreeMap<String, String> = BTreeMap::new();
-        for args in scene.runs {
+        for args in &scene.runs {
             let place = scene.place();
             let said = scene.run(&place, args);
             let said = said.replace(&*place.path().to_string_lossy(), "\u{1}");
@@ -362,17 +442,28 @@ fn every_printed_command_works_where_it_is_printed() {
             if by.contains("\"new\"") {
                 scene.run(&place, &["new", "fresh"]);
             }
+            // The skills were moved there, as doctor says beside it.
+            if let Some(folder) = printed.strip_prefix("prowess serve --in \u{1}/") {
+                place.write(&format!("{folder}/good/SKILL.md"), GOOD.as_bytes());
+            }
             let words = printed.replace('\u{1}', &place.path().to_string_lossy());
             let asks = ["add", "trust", "sync", "remove", "doctor --fix"]
                 .iter()
                 .any(|verb| words.starts_with(&format!("prowess {verb}")));
-            let words = if asks && !words.contains("--yes") { format!("{words} --yes") } else { words };
+            let words = if asks && !words.contains("--yes") && !words.contains("--list") {
+                format!("{words} --yes")
+            } else {
+                words
+            };
+            // A command that reads standard input gets a skill, and a server the end of its input.
+            let typed = if words.contains(" - ") { place.path().join("typed") } else { "/dev/null".into() };
+            place.write("typed", GOOD.as_bytes());
             let program = Path::new(env!("CARGO_BIN_EXE_prowess")).parent().unwrap();
             let mut shell = Command::new("/bin/sh");
             shell
                 .args(["-c", &words])
                 .current_dir(place.path().join(scene.at))
-                .stdin(std::process::Stdio::null());
+                .stdin(fs::File::open(&typed).unwrap());
             shell
                 .env_clear()
                 .envs(command(&place).get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -396,7 +487,7 @@ fn every_printed_command_works_where_it_is_printed() {
 /// Fails if the sources can print a kind of command that no scene shows.
 fn kinds_are_in_scenes(seen: &BTreeSet<String>, verbs: &BTreeSet<String>) {
     let mut kinds = BTreeSet::new();
-    let mut folders = vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/commands")];
+    let mut folders = vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -406,6 +497,9 @@ fn kinds_are_in_scenes(seen: &BTreeSet<String>, verbs: &BTreeSet<String>) {
             }
             let text = fs::read_to_string(&path).unwrap();
             let text = text.split("#[cfg(test)]").next().unwrap();
+            // Examples of usage name skills that are not there.
+            let examples = text.find("const EXAMPLES").map(|at| at..at + text[at..].find("];").unwrap());
+            let text = examples.map_or(text.to_owned(), |examples| text.replace(&text[examples], ""));
             let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
             for line in code {
                 for (at, _) in line.match_indices("prowess ") {

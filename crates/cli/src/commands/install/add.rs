@@ -10,6 +10,7 @@ use super::choose::Chosen;
 use super::{choose, consent, installer, report, with_hint};
 use crate::Outcome;
 use crate::args::Add;
+use crate::commands::hints::command_for;
 use crate::error::{CommandError, Failure};
 use crate::ui::{Ui, count};
 
@@ -114,11 +115,13 @@ fn spec(args: &Add) -> Result<InstallSpec, CommandError> {
     if let Some(folder) = folder_meant(&args.source) {
         // Otherwise the owner of this name on GitHub would answer.
         let error = format!("a folder of this machine begins with ./, and there is one: {}", args.source);
+        let user = if args.installing.common.user { " --user" } else { "" };
+        let add = command_for("add", &format!("./{folder}"), user);
         let hint = match &parsed {
             Ok(InstallSpec { place: InstallPlace::Git(url), .. }) => {
-                format!("did you mean ./{folder}? The repository is {url}")
+                format!("install it with: {add}; for the repository write {url}")
             }
-            _ => format!("did you mean ./{folder}?"),
+            _ => format!("install it with: {add}"),
         };
         return Err(Failure::new(error, hint).into());
     }
