@@ -24,7 +24,17 @@ struct Used {
     /// Whether it was there before the command.
     was_there: bool,
     /// Held while the command may read it.
-    _held: Option<File>,
+    _held: Option<Held>,
+}
+
+/// A lock that is released when it is dropped, even if a process that was just started has a copy of the file.
+#[derive(Debug)]
+struct Held(File);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
 }
 
 impl Received {
@@ -32,10 +42,10 @@ impl Received {
     pub(super) fn begin(&self, bare: &Bare) {
         locked(&self.0).entry(bare.folder.clone()).or_insert_with(|| {
             // Made by a lock that ends at once. If another process holds it, it is there.
-            drop(lock_within(None, &bare.use_file(), Duration::ZERO));
-            let held = lock_to_read(&bare.use_file(), Duration::from_secs(1)).ok().flatten();
+            drop(lock_within(None, &bare.use_file(), Duration::ZERO).map(Held));
+            let held = lock_to_read(&bare.use_file(), Duration::from_secs(1)).ok().flatten().map(Held);
             // The time of its last use decides what is removed first.
-            let _ = held.as_ref().map(|held| held.set_modified(SystemTime::now()));
+            let _ = held.as_ref().map(|held| held.0.set_modified(SystemTime::now()));
             let size = size_of(&bare.objects());
             Used { bare: bare.clone(), sizes: (size, size), was_there: bare.is_there(), _held: held }
         });
@@ -96,7 +106,7 @@ pub(super) fn make_room(clones: &Path, most: u64) {
 /// Removes a repository unless a process uses it; returns whether it is gone.
 fn remove_unused(bare: &Bare) -> bool {
     let now = Duration::ZERO;
-    let Ok(_used) = lock_within(None, &bare.use_file(), now) else { return false };
-    let Ok(_lock) = lock_within(None, &bare.lock_file(), now) else { return false };
+    let Ok(_used) = lock_within(None, &bare.use_file(), now).map(Held) else { return false };
+    let Ok(_lock) = lock_within(None, &bare.lock_file(), now).map(Held) else { return false };
     bare.remove().is_ok()
 }
