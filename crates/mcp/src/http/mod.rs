@@ -273,9 +273,8 @@ impl HttpServer {
         if let Some(open) = &open {
             parts.extensions.insert(open.clone());
         }
-        if head.is_initialize() && values::is_large_handshake(&body) {
-            let error = values::large_handshake_error();
-            return Err(refused("handshake", rpc_error(StatusCode::PAYLOAD_TOO_LARGE, head.id, error)).into());
+        if let Some(error) = values::too_large_to_keep(&head.method, &body) {
+            return Err(refused("kept-size", rpc_error(StatusCode::PAYLOAD_TOO_LARGE, head.id, error)).into());
         }
         // The other half of the timeout is for the work.
         let slot = ResultSlot::new(self.options.request_time / 2);

@@ -1,6 +1,8 @@
-//! The limits on the number of JSON values in a request, and on what begins a session.
+//! The limits on the number of JSON values in a request, and on requests that are kept.
 
 use prowess::internal::json_values;
+
+use crate::server::connection::{MAX_SUBSCRIBED_BYTES, MAX_SUBSCRIPTIONS};
 
 /// The maximum number of values and member names in a request. Real requests have a few dozen.
 pub(crate) const MAX_VALUES: usize = 10_000;
@@ -15,18 +17,19 @@ pub(crate) fn too_many_error() -> rmcp::ErrorData {
     rmcp::ErrorData::invalid_request(format!("a message has more than {MAX_VALUES} values"), None)
 }
 
-/// The maximum size of the request that begins a session, in bytes, and of its number of values. The session keeps it to
-/// its end, so it is far below that of other requests. Those of real clients have a few hundred bytes and a dozen values.
-const MAX_HANDSHAKE_BYTES: usize = 16 * 1024;
-const MAX_HANDSHAKE_VALUES: usize = 256;
+/// The methods whose requests are kept, by a session or a stream to its end, with the most bytes and values of each. They
+/// are far below those of other requests. An `initialize` of a real client has a few hundred bytes and a dozen values; a
+/// subscription has the URIs that it names.
+const KEPT: [(&str, usize, usize); 2] = [
+    ("initialize", 16 * 1024, 256),
+    ("subscriptions/listen", 2 * MAX_SUBSCRIBED_BYTES, 2 * MAX_SUBSCRIPTIONS),
+];
 
-/// Whether the request that begins a session is larger than its limit.
-pub(crate) fn is_large_handshake(message: &[u8]) -> bool {
-    message.len() > MAX_HANDSHAKE_BYTES || json_values(message) > MAX_HANDSHAKE_VALUES
-}
-
-/// The error in the response to such a request.
-pub(crate) fn large_handshake_error() -> rmcp::ErrorData {
-    let limit = format!("at most {MAX_HANDSHAKE_BYTES} bytes and {MAX_HANDSHAKE_VALUES} values");
-    rmcp::ErrorData::invalid_request(format!("the initialize request is too large: {limit}"), None)
+/// The error in the response to a request that is kept and larger than its limit.
+pub(crate) fn too_large_to_keep(method: &str, message: &[u8]) -> Option<rmcp::ErrorData> {
+    let (method, bytes, values) = KEPT.into_iter().find(|(kept, ..)| *kept == method)?;
+    (message.len() > bytes || json_values(message) > values).then(|| {
+        let limit = format!("at most {bytes} bytes and {values} values");
+        rmcp::ErrorData::invalid_request(format!("the request {method} is too large: {limit}"), None)
+    })
 }

@@ -150,7 +150,7 @@ async fn arguments_of_callers_are_limited_for_each_session_token_and_server() {
 }
 
 #[tokio::test]
-async fn what_begins_a_session_is_small_since_the_session_keeps_it() {
+async fn what_a_session_or_a_stream_keeps_of_its_request_is_small() {
     let web = HttpTestServer::with(HttpOptions::default()).await;
     let begin = async |client: Value, experimental: Value| {
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"experimental": experimental}, "clientInfo": client});
@@ -165,13 +165,23 @@ async fn what_begins_a_session_is_small_since_the_session_keeps_it() {
         begin(client, members(200)).await,
     ] {
         assert_eq!(refused.0, 413);
-        let message = "the initialize request is too large: at most 16384 bytes and 256 values";
+        let message = "the request initialize is too large: at most 16384 bytes and 256 values";
+        assert_eq!(refused.json()["error"]["message"], message);
+    }
+    // The `_meta` of a subscription is kept too, and so are URIs that name nothing.
+    for wish in [
+        json!({"notifications": {"resourceSubscriptions": ["u".repeat(140_000)]}}),
+        json!({"notifications": {"resourceSubscriptions": vec!["u"; 2_000]}}),
+    ] {
+        let refused = web.request("subscriptions/listen", wish).await;
+        assert_eq!(refused.0, 413);
+        let message = "the request subscriptions/listen is too large: at most 131072 bytes and 1024 values";
         assert_eq!(refused.json()["error"]["message"], message);
     }
     // Refused before there is a session.
     let page = web.get("/metrics", "").await.2;
     assert!(page.contains("prowess_sessions 1\n"), "{page}");
-    assert!(page.contains("prowess_refusals_total{reason=\"handshake\"} 2\n"), "{page}");
+    assert!(page.contains("prowess_refusals_total{reason=\"kept-size\"} 4\n"), "{page}");
     web.end().await;
 }
 
