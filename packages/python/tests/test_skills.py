@@ -44,6 +44,24 @@ def test_skills_are_a_collection(skills: Skills) -> None:
     assert "did you mean bread?" in str(caught.value)
 
 
+def test_no_link_leads_out_of_a_skill(skills: Skills, tmp_path: Path) -> None:
+    folder = skills["bread"].folder
+    assert folder is not None
+    (tmp_path / "secret.txt").write_text("secret")
+    (folder / "out.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "up").symlink_to(tmp_path)
+    (folder / "in.txt").symlink_to("notes.md")
+    skills.refresh()
+    for path in ["out.txt", "up/secret.txt", "../secret.txt"]:
+        for read in [skills["bread"].read, lambda path: skills.read("bread", path)]:
+            with pytest.raises(prowess.SourceError) as caught:
+                read(path)
+            assert caught.value.code == "outside", path
+    assert skills["bread"].read("in.txt") == b"notes"
+    left_out = {file.path for file in skills["bread"].files() if file.left_out}
+    assert left_out == {"out.txt", "up"}
+
+
 def test_a_skill_has_fields_files_and_texts(skills: Skills) -> None:
     bread = skills["bread"]
     assert (bread.description, bread.license, bread.metadata, bread.scope) == ("Bakes bread and cakes.", None, {}, "explicit")
