@@ -94,7 +94,7 @@ pub(crate) struct Serve {
     /// The maximum size of what all sessions keep of their active skills, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = ServeOptions::default().max_kept, value_parser = some)]
     pub(crate) max_kept: usize,
-    /// The same for the sessions of each token of the token file
+    /// The maximum size of what the sessions of each token of the token file keep, in bytes
     #[arg(long, value_name = "BYTES", requires = "http", default_value_t = HttpOptions::default().max_token_kept, value_parser = some)]
     pub(crate) max_token_kept: usize,
     /// What to log to standard error
@@ -123,7 +123,7 @@ pub(crate) enum Log {
     Warnings,
     /// Each request and each state of the library
     Text,
-    /// The same, as one JSON object per line
+    /// One JSON object per line, with the same fields
     Json,
 }
 

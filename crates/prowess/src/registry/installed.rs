@@ -110,7 +110,7 @@ fn record<T>(file: &Path, read: impl FnOnce(&DeTable<'_>) -> Option<T>) -> Resul
         bytes => bytes?,
     };
     let damaged = |reason: String| SourceErrorKind::Damaged { reason }.at(file);
-    let text = String::from_utf8(bytes).map_err(|_| damaged("it is no UTF-8".to_owned()))?;
+    let text = String::from_utf8(bytes).map_err(|_| damaged("it is not valid UTF-8".to_owned()))?;
     let table = DeTable::parse(&text).map_err(|error| damaged(error.message().to_owned()))?;
     let said = read(table.get_ref())
         .ok_or_else(|| damaged("it does not list names as Prowess writes them".to_owned()))?;

@@ -175,7 +175,7 @@ impl InstallTarget {
             }
         };
         String::from_utf8(bytes).map(Some).map_err(|_| {
-            let message = format!("this file is not understood: {}: it is no UTF-8", shown(file));
+            let message = format!("this file is not understood: {}: it is not valid UTF-8", shown(file));
             let hint = "nothing was changed; repair it, or restore it from version control";
             InstallError::new(InstallErrorKind::Damaged, message, hint)
         })
