@@ -182,7 +182,7 @@ pub(crate) struct Limits {
     /// The most bytes that are fetched from all repositories together
     #[arg(long = "max-fetched-bytes", value_name = "N", default_value_t = InstallLimits::default().fetched_bytes, hide_short_help = true)]
     fetched_bytes: u64,
-    /// The most bytes of repositories that are kept on this machine
+    /// The most bytes of repositories and skills that are kept in the store
     #[arg(long = "max-store-bytes", value_name = "N", default_value_t = InstallLimits::default().store_bytes, hide_short_help = true)]
     store_bytes: u64,
 }

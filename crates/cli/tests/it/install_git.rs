@@ -122,3 +122,81 @@ fn a_repository_of_a_declined_skill_does_not_stay_on_the_disk() {
     run(&place, &["add", &url, "--all", "--user"]);
     assert_eq!(kept(), 1);
 }
+
+/// The bytes of all files below a folder.
+fn bytes_below(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(
+            |entry| {
+                if entry.path().is_dir() {
+                    bytes_below(&entry.path())
+                } else {
+                    entry.metadata().unwrap().len()
+                }
+            },
+        )
+        .sum()
+}
+
+#[test]
+fn no_byte_of_a_declined_skill_stays_in_the_cache() {
+    let place = place();
+    let url = commit(&place, "from");
+    let cache = place.path().join("cache");
+    // From a repository and from a folder, one skill and several.
+    for args in [&["--all"][..], &["--skill", "pdf"]] {
+        for source in [&*url, "./from"] {
+            let said = run(&place, &[&["add", source], args].concat());
+            assert!(
+                said.starts_with("exit 2") && said.contains("nothing was installed or trusted"),
+                "{said}"
+            );
+            assert_eq!(bytes_below(&cache), 0, "{source} {args:?}");
+        }
+    }
+    assert!(run(&place, &["add", &url, "--all", "--yes"]).starts_with("exit 0"));
+    let kept = bytes_below(&cache);
+    assert!(kept > 0);
+    // What was stored before stays.
+    run(&place, &["add", &url, "--all", "--user"]);
+    assert_eq!(bytes_below(&cache), kept);
+}
+
+#[test]
+fn stored_skills_count_for_the_limit_of_the_store_and_make_room() {
+    let place = place();
+    let trees = place.path().join("cache/prowess/store/v1/trees");
+    let stored =
+        || fs::read_dir(&trees).into_iter().flatten().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
+    let add = |name: &str| {
+        place.write(
+            &format!("one/{name}/SKILL.md"),
+            format!("---\nname: {name}\ndescription: Does {name}.\n---\n{}\n", "word ".repeat(2000))
+                .as_bytes(),
+        );
+        let source = format!("./one/{name}");
+        let said = run(&place, &["add", &source, "--yes", "--max-store-bytes", "25000"]);
+        assert!(said.starts_with("exit 0"), "{said}");
+    };
+    let used = |file: &Path, second: u64| {
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(second);
+        fs::File::open(file).unwrap().set_modified(time).unwrap();
+    };
+    add("alpha");
+    let alpha = stored().remove(0);
+    add("beta");
+    let beta = stored().into_iter().find(|file| *file != alpha).unwrap();
+    used(&alpha, 2000);
+    used(&beta, 1000);
+    add("gamma");
+    assert_eq!(stored().len(), 2);
+    assert!(alpha.exists() && !beta.exists(), "the one that was not used for the longest time is removed");
+    // All are installed; one that is not stored is taken from its source again.
+    fs::remove_dir_all(place.path().join(".agents/skills/beta")).unwrap();
+    let said = run(&place, &["sync", "--yes"]);
+    assert!(
+        said.starts_with("exit 0") && place.path().join(".agents/skills/beta/SKILL.md").exists(),
+        "{said}"
+    );
+}

@@ -27,8 +27,8 @@ pub struct InstallLimits {
     pub total_bytes: u64,
     /// The most bytes that one command fetches from all git repositories together.
     pub fetched_bytes: u64,
-    /// The most bytes of all git repositories that are kept on this machine. Beyond it, those are removed that were not
-    /// used for the longest time.
+    /// The most bytes of all git repositories and skills that are kept in the store. Beyond it, those are removed that
+    /// were not used for the longest time.
     pub store_bytes: u64,
 }
 

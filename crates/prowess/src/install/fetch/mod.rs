@@ -21,7 +21,7 @@ pub(crate) use self::contents::FindLimits;
 use self::contents::{Contents, SkillFolder, file_at, files_of, skills_below};
 use self::folder::FolderContents;
 pub(crate) use self::found::{Found, FoundSkill};
-use self::git::{Git, GitCommand, GitLimits, GitVersion, Received, Waiting};
+use self::git::{Git, GitCommand, GitLimits, GitVersion, REPOSITORIES, Received, Waiting};
 pub(crate) use self::reachable::Claim;
 use self::repository::GitContents;
 use super::error::{InstallError, InstallErrorKind};
@@ -130,7 +130,7 @@ pub(crate) struct Fetcher {
 impl Fetcher {
     /// A fetcher with a store, and git repositories in its folder.
     pub(crate) fn new(store: Store, environment: &Environment, options: FetchOptions) -> Self {
-        let git = GitCommand::new(store.folder().join("git"), environment.clone(), options.git);
+        let git = GitCommand::new(store.folder().join(REPOSITORIES), environment.clone(), options.git);
         let git = git.with_waiting(options.waiting.clone()).with_received(Arc::clone(&options.received));
         Self::with_git(store, Arc::new(git), options)
     }

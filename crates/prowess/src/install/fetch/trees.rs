@@ -12,7 +12,7 @@ use super::repository::GitContents;
 use super::{FetchedSkill, Fetcher, Found, FoundSkill, OpenSource};
 use crate::env;
 use crate::error::plain_cause;
-use crate::install::error::{About, InstallError, InstallErrorKind};
+use crate::install::error::{About, InstallError, InstallErrorKind, InstallLimit};
 use crate::install::records::LockedSkill;
 use crate::install::spec::{InstallPlace, InstallSpec};
 use crate::install::tree::{InstallLimits, SkillTree, TreeFile, refused};
@@ -182,7 +182,12 @@ impl Fetcher {
             }
             trees.push(tree);
         }
-        if let Err(error) = self.store.put(trees.iter().flatten()) {
+        let received = &self.options.received;
+        let stored = self
+            .store
+            .put_noting(trees.iter().flatten(), &mut |file, was_there| received.stored(file, was_there));
+        git::make_room(self.store.folder(), self.options.git.store_bytes, received);
+        if let Err(error) = stored {
             let folder = self.store.folder().display();
             let cause = plain_cause(&error.to_string());
             let _ = self.unstored.set(format!("the store could not be written: {folder}: {cause}"));
@@ -299,6 +304,8 @@ fn load(
         match repository.load(ids, |_| BTreeSet::new(), limit) {
             Ok(()) if whole => return Ok(()),
             Ok(()) => {}
+            // What the command fetched from other repositories says nothing about these skills.
+            Err(error) if error.limit() == Some(InstallLimit::FetchedBytes) => return Err(error),
             Err(error) if error.kind() == InstallErrorKind::TooLarge => {
                 let refused = plan.skills.iter().filter(|planned| planned.is_err()).count();
                 plan.refuse_large(repository, limits)?;

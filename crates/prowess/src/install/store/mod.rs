@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use prowess_core::Manifest;
 
@@ -20,7 +20,7 @@ use self::packs::{MAX_SKILLS, Packs};
 use super::tree::{InstallLimits, SkillTree, TreeFile};
 use crate::error::SourceErrorKind;
 use crate::fs::atomic::unused_name;
-use crate::fs::read::read_small;
+use crate::fs::read::{open_regular, read_small};
 use crate::registry::digests;
 
 /// The largest file that is read, in bytes: larger than any skill that is installed.
@@ -29,6 +29,11 @@ const MAX_BYTES: usize = 128 << 20;
 const PACK_BYTES: usize = 16 << 20;
 /// The age after which an unfinished file cannot belong to a running process.
 const LEFT_BEHIND: Duration = Duration::from_secs(3600);
+
+/// The folders of a store whose files are skills. When one was last used is the time of its file.
+pub(super) const SKILLS: [&str; 2] = [TREES, PACKS];
+const TREES: &str = "trees";
+const PACKS: &str = "packs";
 
 /// Skills by their digests, in a folder that is safe to delete.
 #[derive(Debug)]
@@ -41,7 +46,7 @@ pub(crate) struct Store {
 impl Store {
     /// The store in a folder, which is created with the first skill.
     pub(crate) fn at(folder: PathBuf) -> Self {
-        Self { packs: Packs::at(folder.join("packs")), folder, swept: OnceLock::new() }
+        Self { packs: Packs::at(folder.join(PACKS)), folder, swept: OnceLock::new() }
     }
 
     /// Its folder.
@@ -49,61 +54,87 @@ impl Store {
         &self.folder
     }
 
-    /// Stores skills. A store that cannot be written only costs time later.
+    /// Stores skills.
+    #[cfg(test)]
     pub(crate) fn put<'t>(&self, trees: impl IntoIterator<Item = &'t SkillTree>) -> io::Result<()> {
+        self.put_noting(trees, &mut |_, _| {})
+    }
+
+    /// Stores skills, and notes the file of each and whether it was there before. A store that cannot be written only
+    /// costs time later.
+    pub(crate) fn put_noting<'t>(
+        &self,
+        trees: impl IntoIterator<Item = &'t SkillTree>,
+        note: &mut dyn FnMut(&Path, bool),
+    ) -> io::Result<()> {
         let (mut new, mut bytes) = (Vec::new(), 0);
         for tree in trees {
             if new.iter().any(|(digest, _)| digest == tree.digest()) {
                 continue;
             }
-            if let Some(skill) = self.missing(tree)? {
-                bytes += skill.len();
-                new.push((tree.digest().to_owned(), skill));
+            match self.missing(tree)? {
+                Stored::In(file) => {
+                    used_now(&file);
+                    note(&file, true);
+                }
+                Stored::Missing(skill) => {
+                    bytes += skill.len();
+                    new.push((tree.digest().to_owned(), skill));
+                }
             }
             if bytes > PACK_BYTES || new.len() >= MAX_SKILLS {
-                self.write_together(&std::mem::take(&mut new))?;
+                self.write_together(&std::mem::take(&mut new), note)?;
                 bytes = 0;
             }
         }
-        self.write_together(&new)
+        self.write_together(&new, note)
     }
 
-    /// The bytes to store for a skill; none when they are stored already.
-    fn missing(&self, tree: &SkillTree) -> io::Result<Option<Vec<u8>>> {
+    /// Where a skill is stored, or the bytes to store for it.
+    fn missing(&self, tree: &SkillTree) -> io::Result<Stored> {
         let damaged = || io::Error::from(io::ErrorKind::InvalidData);
         let mut bytes = digests::listing(tree.manifest()).ok_or_else(damaged)?.into_bytes();
         let place = self.place_of(tree.digest()).ok_or_else(damaged)?;
         bytes.push(b'\n');
         let length = (bytes.len() as u64).saturating_add(tree.manifest().total_size());
-        if has_size(&place, length) || self.packs.has(tree.digest(), length) {
-            return Ok(None);
+        if has_size(&place, length) {
+            return Ok(Stored::In(place));
+        }
+        if let Some(pack) = self.packs.file_with(tree.digest(), length) {
+            return Ok(Stored::In(pack));
         }
         // In one file, since creating a file costs more than writing it.
         for (_, contents) in tree.files() {
             bytes.extend_from_slice(contents);
         }
-        Ok(Some(bytes))
+        Ok(Stored::Missing(bytes))
     }
 
-    fn write_together(&self, skills: &[(String, Vec<u8>)]) -> io::Result<()> {
-        match skills {
-            [] => Ok(()),
+    fn write_together(
+        &self,
+        skills: &[(String, Vec<u8>)],
+        note: &mut dyn FnMut(&Path, bool),
+    ) -> io::Result<()> {
+        let place = match skills {
+            [] => return Ok(()),
             [(digest, bytes)] => match self.place_of(digest) {
-                Some(place) => self.write(&place, bytes),
-                None => Err(io::ErrorKind::InvalidData.into()),
+                Some(place) => self.write(&place, bytes).map(|()| place)?,
+                None => return Err(io::ErrorKind::InvalidData.into()),
             },
             several => {
                 let (place, bytes) = self.packs.pack(several);
                 self.write(&place, &bytes)?;
                 self.packs.add(&place);
-                Ok(())
+                place
             }
-        }
+        };
+        note(&place, false);
+        Ok(())
     }
 
     /// A skill, if all its bytes are stored.
     pub(crate) fn get(&self, digest: &str) -> Option<SkillTree> {
-        self.read(digest, |files, mut rest| {
+        let tree = self.read(digest, |files, mut rest| {
             let mut contents = Vec::with_capacity(files.files.len());
             for file in files.files {
                 let (bytes, behind) = rest.split_at_checked(usize::try_from(file.size).ok()?)?;
@@ -115,7 +146,11 @@ impl Store {
             SkillTree::new(contents, &InstallLimits::NONE)
                 .ok()
                 .filter(|tree| rest.is_empty() && tree.digest() == digest)
-        })
+        })?;
+        let file =
+            self.place_of(digest).filter(|place| place.exists()).or_else(|| self.packs.file_of(digest));
+        file.as_deref().map(used_now);
+        Some(tree)
     }
 
     /// The listing of a skill.
@@ -152,7 +187,7 @@ impl Store {
     }
 
     fn place_of(&self, digest: &str) -> Option<PathBuf> {
-        Some(self.folder.join("trees").join(name_of(digest)?))
+        Some(self.folder.join(TREES).join(name_of(digest)?))
     }
 
     fn write(&self, place: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -202,6 +237,19 @@ fn split<'b>(bytes: &'b [u8], digest: &str) -> Option<(Manifest, &'b [u8])> {
     let (listing, rest) = bytes.split_at_checked(end + 1)?;
     let files = digests::files_of(std::str::from_utf8(listing).ok()?)?;
     (digests::of_bytes(listing) == digest).then_some((files, rest.get(1..)?))
+}
+
+/// Whether a skill is stored.
+enum Stored {
+    /// In this file.
+    In(PathBuf),
+    /// No: these are its bytes.
+    Missing(Vec<u8>),
+}
+
+/// Notes that a file is used, so that others are removed before it. Without the right to that, it only goes sooner.
+fn used_now(file: &Path) {
+    let _ = open_regular(file).map(|file| file.set_modified(SystemTime::now()));
 }
 
 fn has_size(place: &Path, size: u64) -> bool {

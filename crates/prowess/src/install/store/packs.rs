@@ -43,13 +43,19 @@ impl Packs {
         Self { folder, index: Mutex::default() }
     }
 
-    /// Whether a skill of this length is in one of them, and the file is still there.
-    pub(super) fn has(&self, digest: &str, length: u64) -> bool {
+    /// The file that has a skill, if one had it when the tables were read.
+    pub(super) fn file_of(&self, digest: &str) -> Option<PathBuf> {
+        self.slice(digest).map(|slice| slice.file)
+    }
+
+    /// The file that has a skill of this length, if it is still there.
+    pub(super) fn file_with(&self, digest: &str, length: u64) -> Option<PathBuf> {
         let is_there = |slice: &Slice| {
             let file = slice.file.symlink_metadata();
             file.is_ok_and(|file| file.is_file() && file.len() >= slice.start.saturating_add(length))
         };
-        self.slice(digest).is_some_and(|slice| slice.length == length && is_there(&slice))
+        let slice = self.slice(digest).filter(|slice| slice.length == length && is_there(slice))?;
+        Some(slice.file)
     }
 
     /// The bytes of a skill, unchecked.

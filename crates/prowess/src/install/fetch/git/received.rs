@@ -1,5 +1,5 @@
-//! [`Received`]: what one command fetches: how many bytes, and which repositories are new. It holds the repositories that
-//! the command uses, so that no other process removes them to make room.
+//! [`Received`]: what one command fetches: how many bytes, and which repositories and stored skills are new. It holds the
+//! repositories that the command uses, so that no other process removes them to make room.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,13 +8,25 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use super::clone::Bare;
+use super::room::remove_unused;
 use super::watch::size_of;
+use crate::env;
 use crate::fs::atomic::{lock_to_read, lock_within};
 use crate::internal::locked;
 
-/// The repositories that one command used, by their folders.
+/// What one command used and fetched.
 #[derive(Debug, Default)]
-pub(crate) struct Received(Mutex<BTreeMap<PathBuf, Used>>);
+pub(crate) struct Received(Mutex<InCommand>);
+
+#[derive(Debug, Default)]
+struct InCommand {
+    /// The repositories, by their folders.
+    repositories: BTreeMap<PathBuf, Used>,
+    /// The files of the store with its skills, and whether each was there before the command.
+    skills: BTreeMap<PathBuf, bool>,
+    /// The bytes that were fetched into repositories that were removed again.
+    removed: u64,
+}
 
 #[derive(Debug)]
 struct Used {
@@ -27,9 +39,15 @@ struct Used {
     _held: Option<Held>,
 }
 
+impl Used {
+    fn grown(&self) -> u64 {
+        self.sizes.1.saturating_sub(self.sizes.0)
+    }
+}
+
 /// A lock that is released when it is dropped, even if a process that was just started has a copy of the file.
 #[derive(Debug)]
-struct Held(File);
+pub(super) struct Held(pub(super) File);
 
 impl Drop for Held {
     fn drop(&mut self) {
@@ -40,7 +58,7 @@ impl Drop for Held {
 impl Received {
     /// Notes that a repository is used. The caller holds its lock.
     pub(super) fn begin(&self, bare: &Bare) {
-        locked(&self.0).entry(bare.folder.clone()).or_insert_with(|| {
+        locked(&self.0).repositories.entry(bare.folder.clone()).or_insert_with(|| {
             // Made by a lock that ends at once. If another process holds it, it is there.
             drop(lock_within(None, &bare.use_file(), Duration::ZERO).map(Held));
             let held = lock_to_read(&bare.use_file(), Duration::from_secs(1)).ok().flatten().map(Held);
@@ -53,7 +71,7 @@ impl Received {
 
     /// Measures a repository after something was fetched.
     pub(super) fn measure(&self, bare: &Bare) {
-        if let Some(used) = locked(&self.0).get_mut(&bare.folder) {
+        if let Some(used) = locked(&self.0).repositories.get_mut(&bare.folder) {
             // What was removed again was received all the same.
             used.sizes.1 = used.sizes.1.max(size_of(&bare.objects()));
         }
@@ -62,51 +80,50 @@ impl Received {
     /// The most bytes that a repository may have so that the command receives no more than a limit.
     pub(super) fn most(&self, bare: &Bare, limit: u64) -> u64 {
         let all = locked(&self.0);
-        let grown = |used: &Used| used.sizes.1.saturating_sub(used.sizes.0);
-        let others: u64 = all.iter().filter(|(at, _)| **at != bare.folder).map(|(_, used)| grown(used)).sum();
-        let before = all.get(&bare.folder).map_or(0, |used| used.sizes.0);
-        before.saturating_add(limit.saturating_sub(others))
+        let others = all.repositories.iter().filter(|(at, _)| **at != bare.folder);
+        let others: u64 = others.map(|(_, used)| used.grown()).sum();
+        let before = all.repositories.get(&bare.folder).map_or(0, |used| used.sizes.0);
+        before.saturating_add(limit.saturating_sub(others.saturating_add(all.removed)))
     }
 
-    /// Removes the repositories that the command fetched for the first time, unless another process uses them.
+    /// Notes a file of the store with a skill of the command, and whether it was there before.
+    pub(crate) fn stored(&self, file: &Path, was_there: bool) {
+        locked(&self.0).skills.entry(env::absolute(file)).or_insert(was_there);
+    }
+
+    /// Whether a file of the store has a skill of the command.
+    pub(super) fn needs(&self, file: &Path) -> bool {
+        locked(&self.0).skills.contains_key(&env::absolute(file))
+    }
+
+    /// Ends the command: what it fetched stays, and the next one counts from zero.
+    pub(crate) fn accept(&self) {
+        drop(std::mem::take(&mut *locked(&self.0)));
+    }
+
+    /// Ends the command, and removes what it fetched for the first time: skills, and repositories that no other process
+    /// uses.
     pub(crate) fn discard(&self) {
-        for (_, used) in std::mem::take(&mut *locked(&self.0)) {
+        self.remove_new();
+        self.accept();
+    }
+
+    /// Removes what the command fetched for the first time. Its bytes still count.
+    pub(super) fn remove_new(&self) {
+        let mut all = locked(&self.0);
+        let InCommand { repositories, skills, removed } = std::mem::take(&mut *all);
+        all.removed = repositories.values().map(Used::grown).fold(removed, u64::saturating_add);
+        drop(all);
+        for (_, used) in repositories {
             let Used { bare, was_there, _held: held, .. } = used;
             drop(held);
             if !was_there {
                 remove_unused(&bare);
             }
         }
-    }
-}
-
-/// Removes the repositories that were not used for the longest time, until all have at most so many bytes. One that any
-/// process uses stays.
-pub(super) fn make_room(clones: &Path, most: u64) {
-    let mut found: Vec<(SystemTime, u64, Bare)> = Vec::new();
-    for entry in std::fs::read_dir(clones).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            let bare = Bare { url: String::new(), folder: entry.path() };
-            let used = std::fs::metadata(bare.use_file()).and_then(|file| file.modified());
-            found.push((used.unwrap_or(SystemTime::UNIX_EPOCH), size_of(&bare.objects()), bare));
+        for (file, _) in skills.into_iter().filter(|(_, was_there)| !was_there) {
+            // A process that uses the same skill has read it, and one that misses it fetches it.
+            let _ = std::fs::remove_file(file);
         }
     }
-    let mut total: u64 = found.iter().map(|(_, size, _)| size).sum();
-    found.sort_by(|one, other| one.0.cmp(&other.0).then_with(|| one.2.folder.cmp(&other.2.folder)));
-    for (_, size, bare) in found {
-        if total <= most {
-            return;
-        }
-        if remove_unused(&bare) {
-            total = total.saturating_sub(size);
-        }
-    }
-}
-
-/// Removes a repository unless a process uses it; returns whether it is gone.
-fn remove_unused(bare: &Bare) -> bool {
-    let now = Duration::ZERO;
-    let Ok(_used) = lock_within(None, &bare.use_file(), now).map(Held) else { return false };
-    let Ok(_lock) = lock_within(None, &bare.lock_file(), now).map(Held) else { return false };
-    bare.remove().is_ok()
 }

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use super::GitLimits;
 use super::clone::{Bare, REMOTE, Temporary};
 use super::errors::{Fault, Problem};
-use super::received::{Received, make_room};
+use super::received::Received;
 use super::redirect::{self, MAX_REDIRECTS, Redirect};
+use super::room::make_room;
 use super::variables;
 use super::waiting::Waiting;
 use super::watch::Watcher;
@@ -125,8 +126,9 @@ impl GitRunner {
         self.received.measure(&bare);
         // A process that git left behind no longer holds the lock.
         let _ = lock.unlock();
-        if let Some(clones) = bare.folder.parent() {
-            make_room(clones, self.limits.store_bytes);
+        // The folder that is used instead goes with this process.
+        if let (Some(store), None) = (self.folder.parent(), self.other_folder.get()) {
+            make_room(store, self.limits.store_bytes, &self.received);
         }
         done
     }
