@@ -9,7 +9,7 @@ use prowess_core::Manifest;
 
 use super::apply::{Loss, Order, Orders, apply};
 use super::change::{Changes, Edits};
-use super::error::{InstallError, InstallErrorKind};
+use super::error::{InstallError, InstallErrorKind, InstallLimit};
 use super::fetch::git::{Git, GitLimits, Received, Waiting};
 use super::fetch::{FetchOptions, Fetcher};
 use super::installed::folder_named;
@@ -100,7 +100,7 @@ pub struct Installer {
     registries: BTreeMap<String, String>,
     pub(super) lock_timeout: Duration,
     waiting: Waiting,
-    /// What was fetched so far.
+    /// What was fetched since skills were last installed or discarded.
     received: Arc<Received>,
     offline: bool,
     /// The host's own git; none runs the command `git`.
@@ -244,10 +244,26 @@ impl Installer {
         }
     }
 
-    /// Removes the repositories that were fetched for the first time since this value was made, because the user declined
-    /// what they contain. Those that were there before stay, and so do those that another process uses.
+    /// Removes the skills and repositories that were fetched for the first time since skills were last installed or
+    /// discarded, because the user declined them. What was there before stays, and so do repositories that another
+    /// process uses. What is fetched from here on counts from zero for [`InstallLimits::fetched_bytes`], as it does
+    /// after skills are installed.
     pub fn discard_fetched(&self) {
         self.received.discard();
+    }
+
+    /// Notes that what was fetched is accepted: it stays when something else is discarded.
+    pub(super) fn accept_fetched(&self) {
+        self.received.accept();
+    }
+
+    /// Ends the count of what was fetched when the limit is reached, so that the next command is not refused as well.
+    pub(super) fn within_limit<T>(&self, fetched: Result<T, InstallError>) -> Result<T, InstallError> {
+        fetched.inspect_err(|error| {
+            if error.limit() == Some(InstallLimit::FetchedBytes) {
+                self.discard_fetched();
+            }
+        })
     }
 
     /// What this user fetched.
@@ -271,7 +287,12 @@ impl Installer {
     ) -> Result<Changes, InstallError> {
         let orders: Vec<Order> =
             skills.into_iter().map(|skill| Order::Install(Box::new(skill.new))).collect();
-        self.change(scope, options, Write::unless(options.dry_run), progress, |_, _| Ok(orders))
+        let changes =
+            self.change(scope, options, Write::unless(options.dry_run), progress, |_, _| Ok(orders))?;
+        if !options.dry_run {
+            self.accept_fetched();
+        }
+        Ok(changes)
     }
 
     /// Removes skills by the names of their folders, or by references such as `@org/name`.

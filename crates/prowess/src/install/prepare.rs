@@ -153,7 +153,7 @@ impl Installer {
 
     /// The skills of a source. Only what is needed to find them is fetched.
     pub fn find(&self, scope: InstallScope, spec: &InstallSpec) -> Result<Available, InstallError> {
-        Ok(Available(self.fetcher(&self.place(scope)?).find(spec)?))
+        self.within_limit(self.fetcher(&self.place(scope)?).find(spec)).map(Available)
     }
 
     /// The repository that a spec refers to, if it is one.
@@ -177,7 +177,7 @@ impl Installer {
     ) -> Result<Vec<Prepared>, InstallError> {
         let place = self.place(scope)?;
         let fetcher = self.fetcher(&place);
-        let fetched = fetcher.take(&mut available.0, chosen)?;
+        let fetched = self.within_limit(fetcher.take(&mut available.0, chosen))?;
         fetcher.warning().map(Progress::NotStored).map(&mut *progress);
         if alias.is_some() && fetched.len() != 1 {
             let message = format!("one name cannot be given to {} skills", fetched.len());
@@ -200,7 +200,7 @@ impl Installer {
     ) -> Result<(Vec<Prepared>, Vec<SkippedSkill>), InstallError> {
         let place = self.place(scope)?;
         let fetcher = self.fetcher(&place);
-        let fetched = fetcher.take_fit(&mut available.0, chosen)?;
+        let fetched = self.within_limit(fetcher.take_fit(&mut available.0, chosen))?;
         fetcher.warning().map(Progress::NotStored).map(&mut *progress);
         let (mut fit, mut skipped, mut first) = (Vec::new(), Vec::new(), None);
         for (skill, at) in fetched.into_iter().zip(chosen) {

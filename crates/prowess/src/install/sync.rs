@@ -203,7 +203,7 @@ impl Installer {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Vec<Prepared>, InstallError> {
         let place = self.place(scope)?;
-        let fetched = self.fetch_planned(&place, plan, progress);
+        let fetched = self.within_limit(self.fetch_planned(&place, plan, progress));
         fetched.map_err(|error| error.in_place(&place)).inspect_err(|error| {
             if error.kind() == InstallErrorKind::Unreachable {
                 // What may be from a stranger does not stay.
@@ -306,6 +306,9 @@ impl Installer {
             }
             Ok(orders)
         })?;
+        if !options.install.dry_run {
+            self.accept_fetched();
+        }
         Ok(options.as_done(changes, &staying))
     }
 

@@ -5,7 +5,10 @@ use std::sync::Barrier;
 use std::thread;
 
 use prowess::env::Environment;
-use prowess::install::{InstallErrorKind, InstallPlace, InstallScope, InstallSpec, Installer};
+use prowess::install::{
+    InstallError, InstallErrorKind, InstallLimit, InstallLimits, InstallOptions, InstallPlace, InstallScope,
+    InstallSpec, Installer, Prepared,
+};
 
 use crate::installer::{Desk, no_git, reference};
 
@@ -109,4 +112,80 @@ fn install_succeeds_once_of_many_calls_at_once() {
     let errors: Vec<_> = results.into_iter().filter_map(Result::err).collect();
     assert_eq!(errors.len(), 7);
     assert!(errors.iter().all(|error| error.kind() == InstallErrorKind::Exists), "{errors:?}");
+}
+
+/// Text of this size that cannot be compressed by more than half.
+fn noise(seed: u64, size: usize) -> String {
+    let mut state = seed;
+    let next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'a' + u8::try_from((state >> 33) % 26).unwrap())
+    };
+    std::iter::repeat_with(next).take(size).collect()
+}
+
+/// The skills `one`, `two` and `three`, each in a repository of about 70 KB, and an installer that fetches 110 KB in one
+/// command.
+fn large_skills(desk: &Desk) -> Installer {
+    for (seed, name) in [(1, "one"), (2, "two"), (3, "three")] {
+        desk.repository(name, ".", &[&noise(seed, 60_000)]);
+    }
+    let mut limits = InstallLimits::default();
+    limits.fetched_bytes = 110_000;
+    desk.installer().with_limits(limits)
+}
+
+fn prepare(installer: &Installer, name: &str) -> Result<Vec<Prepared>, InstallError> {
+    let spec = InstallSpec::of(InstallPlace::Reference(reference(&format!("@acme/{name}"))));
+    let mut available = installer.find(InstallScope::Project, &spec)?;
+    let chosen = available.choose(&[], false)?;
+    installer.prepare(InstallScope::Project, &spec, &mut available, &chosen, None, &mut |_| {})
+}
+
+/// How many repositories and stored skills there are.
+fn kept(desk: &Desk) -> (usize, usize) {
+    let entries = |folder: &str| fs::read_dir(desk.store().join(folder)).into_iter().flatten().flatten();
+    (entries("git").filter(|entry| entry.path().is_dir()).count(), entries("trees").count())
+}
+
+#[test]
+fn one_installer_fetches_up_to_the_limit_for_each_skill_that_it_installs() {
+    if no_git() {
+        return;
+    }
+    let desk = Desk::new();
+    let installer = large_skills(&desk);
+    for name in ["one", "two", "three"] {
+        let skills = prepare(&installer, name).unwrap();
+        installer.add(InstallScope::Project, skills, &InstallOptions::default(), &mut |_| {}).unwrap();
+    }
+    assert_eq!(kept(&desk), (3, 3));
+}
+
+#[test]
+fn discarding_removes_nothing_that_was_installed_before() {
+    if no_git() {
+        return;
+    }
+    let desk = Desk::new();
+    let installer = large_skills(&desk);
+    installer.install(&reference("@acme/one"), InstallScope::Project, None).unwrap();
+    prepare(&installer, "two").unwrap();
+    assert_eq!(kept(&desk), (2, 2));
+    installer.discard_fetched();
+    assert_eq!(kept(&desk), (1, 1));
+}
+
+#[test]
+fn an_installer_that_fetched_too_much_is_not_refused_the_next_time() {
+    if no_git() {
+        return;
+    }
+    let desk = Desk::new();
+    let installer = large_skills(&desk);
+    prepare(&installer, "one").unwrap();
+    let error = prepare(&installer, "two").unwrap_err();
+    assert_eq!(error.limit(), Some(InstallLimit::FetchedBytes), "{error}");
+    assert_eq!(kept(&desk), (0, 0), "nothing stays of a command that fetched too much");
+    prepare(&installer, "two").unwrap();
 }

@@ -276,17 +276,20 @@ impl Installer {
             let message = format!("a skill of this name is installed already: {name}");
             Err(InstallError::new(InstallErrorKind::Exists, message, "remove it first, or use another name"))
         })?;
+        self.accept_fetched();
         Ok(place.skill(&name))
     }
 
     fn copy_into(&self, spec: &InstallSpec, folder: &Path) -> Result<PathBuf, InstallError> {
         let fetcher = self.fetcher(&self.place(InstallScope::Project)?);
-        let mut found = fetcher.find(spec)?;
+        let mut found = self.within_limit(fetcher.find(spec))?;
         let chosen = found.choose(&[], false)?;
-        let Some(skill) = fetcher.take(&mut found, &chosen)?.pop() else {
+        let Some(skill) = self.within_limit(fetcher.take(&mut found, &chosen))?.pop() else {
             let message = format!("there is no skill there: {spec}");
             return Err(InstallError::new(InstallErrorKind::NotFound, message, "name another source"));
         };
-        copy(&self.folders().state, folder, &skill.found.name, &skill.tree)
+        let copied = copy(&self.folders().state, folder, &skill.found.name, &skill.tree)?;
+        self.accept_fetched();
+        Ok(copied)
     }
 }
