@@ -92,6 +92,9 @@ pub enum ServeError {
         /// The error of the system.
         source: io::Error,
     },
+    /// The client closed its end of the pipe before it read the first answer.
+    #[error("the client closed the pipe before it read an answer")]
+    Closed,
     /// The client did not begin with a valid handshake.
     #[error("the client did not begin as the protocol wants: {0}")]
     Handshake(String),

@@ -459,3 +459,32 @@ fn skills_that_wait_for_trust_are_not_said_to_be_hidden_by_the_filter() {
     assert_eq!(line["hint"], hint, "{line}");
     server.end();
 }
+
+#[test]
+fn a_duplicate_that_appears_later_is_named_and_the_last_library_stays() {
+    let place = Place::with(&[SKILL]);
+    let server = Running::start(&place, &["--in", "skills", "--duplicates", "error"]);
+    server.logged("\"library\"");
+    place.write("skills/more/tidy-up/SKILL.md", SKILL.1.as_bytes());
+    let said = server.logged("two skills have the name tidy-up");
+    assert!(said.contains("skills/tidy-up/SKILL.md") && said.contains("more/tidy-up/SKILL.md"), "{said}");
+    assert_eq!(server.metric("prowess_skills{state=\"served\"}"), 1);
+}
+
+#[test]
+fn a_missing_folder_of_the_users_own_sources_is_a_problem_of_the_library() {
+    let config = "[[skills.sources]]\ndir = \"/no/such/folder\"\n";
+    let place = Place::with(&[SKILL, ("home/.config/prowess/prowess.toml", config)]);
+    for command in ["list", "doctor"] {
+        let output = place.command().arg(command).env("HOME", place.path().join("home")).output().unwrap();
+        let text = place.transcript(&output);
+        assert!(text.contains("there is no such file or folder: /no/such/folder"), "{command}: {text}");
+    }
+    let server = Running::start(&place, &[]);
+    server.logged("/no/such/folder");
+    let begun = Instant::now();
+    while server.metric("prowess_library_problems") != 1 {
+        assert!(begun.elapsed() < LONG, "the problem is not counted");
+        std::thread::yield_now();
+    }
+}

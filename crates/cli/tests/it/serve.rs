@@ -286,6 +286,55 @@ fn limits_of_zero_are_refused() {
 }
 
 #[test]
+fn as_many_streams_as_connections_are_refused() {
+    let place = Place::with(&[]);
+    for given in [
+        &["--max-connections", "4", "--max-streams", "4"][..],
+        &["--max-connections", "4", "--max-streams", "5"],
+        &["--max-streams", "256"],
+    ] {
+        let text = place.run(&[&["serve", "--http", "127.0.0.1:0"], given].concat());
+        assert!(text.starts_with("exit 2\n"), "{text}");
+        assert!(text.contains("--max-streams") && text.contains("--max-connections"), "{text}");
+    }
+}
+
+#[test]
+fn a_server_does_not_start_with_duplicates_that_are_errors() {
+    let skill = "---\nname: tidy-up\ndescription: Tidies up.\n---\n";
+    let place = Place::with(&[("a/tidy-up/SKILL.md", skill), ("b/tidy-up/SKILL.md", skill)]);
+    let args = ["serve", "--in", "a", "--in", "b", "--duplicates", "error"];
+    for transport in [&[][..], &["--http", "127.0.0.1:0"]] {
+        let text = place.run_with_input(&[&args, transport].concat(), &lines(&[hello()]));
+        assert!(text.starts_with("exit 2\n"), "{text}");
+        assert!(text.contains("a/tidy-up/SKILL.md") && text.contains("b/tidy-up/SKILL.md"), "{text}");
+        assert!(!text.contains("listening"), "{text}");
+    }
+}
+
+#[test]
+fn a_client_that_closes_the_pipe_is_said_to_have_closed_it() {
+    let place = Place::with(&[SKILL]);
+    let mut command = place.command();
+    command
+        .args(["serve", "--in", "skills"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = Started::spawn(&mut command);
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&lines(&[hello()])).unwrap();
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_snapshot!(said, @"
+    error: the client closed the pipe before it read an answer
+      hint: let the client read the answers until the server ends
+    ");
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+}
+
+#[test]
 fn a_configuration_for_every_folder_has_absolute_paths_only() {
     let place = Place::with(&[]);
     for (given, wanted) in [

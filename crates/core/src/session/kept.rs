@@ -111,9 +111,13 @@ pub(super) fn pooled_size(text: &Activation) -> usize {
     text.size() + text.size() / GAPS + TEXT_OVERHEAD
 }
 
-/// The limit of a pool that has no room.
+/// A pool has no room.
 #[derive(Debug, PartialEq, Eq)]
-struct PoolFull(usize);
+struct PoolFull {
+    limit: usize,
+    /// Whether it is a part of another pool.
+    part: bool,
+}
 
 impl MemoryPool {
     /// A pool with a limit in bytes.
@@ -121,7 +125,7 @@ impl MemoryPool {
         Self { limit, whole: None, table: Mutex::default() }
     }
 
-    /// A part of a pool, with a limit of its own: for the sessions of one user. What they keep counts in both.
+    /// A part of a pool, with a limit of its own: for the sessions of one user or token. What they keep counts in both.
     pub fn part_of(whole: &Arc<Self>, limit: usize) -> Self {
         Self { whole: Some(Arc::clone(whole)), ..Self::new(limit) }
     }
@@ -142,6 +146,10 @@ impl MemoryPool {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn full(&self) -> PoolFull {
+        PoolFull { limit: self.limit, part: self.whole.is_some() }
+    }
+
     /// The text as another session keeps it already, else this one, from now on shared.
     fn share(&self, text: Activation) -> Result<Activation, PoolFull> {
         let mut table = self.table();
@@ -149,7 +157,7 @@ impl MemoryPool {
             return Ok(known);
         }
         if !table.has_room(pooled_size(&text), self.limit) {
-            return Err(PoolFull(self.limit));
+            return Err(self.full());
         }
         let shared = match &self.whole {
             Some(whole) => whole.share(text)?,
@@ -165,7 +173,7 @@ impl MemoryPool {
         let mut table = self.table();
         let more = to.saturating_sub(from);
         if within && more > 0 && !table.has_room(more, self.limit) {
-            return Err(PoolFull(self.limit));
+            return Err(self.full());
         }
         if let Some(whole) = &self.whole {
             whole.recount(from, to, within)?;
@@ -322,10 +330,12 @@ impl Session {
         ToolResult::refused(Reason::MemoryFull, error, hint)
     }
 
-    fn pool_is_full(&self, key: &str, PoolFull(most): &PoolFull, arguments: bool) -> ToolResult {
+    fn pool_is_full(&self, key: &str, full: &PoolFull, arguments: bool) -> ToolResult {
+        let of_part = if full.part { " of this token" } else { "" };
         let error = format!(
-            "the active skills of all sessions would take too much memory with this one: {}: at most {most} bytes",
-            for_message(key)
+            "the active skills of all sessions{of_part} would take too much memory with this one: {}: at most {} bytes",
+            for_message(key),
+            full.limit
         );
         let shorter = if arguments { "give it shorter arguments, " } else { "" };
         let unload = match self.offered_name(Tool::Unload) {

@@ -261,6 +261,16 @@ pub(crate) fn invalid_message(text: &[u8]) -> (Option<RequestId>, ErrorData) {
     }
 }
 
+/// Why the first answer could not be written.
+fn unwritten(error: Box<dyn std::error::Error + Send + Sync>) -> ServeError {
+    match error.downcast::<io::Error>() {
+        Ok(error) if !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::NotConnected) => {
+            ServeError::System(*error)
+        }
+        _ => ServeError::Closed,
+    }
+}
+
 /// Serves one client until it disconnects or `stop` is cancelled.
 pub(crate) async fn serve<R: AsyncRead + Send + Unpin + 'static>(
     shared: Arc<Shared>,
@@ -272,6 +282,7 @@ pub(crate) async fn serve<R: AsyncRead + Send + Unpin + 'static>(
         Ok(running) => running,
         // A client that disconnects before its first message is not an error.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
+        Err(ServerInitializeError::TransportError { error, .. }) => return Err(unwritten(error.error)),
         Err(error) => return Err(ServeError::Handshake(error.to_string())),
     };
     let _ = running.waiting().await;

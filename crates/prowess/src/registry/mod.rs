@@ -209,6 +209,11 @@ impl Registry {
         self
     }
 
+    /// Which of two skills with one key is offered.
+    pub fn duplicates(&self) -> Duplicates {
+        self.duplicates
+    }
+
     /// Keeps all skills with the same key: the caller decides which of them count.
     pub(crate) fn keep_apart(&mut self) -> &mut Self {
         self.apart = true;

@@ -35,6 +35,7 @@ pub(super) fn listen(address: HttpAddress, args: &Serve, ui: &mut Ui) -> Result<
     if args.token_file.is_some() && Environment::current().get(TOKEN).is_some() {
         ui.note(&format!("warning: {TOKEN} is not accepted, since --token-file names the tokens"));
     }
+    check_streams(args)?;
     let half = |number: usize| (number / 2).max(1);
     let max_streams = args.max_streams.unwrap_or_else(|| half(args.max_connections));
     let http = HttpOptions::default()
@@ -52,6 +53,20 @@ pub(super) fn listen(address: HttpAddress, args: &Serve, ui: &mut Ui) -> Result<
         .with_max_token_kept(args.max_token_kept)
         .with_session_time(Duration::from_secs(args.session_time));
     Ok(Listening { listen, http })
+}
+
+/// Refuses as many streams as connections: then streams could take every connection.
+fn check_streams(args: &Serve) -> Result<(), CommandError> {
+    match args.max_streams {
+        Some(streams) if streams >= args.max_connections => {
+            let error = format!(
+                "--max-streams must be less than --max-connections: {streams}, and {} connections",
+                args.max_connections
+            );
+            Err(Failure::new(error, "lower --max-streams, or raise --max-connections").into())
+        }
+        _ => Ok(()),
+    }
 }
 
 impl Listening {

@@ -11,7 +11,7 @@ use prowess::env::Environment;
 use prowess::library::{library_with_session, terms_file};
 use prowess::registry::trust::Approvals;
 use prowess::source::open::Opening;
-use prowess::{Registry, SourceErrorKind};
+use prowess::{Duplicates, Registry, RegistryError, SourceErrorKind};
 use prowess_mcp::{LogFormat, ServeError, ServeOptions, log_to};
 
 use self::print_config::print_config;
@@ -31,6 +31,7 @@ pub(crate) fn run(args: &Serve, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     }
     let listening = args.http.map(|address| http::listen(address, args, ui)).transpose()?;
     let (registry, options) = library(args)?;
+    refuse_duplicates(&registry)?;
     let format = match args.log {
         Log::Off => None,
         Log::Warnings => Some(LogFormat::Warnings),
@@ -101,6 +102,18 @@ fn library(args: &Serve) -> Result<(Registry, ServeOptions), CommandError> {
     Ok((registry, options))
 }
 
+/// Where two skills with one name are an error, reads the local ones before any client is answered.
+/// Other errors are reported while the rest is served.
+fn refuse_duplicates(registry: &Registry) -> Result<(), CommandError> {
+    if registry.duplicates() != Duplicates::Error {
+        return Ok(());
+    }
+    match registry.refresh_local() {
+        Err(error @ RegistryError::Duplicate(_)) => Err(Failure::new(error.to_string(), error.hint()).into()),
+        _ => Ok(()),
+    }
+}
+
 /// How to trust skills that wait for it.
 fn trust_hint(places: &Places) -> String {
     let places = places.options();
@@ -145,6 +158,7 @@ fn failed(error: &ServeError) -> Failure {
         ServeError::NeedsToken(_) => ("give a token with --token-file, or listen on 127.0.0.1", None),
         ServeError::Listen { source, .. } => (not_listening(source.kind()), Some(source)),
         ServeError::System(source) => ("check the limits of this machine", Some(source)),
+        ServeError::Closed => ("let the client read the answers until the server ends", None),
         ServeError::Handshake(_) => ("check what the client sends first", None),
         _ => ("look at the log of the server", None),
     };

@@ -155,6 +155,21 @@ fn a_pool_and_each_part_of_it_have_a_limit() {
 }
 
 #[test]
+fn a_full_pool_is_named_by_whose_limit_it_is() {
+    let shelf = large(1, 10);
+    let said = |whole: usize, part: usize| {
+        let whole = Arc::new(MemoryPool::new(whole));
+        let mut session = shelf.session(Policy::default(), Options::default());
+        session.join(Arc::new(MemoryPool::part_of(&whole, part)));
+        let result = start(&shelf, &mut session, "s0", &"x".repeat(LARGE));
+        assert_eq!(code(&result), "memory-full");
+        result.text.clone()
+    };
+    assert!(said(usize::MAX, 7).contains("of all sessions of this token would"), "{}", said(usize::MAX, 7));
+    assert!(said(7, usize::MAX).contains("of all sessions would"), "{}", said(7, usize::MAX));
+}
+
+#[test]
 fn keys_and_tools_of_active_skills_count_in_a_pool() {
     let mut shelf = Shelf::default();
     for number in 0..200 {
