@@ -66,6 +66,11 @@ pub(super) fn walk_as_they_do(places: &Places) -> Result<(), CommandError> {
     }
 }
 
+/// An error if one of these ids is not that of a client.
+pub(super) fn check(ids: &[String]) -> Result<(), CommandError> {
+    ids.iter().try_for_each(|id| client(id).map(drop))
+}
+
 /// The client with this id.
 fn client(id: &str) -> Result<&'static Client, CommandError> {
     clients::client(id).ok_or_else(|| {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::cost::{Cost, Cut, PromptTokens, Prompts};
 use super::hints::{command_for, shell_word};
+use super::install::is_own_folder;
 use super::nearest::nearest;
 use super::search::failed;
 use super::short_path::ShortPaths;
@@ -366,7 +367,12 @@ impl Trial<'_> {
         page.title("Next");
         page.line("other words for the task, or a skill for it:");
         page.line("  prowess new my-skill         write one");
-        page.line("  prowess add OWNER/REPO       install one");
+        // The user's own folder is no project.
+        page.line(if is_own_folder() {
+            "  prowess add OWNER/REPO --user  install one"
+        } else {
+            "  prowess add OWNER/REPO       install one"
+        });
     }
 }
 

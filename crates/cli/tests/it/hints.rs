@@ -194,3 +194,33 @@ fn hints_name_what_exists_where_they_are_printed() {
     let checked = place.run_with_input(&["check", "-"], text.as_bytes());
     assert!(checked.contains("help: remove the spaces before it"), "{checked}");
 }
+
+#[test]
+fn a_client_without_known_folders_is_served_and_no_other_one_is_proposed() {
+    let place = Place::with(&[("good/SKILL.md", GOOD)]);
+    for args in [&["add", "./good", "--client", "vscode", "--yes"][..], &["sync", "--client", "vscode"]] {
+        let said = run(&place, args);
+        assert!(said.starts_with("exit 2\n") && said.contains("with: prowess connect vscode"), "{said}");
+    }
+}
+
+#[test]
+fn in_the_users_own_folder_skills_are_installed_with_user() {
+    let place = Place::with(&[("home/x", "")]);
+    let listed = run_in(&place, "home", &["list", "--installed"]);
+    assert!(listed.contains("prowess add SOURCE --user\n"), "{listed}");
+    let tried = run_in(&place, "home", &["try", "zzzz"]);
+    assert!(tried.contains("prowess add OWNER/REPO --user  install one"), "{tried}");
+    assert!(!run_in(&place, "", &["list", "--installed"]).contains("--user"));
+}
+
+#[test]
+fn a_folder_that_cannot_be_read_is_to_be_made_readable() {
+    let place = Place::with(&[("good/SKILL.md", GOOD), ("home/x", "")]);
+    let good = place.path().join("good");
+    std::fs::set_permissions(&good, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
+    let said = crate::shelf::run_bound(&place, &["add", "./good", "--yes"]);
+    std::fs::set_permissions(&good, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let Some(said) = said else { return };
+    assert!(said.contains("hint: make the folder readable for this user"), "{said}");
+}

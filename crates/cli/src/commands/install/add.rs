@@ -10,6 +10,7 @@ use super::choose::Chosen;
 use super::{choose, consent, installer, report, with_hint};
 use crate::Outcome;
 use crate::args::Add;
+use crate::commands::clients_named;
 use crate::commands::hints::command_for;
 use crate::error::{CommandError, Failure};
 use crate::ui::{Ui, count};
@@ -21,6 +22,7 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let scope = args.installing.common.scope();
     let installer = installer(&args.installing.common)?.with_limits(args.installing.limits.limits());
     let mut options = args.installing.options();
+    clients_named::check(&options.clients)?;
     if !options.dry_run {
         // Before the plan, which changes nothing.
         installer.settle(scope, &mut |what| report::progress(what, ui))?;

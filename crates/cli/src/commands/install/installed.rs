@@ -73,7 +73,7 @@ pub(crate) fn run(of_user: bool, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         (0, _) => writeln!(
             text,
             "no skills are installed; install some with: prowess add SOURCE{}",
-            if of_user { " --user" } else { "" }
+            if of_user || super::is_own_folder() { " --user" } else { "" }
         ),
         (many, 0) => writeln!(text, "\n{} installed", count(many, "skill")),
         (many, missing) => {

@@ -9,6 +9,7 @@ use prowess::install::{
 use super::{consent, installer, report, verify, with_hint};
 use crate::Outcome;
 use crate::args::Sync;
+use crate::commands::clients_named;
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
 
@@ -37,6 +38,7 @@ pub(crate) fn run(args: &Sync, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     (options.locked, options.frozen) = (args.locked, args.frozen);
     (options.fetch_only, options.lock_only) = (args.fetch_only, args.lock_only);
     options.install = args.installing.options();
+    clients_named::check(&options.install.clients)?;
     if args.installing.sets_clients() {
         // Before anything is fetched. The plan checks the records itself.
         installer.check_request(scope, &options.install, None)?;

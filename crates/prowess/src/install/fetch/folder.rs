@@ -46,6 +46,8 @@ impl FolderContents {
                 let message = format!("this is no folder: {}", path.display());
                 InstallError::new(InstallErrorKind::Request, message, "name the folder that holds SKILL.md")
             }
+            io::ErrorKind::PermissionDenied => InstallError::io("open the folder", path, error)
+                .with_hint("make the folder readable for this user, then run the command again"),
             _ => InstallError::io("open the folder", path, error),
         })?;
         Ok(Self {
