@@ -224,3 +224,16 @@ fn a_folder_that_cannot_be_read_is_to_be_made_readable() {
     let Some(said) = said else { return };
     assert!(said.contains("hint: make the folder readable for this user"), "{said}");
 }
+
+#[test]
+fn the_help_for_an_indented_field_says_what_its_fix_does() {
+    let place = Place::with(&[]);
+    let text = "---\nname: m\ndescription: Text. Use when x.\n license: MIT\n---\nx\n";
+    let checked = place.run_with_input(&["check", "-"], text.as_bytes());
+    assert!(checked.contains("help: remove the spaces before it"), "{checked}");
+    assert!(checked.contains("4 + license: MIT") && !checked.contains("in quotes"), "{checked}");
+    // Text that only looks like a key is part of the value above.
+    let text = "---\nname: m\ndescription: Text. Use when x.\n also: this\n---\nx\n";
+    let checked = place.run_with_input(&["check", "-"], text.as_bytes());
+    assert!(checked.contains("put the value of description in quotes"), "{checked}");
+}

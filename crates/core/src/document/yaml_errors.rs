@@ -1,5 +1,6 @@
 //! YAML errors for authors of a SKILL.md: the usual mistakes, in plain words.
 
+use crate::document::SPEC_FIELDS;
 use crate::document::yaml::SyntaxError;
 use crate::finding::Finding;
 use crate::finding::rule::Rule;
@@ -33,18 +34,25 @@ pub(in crate::document) fn syntax_finding(
     }
 }
 
-/// The key of an indented line after a block of text that has ended, as ` license: MIT` after a folded description.
+/// The key of an indented line that continues no value: after a block of text that has ended, or a field of the
+/// specification below a value on one line, as ` license: MIT` below a description.
 fn indented_key(text: &str, error: &SyntaxError) -> Option<String> {
-    if !error.message.starts_with("while parsing a block mapping") {
-        return None;
-    }
     let start = text.get(..error.at)?.rfind('\n').map_or(0, |line| line + 1);
     let line = text.get(start..)?.lines().next()?;
-    let (key, rest) = line.trim_start_matches(' ').split_once(':')?;
+    let trimmed = line.trim_start_matches(' ');
+    let (key, rest) = trimmed.split_once(':')?;
+    let begin = start + (line.len() - trimmed.len());
     let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let is_key = !key.is_empty() && key.chars().all(word) && (rest.is_empty() || rest.starts_with(' '));
-    (is_key && line.starts_with(' ') && start + (line.len() - line.trim_start_matches(' ').len()) == error.at)
-        .then(|| key.to_owned())
+    let is_meant = if error.message.starts_with("while parsing a block mapping") {
+        error.at == begin
+    } else {
+        // The repair moves these, and no other ones.
+        error.message.starts_with("mapping values are not allowed")
+            && error.at == begin + key.len()
+            && SPEC_FIELDS.contains(&key)
+    };
+    (is_key && is_meant && begin > start).then(|| key.to_owned())
 }
 
 /// The parser's message in plain words, and what to do.
