@@ -191,10 +191,9 @@ fn a_dry_run_of_sync_says_that_consent_is_missing() {
 #[test]
 fn a_name_a_client_and_a_lock_are_checked_before_anything_is_fetched() {
     let place = place();
-    for (options, error) in [
-        (["--as", "a/b"], "cannot be installed under this name"),
-        (["--client", "nobody"], "no such client"),
-    ] {
+    for (options, error) in
+        [(["--as", "a/b"], "cannot be installed under this name"), (["--client", "nobody"], "no such client")]
+    {
         let said = run(&place, &[&["add", "./from/none"][..], &options].concat());
         assert!(said.starts_with("exit 2") && said.contains(error), "{said}");
     }
