@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     prowess::internal::close_roots(&Environment::current());
     let outcome = run(&args, &mut ui);
     for note in prowess::internal::state_notes() {
-        ui.note_once(&note);
+        ui.state_note(&note);
     }
     let outcome = outcome.and_then(|outcome| ui.finish().map(|()| outcome));
     // A server that is stopped does not wait for threads that may still hold a child process.

@@ -17,6 +17,7 @@ use anstream::stream::{AsLockedWrite, RawStream};
 use anstyle::{AnsiColor, Effects, Style};
 use clap::ColorChoice;
 use prowess::env::Environment;
+use prowess::internal::StateNote;
 use prowess::text;
 use serde::Serialize;
 use serde_json::Value;
@@ -236,10 +237,13 @@ impl Ui {
         self.explain(failure, ("warning", HINT));
     }
 
-    /// Tells something unless an error or a warning said it.
-    pub(crate) fn note_once(&mut self, text: &str) {
-        if !self.explained.iter().any(|said| said == text) {
-            self.note(text);
+    /// Tells something about the files of Prowess itself, unless an error or a warning said it.
+    pub(crate) fn state_note(&mut self, note: &StateNote) {
+        if !self.explained.iter().any(|said| *said == note.text) {
+            self.note(&note.text);
+            if let Some(hint) = &note.hint {
+                let _ = write_to(io::stderr().lock(), self.color, &hint_line(hint));
+            }
         }
     }
 
@@ -253,7 +257,7 @@ impl Ui {
             let _ = writeln!(text, "  {STRONG}cause{STRONG:#}: {}", clean(cause));
         }
         for hint in &failure.hints {
-            let _ = writeln!(text, "  {HINT}hint{HINT:#}: {}", clean(hint));
+            text.push_str(&hint_line(hint));
         }
         let _ = write_to(io::stderr().lock(), self.color, &text);
     }
@@ -285,6 +289,11 @@ impl Ui {
 }
 
 /// Writes text in one piece, without its colours if the stream shows none. A stream that removes colours by itself makes a
+/// The line of a hint below what it is about.
+fn hint_line(hint: &str) -> String {
+    format!("  {HINT}hint{HINT:#}: {}\n", clean(hint))
+}
+
 /// system call for each piece of text between two of them.
 fn write_to(
     mut stream: impl RawStream + AsLockedWrite,

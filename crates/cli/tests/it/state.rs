@@ -125,10 +125,65 @@ fn approvals_of_another_user_are_ignored_and_this_is_said() {
         chown(&state, Some(folder), Some(GROUP)).unwrap();
         chown(&file, Some(owner), Some(GROUP)).unwrap();
         fs::set_permissions(&state, fs::Permissions::from_mode(0o775)).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
         let said = run_as(&place, USER, &["list"]);
         assert_eq!(said.contains("ignored, since it"), !is_believed, "{folder} {owner}: {said}");
         assert_eq!(said.contains("not trusted"), !is_believed, "{folder} {owner}: {said}");
+    }
+}
+
+#[test]
+fn approvals_that_another_user_can_write_are_ignored_also_once_their_folder_is_closed() {
+    let Some(place) = shared() else { return };
+    place.write(".claude/skills/theirs/SKILL.md", skill("theirs", "one").as_bytes());
+    place.write("state/prowess/trust.json", b"{\"version\":1,\"folders\":[],\"skills\":[]}");
+    give(place.path());
+    let (state, file) = (place.path().join("state/prowess"), place.path().join("state/prowess/trust.json"));
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o775)).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
+    // The owner stays.
+    let trusted = format!("{{\"version\":1,\"folders\":[\"{}\"],\"skills\":[]}}", place.path().display());
+    shell_as(&place, OTHER, &format!("printf '%s' '{trusted}' > state/prowess/trust.json"));
+    for _ in 0..2 {
+        let said = run_as(&place, USER, &["list"]);
+        assert!(said.contains("not trusted"), "{said}");
+        assert!(said.contains("ignored, since other users can write it: "), "{said}");
+        assert!(said.contains("hint: look at it; then make it and its folder yours alone"), "{said}");
+        assert_eq!(mode(&state), 0o700);
+    }
+    // After the user has looked at it, it counts. So does one that only the user's own group can write.
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(!run_as(&place, USER, &["list"]).contains("not trusted"));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
+    chown(&file, Some(USER), Some(USER)).unwrap();
+    assert!(!run_as(&place, USER, &["list"]).contains("not trusted"));
+}
+
+#[test]
+fn files_of_ours_are_written_for_their_user_alone() {
+    let Some(place) = shared() else { return };
+    for number in 0..40 {
+        let path = format!("home/.claude/skills/s{number}/SKILL.md");
+        place.write(&path, skill(&format!("s{number}"), "sorts socks").as_bytes());
+    }
+    give(place.path());
+    for command in [
+        &["add", "./from/pdf", "--yes"][..],
+        &["config", "set", "--user", "scan.depth", "5"],
+        &["list"],
+        &["search", "socks"],
+        &["doctor"],
+        &["connect", "codex", "--write"],
+        &["trust", ".", "--yes"],
+    ] {
+        run_as(&place, USER, command);
+    }
+    let ours =
+        ["state/prowess", "cache/prowess", "config/prowess"].map(|folder| files(&place.path().join(folder)));
+    let ours = ours.concat();
+    assert!(ours.len() > 6, "{ours:?}");
+    for file in ours {
+        assert_eq!(mode(&file) & 0o022, 0, "{}", file.display());
     }
 }
 

@@ -49,6 +49,27 @@ fn a_configuration_of_the_user_in_an_open_folder_is_used_and_the_folder_closed()
 }
 
 #[test]
+fn a_configuration_that_others_can_write_runs_nothing() {
+    let Some(place) = shared() else { return };
+    let ran = place.path().join("ran");
+    place.write("config/prowess/prowess.toml", b"");
+    give(place.path());
+    for (path, mode) in [("config/prowess", 0o775), ("config/prowess/prowess.toml", 0o664)] {
+        fs::set_permissions(place.path().join(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    // The owner stays.
+    let planted = format!("[[skills.sources]]\nmcp = \"/usr/bin/touch {}\"\n", ran.display());
+    shell_as(&place, OTHER, &format!("printf '%s' '{planted}' > config/prowess/prowess.toml"));
+    for command in [&["list"][..], &["search", "pdf"], &["config"]] {
+        let said = run_as(&place, USER, command);
+        assert!(
+            said.contains("ignored, since other users can write it") && !ran.exists(),
+            "{command:?}: {said}"
+        );
+    }
+}
+
+#[test]
 fn a_configuration_behind_a_symlink_is_used_unless_others_can_write_it() {
     let Some(place) = shared() else { return };
     place.write("dotfiles/prowess.toml", b"[scan]\ndepth = 5\n");
@@ -94,8 +115,12 @@ fn a_folder_of_state_that_is_a_symlink_of_others_is_not_believed() {
         assert!(said.starts_with("exit 2") && said.contains("it is reached by a symlink"), "{said}");
         assert!(!clone.join("trust.lock").exists());
     }
-    // One in a folder that only the user can write is the user's choice.
+    // One in a folder that only the user can write is the user's choice, and so is the mode of its target.
     fs::set_permissions(place.path().join("state"), fs::Permissions::from_mode(0o755)).unwrap();
+    let said = run_as(&place, USER, &["list"]);
+    assert!(said.contains("ignored, since other users can write in its folder"), "{said}");
+    assert_eq!(mode(&clone), 0o775);
+    fs::set_permissions(&clone, fs::Permissions::from_mode(0o755)).unwrap();
     let said = run_as(&place, USER, &["list"]);
     assert!(!said.contains("ignored") && !said.contains("not trusted"), "{said}");
 }

@@ -72,7 +72,9 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
             "give a folder above it; its virtual paths are relative to itself until then"
         }
         Kind::OtherOwner => "write a prowess.toml of your own in a folder below it",
-        Kind::Distrusted { .. } => "make it and its folder yours alone, or remove it",
+        Kind::Distrusted { .. } => {
+            "look at it; then make it and its folder yours alone (chown, chmod go-w), or remove it"
+        }
         Kind::NoServers => {
             "open it with the crate prowess-mcp: pass its Servers in the options of the library"
         }

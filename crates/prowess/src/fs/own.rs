@@ -18,19 +18,36 @@ use super::read;
 use crate::env::Environment;
 use crate::error::{SourceError, SourceErrorKind, shown};
 
-/// What the user should know, until it is said.
-static NOTES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// The most notes that wait to be said, in a host that never asks for them.
+const MAX_NOTES: usize = 100;
 
-/// What was ignored or changed since the last call, each once, as sentences for the user.
-pub fn state_notes() -> Vec<String> {
+/// What the user should know, until it is said.
+static NOTES: Mutex<Vec<StateNote>> = Mutex::new(Vec::new());
+
+/// Something about the files of Prowess itself that the user should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateNote {
+    /// What was ignored or changed.
+    pub text: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// What was ignored or changed since the last call, each once.
+pub fn state_notes() -> Vec<StateNote> {
     std::mem::take(&mut *NOTES.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Notes what the user should know.
-pub(crate) fn note(text: String) {
+/// Notes an error about something that is not believed.
+pub(crate) fn note_ignored(error: &SourceError) {
+    note(error.to_string(), Some(error.hint().into_owned()));
+}
+
+fn note(text: String, hint: Option<String>) {
+    let note = StateNote { text, hint };
     let mut notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
-    if !notes.contains(&text) {
-        notes.push(text);
+    if notes.len() < MAX_NOTES && !notes.contains(&note) {
+        notes.push(note);
     }
 }
 
@@ -44,7 +61,7 @@ pub(crate) fn read_judged(root: &Path, file: &Path, limit: usize) -> Result<Vec<
     read::read_whole(open(root, file)?, file, limit)
 }
 
-/// Reads a cache in a folder that is not ours, or below a root that [`may_cache`] closed: only its owner is judged.
+/// Reads a cache in a folder that is not ours, or below a root that [`may_cache`] closed: only the file is judged.
 pub(crate) fn read_cached(file: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
     or_missing(open_cached(file).and_then(|open| read::read_whole(open, file, limit)))
 }
@@ -53,7 +70,7 @@ pub(crate) fn read_cached(file: &Path, limit: usize) -> Result<Vec<u8>, SourceEr
 pub(crate) fn or_missing<T>(read: Result<T, SourceError>) -> Result<T, SourceError> {
     read.map_err(|error| match error.kind {
         SourceErrorKind::Distrusted { .. } => {
-            note(error.to_string());
+            note_ignored(&error);
             SourceErrorKind::Missing.at_location(error.at)
         }
         _ => error,
@@ -76,7 +93,7 @@ pub fn close_roots(environment: &Environment) {
 /// Whether the user's folder of caches is believed, or does not exist. It is closed to other users.
 pub(crate) fn may_cache(root: &Path) -> bool {
     let Err(Refusal::Distrusted(why)) = enter(root, root, Want::Closed) else { return true };
-    note(SourceErrorKind::Distrusted { why: why.of_folder() }.at(root).to_string());
+    note_ignored(&SourceErrorKind::Distrusted { why: why.of_folder() }.at(root));
     false
 }
 
@@ -124,7 +141,7 @@ fn private_folders(folder: &Path) -> io::Result<()> {
 enum Why {
     /// Another user owns the file.
     Owner,
-    /// Others can write the file, which is elsewhere.
+    /// Others can write the file.
     Writable,
     /// Another user owns a folder.
     Folder,

@@ -264,6 +264,7 @@ pub fn session_config(
     environment: &Environment,
     limits: ConfigLimits,
 ) -> Result<SessionConfig, LibraryError> {
+    own::close_roots(environment);
     // Errors in a project's configuration, and what is not believed, are reported with the skills.
     let registry = &mut Registry::new();
     let approvals = approvals(environment, registry)?;

@@ -316,3 +316,19 @@ fn what_is_said_of_sessions_is_read_within_the_limits_of_the_library() {
     };
     assert!(read(2).is_err() && read(3).is_ok());
 }
+
+#[cfg(unix)]
+#[test]
+fn settings_of_sessions_are_used_although_their_folder_has_to_be_closed_first() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = tree(&[
+        ("project/.git/HEAD", ""),
+        ("home/.config/prowess/prowess.toml", "[session]\nmax_kept_bytes = 4096\n"),
+    ]);
+    let folder = home.path().join("home/.config/prowess");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let (from, environment) = (home.path().join("project"), environment(home.path()));
+    let said = session_config(&from, &environment, ConfigLimits::default()).unwrap();
+    assert_eq!(said.options().max_kept_bytes, 4096);
+    assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+}

@@ -111,12 +111,12 @@ fn holds(file: File, bytes: &[u8]) -> bool {
 pub(crate) enum Durability {
     /// It can be rebuilt, and its reader notices damage.
     Rebuilt,
-    /// It is the only copy of a decision of the user: synced to disk, and readable by the user only.
+    /// It is the only copy of a decision of the user: synced to disk.
     Synced,
 }
 
-/// Writes a file that Prowess owns, atomically. Creates the folders above it, and replaces what was there. Those below the
-/// root, if there is one, must be this user's.
+/// Writes a file that Prowess owns, atomically, for this user alone. Creates the folders above it, and replaces what was
+/// there. Those below the root, if there is one, must be this user's.
 pub(crate) fn write_own(
     root: Option<&Path>,
     path: &Path,
@@ -129,11 +129,9 @@ pub(crate) fn write_own(
     }
     let mut options = File::options();
     options.write(true);
+    // What others can write is not believed when it is read.
     #[cfg(unix)]
-    if durability == Durability::Synced {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let (temporary, mut file) = Temporary::file(path, &mut options)?;
     for part in parts {
         file.write_all(part)?;

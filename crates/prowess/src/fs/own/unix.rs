@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
@@ -19,8 +19,8 @@ use crate::fs::{modes, read};
 
 /// The permissions of the group and of others.
 const OTHERS: u32 = 0o077;
-/// Those of them that let them write.
-const OTHERS_WRITE: u32 = 0o022;
+const GROUP_WRITES: u32 = 0o020;
+const ANYONE_WRITES: u32 = 0o002;
 
 /// The flags to open the folder above a root with: where the system can, only to pass through it.
 #[cfg(target_os = "linux")]
@@ -41,16 +41,16 @@ pub(super) fn enter(root: &Path, folder: &Path, want: Want) -> Result<OwnedFd, R
     for part in below.components() {
         let Component::Normal(name) = part else { return Err(outside().into()) };
         path.push(name);
-        let (open, made) = step(&handle, name, false, want)?;
-        handle = open;
-        judge(&handle, &path, made, true)?;
+        let step = step(&handle, name, false, want)?;
+        judge(&step, &path, true)?;
+        handle = step.folder;
     }
     Ok(handle)
 }
 
 fn enter_root(root: &Path, want: Want) -> Result<OwnedFd, Refusal> {
     let (above, name) = (root.parent(), root.file_name());
-    let (handle, made) = if let (Some(above), Some(name)) = (above, name) {
+    let step = if let (Some(above), Some(name)) = (above, name) {
         let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
         if want == Want::Made {
             private_folders(above)?;
@@ -59,18 +59,28 @@ fn enter_root(root: &Path, want: Want) -> Result<OwnedFd, Refusal> {
         step(&rustix::fs::openat(CWD, above, flags, Mode::empty())?, name, true, want)?
     } else {
         // The current folder, or that of the system.
-        (rustix::fs::openat(CWD, root, folder_flags(), Mode::empty())?, false)
+        let folder = rustix::fs::openat(CWD, root, folder_flags(), Mode::empty())?;
+        Step { folder, made: false, followed: false }
     };
-    judge(&handle, root, made, want == Want::Closed)?;
-    Ok(handle)
+    judge(&step, root, want == Want::Closed)?;
+    Ok(step.folder)
+}
+
+/// A folder that was opened in another.
+struct Step {
+    folder: OwnedFd,
+    /// It is new.
+    made: bool,
+    /// It was reached by a symlink, so it may be used for something else too.
+    followed: bool,
 }
 
 fn folder_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC
 }
 
-/// Opens a folder in an open one; returns whether it is new.
-fn step(above: &OwnedFd, name: &OsStr, is_root: bool, want: Want) -> Result<(OwnedFd, bool), Refusal> {
+/// Opens a folder in an open one.
+fn step(above: &OwnedFd, name: &OsStr, is_root: bool, want: Want) -> Result<Step, Refusal> {
     let flags = folder_flags() | OFlags::NOFOLLOW;
     let open = || rustix::fs::openat(above, name, flags, Mode::empty());
     let mut made = false;
@@ -85,8 +95,10 @@ fn step(above: &OwnedFd, name: &OsStr, is_root: bool, want: Want) -> Result<(Own
         opened => opened,
     };
     match opened {
-        Ok(handle) => Ok((handle, made)),
-        Err(Errno::LOOP | Errno::NOTDIR | Errno::MLINK) => Ok((follow(above, name, is_root)?, false)),
+        Ok(folder) => Ok(Step { folder, made, followed: false }),
+        Err(Errno::LOOP | Errno::NOTDIR | Errno::MLINK) => {
+            Ok(Step { folder: follow(above, name, is_root)?, made: false, followed: true })
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -101,41 +113,47 @@ fn follow(above: &OwnedFd, name: &OsStr, is_root: bool) -> Result<OwnedFd, Refus
     if is_foreign(link.st_uid) {
         return Err(Refusal::Distrusted(Why::Link));
     }
-    if is_root && permissions(&rustix::fs::fstat(above)?) & OTHERS_WRITE != 0 {
+    if is_root && others_write(&rustix::fs::fstat(above)?) {
         return Err(Refusal::Distrusted(Why::Replaceable));
     }
     Ok(rustix::fs::openat(above, name, folder_flags(), Mode::empty())?)
 }
 
-/// Judges an open folder. With `may_close`, one of this user is made inaccessible to others.
-fn judge(folder: &OwnedFd, path: &Path, made: bool, may_close: bool) -> Result<(), Refusal> {
-    let before = rustix::fs::fstat(folder)?;
+/// Judges an open folder. With `may_close`, one of this user is made inaccessible to others, unless a symlink led to it.
+fn judge(step: &Step, path: &Path, may_close: bool) -> Result<(), Refusal> {
+    let before = rustix::fs::fstat(&step.folder)?;
     if is_foreign(before.st_uid) {
         return Err(Refusal::Distrusted(Why::Folder));
     }
-    let was_open = permissions(&before) & OTHERS_WRITE != 0;
-    let may_close = may_close && before.st_uid == user() && permissions(&before) & OTHERS != 0;
-    let closed = may_close.then(|| change_mode(folder));
-    if !was_open {
+    let may_close = (may_close && !step.followed) || step.made;
+    let closes = may_close && before.st_uid == user() && permissions(&before) & OTHERS != 0;
+    let closed = closes.then(|| change_mode(&step.folder));
+    let after = rustix::fs::fstat(&step.folder)?;
+    if closes && permissions(&after) & OTHERS == 0 {
+        let could = if others_write(&before) { "write" } else { "read" };
+        note(format!("closed a folder that other users could {could}: {}", shown(path)), None);
+    }
+    if !others_write(&after) {
         return Ok(());
     }
-    if permissions(&rustix::fs::fstat(folder)?) & OTHERS_WRITE == 0 {
-        note(format!("closed a folder that other users could write: {}", shown(path)));
-        return Ok(());
-    }
-    let mut without = WITHOUT_MODES.lock().unwrap_or_else(PoisonError::into_inner);
     // The owner of a folder may always change its mode, except on a file system that has none.
-    if made || matches!(closed, Some(Ok(()) | Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS))) {
-        without.insert(device(&before));
+    if matches!(closed, Some(Ok(()) | Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS))) {
+        WITHOUT_MODES.lock().unwrap_or_else(PoisonError::into_inner).insert(device(&before));
     }
-    if !without.contains(&device(&before)) && modes::are_kept(path) {
+    if keeps_modes(&after, path) {
         return Err(Refusal::Distrusted(Why::Open));
     }
-    if made {
+    if step.made {
         let what = "this file system keeps no permissions, so other users may write here";
-        note(format!("{what}: {}", shown(path)));
+        note(format!("{what}: {}", shown(path)), None);
     }
     Ok(())
+}
+
+/// Whether the file system of something at a path keeps modes.
+fn keeps_modes(stat: &Stat, path: &Path) -> bool {
+    let without = WITHOUT_MODES.lock().unwrap_or_else(PoisonError::into_inner);
+    !without.contains(&device(stat)) && modes::are_kept(path)
 }
 
 /// Opens a file below a root, if it is believed.
@@ -143,14 +161,14 @@ pub(super) fn open(root: &Path, file: &Path) -> Result<File, SourceError> {
     let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
         return Err(SourceErrorKind::Folder.at(file));
     };
-    let opened = enter(root, folder, Want::Look).and_then(|folder| open_in(&folder, name));
+    let opened = enter(root, folder, Want::Look).and_then(|folder| open_in(&folder, name, file));
     let opened = opened.map_err(|refusal| refused(refusal, file))?;
     // What is no regular file is not opened, and this says what it is.
     opened.map_or_else(|| read::open_regular(file).and(Err(SourceErrorKind::Missing.at(file))), Ok)
 }
 
-/// Opens a file in an open folder; none if it is not regular.
-fn open_in(folder: &OwnedFd, name: &OsStr) -> Result<Option<File>, Refusal> {
+/// Opens a file in an open folder; none if it is not regular. The path is where it is.
+fn open_in(folder: &OwnedFd, name: &OsStr, path: &Path) -> Result<Option<File>, Refusal> {
     let entry = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
     let is_link = FileType::from_raw_mode(entry.st_mode).is_symlink();
     if is_foreign(entry.st_uid) {
@@ -164,27 +182,36 @@ fn open_in(folder: &OwnedFd, name: &OsStr) -> Result<Option<File>, Refusal> {
     let stay = if is_link { OFlags::empty() } else { OFlags::NOFOLLOW };
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | stay;
     let file = File::from(rustix::fs::openat(folder, name, flags, Mode::empty())?);
-    let known = file.metadata()?;
-    if is_foreign(known.uid()) {
-        return Err(Refusal::Distrusted(Why::Owner));
-    }
-    // Others cannot reach a file in our folder, whatever its mode says; a symlink may lead out of it.
-    if is_link && known.mode() & OTHERS_WRITE != 0 {
-        return Err(Refusal::Distrusted(Why::Writable));
-    }
-    Ok(known.is_file().then_some(file))
+    judge_file(&file, path)?;
+    Ok(file.metadata()?.is_file().then_some(file))
 }
 
-/// Opens a file, if its owner is believed.
-pub(crate) fn open_cached(file: &Path) -> Result<File, SourceError> {
-    let open = read::open_regular(file)?;
-    let failed = |error| SourceError::io(file, error);
-    let link = file.symlink_metadata().map_err(failed)?;
-    let owners = [(link.uid(), Why::Link), (open.metadata().map_err(failed)?.uid(), Why::Owner)];
-    match owners.into_iter().rev().find(|(owner, _)| is_foreign(*owner)) {
-        Some((_, why)) => Err(refused(Refusal::Distrusted(why), file)),
-        None => Ok(open),
+/// Judges an open file. One that others can write is not believed in a closed folder either: they may have written it
+/// before the folder was closed, or have another name for it.
+fn judge_file(file: &File, path: &Path) -> Result<(), Refusal> {
+    let known = rustix::fs::fstat(file)?;
+    if is_foreign(known.st_uid) {
+        return Err(Refusal::Distrusted(Why::Owner));
     }
+    if others_write(&known) && keeps_modes(&known, path) {
+        return Err(Refusal::Distrusted(Why::Writable));
+    }
+    Ok(())
+}
+
+/// Opens a file in a folder that is not judged, if the file is believed.
+pub(crate) fn open_cached(file: &Path) -> Result<File, SourceError> {
+    let is_foreign = |found: io::Result<Metadata>| found.is_ok_and(|found| is_foreign(found.uid()));
+    let judged = match read::open_regular(file) {
+        // The files of another user's Prowess cannot be opened.
+        Err(_) if is_foreign(file.metadata()) => Err(Refusal::Distrusted(Why::Owner)),
+        Ok(_) if is_foreign(file.symlink_metadata()) => Err(Refusal::Distrusted(Why::Link)),
+        opened => {
+            let open = opened?;
+            judge_file(&open, file).map(|()| open)
+        }
+    };
+    judged.map_err(|refusal| refused(refusal, file))
 }
 
 fn refused(refusal: Refusal, file: &Path) -> SourceError {
@@ -200,6 +227,13 @@ fn is_foreign(owner: u32) -> bool {
 
 fn user() -> u32 {
     rustix::process::geteuid().as_raw()
+}
+
+/// Whether other users can write something. A group with the number of the user is the user's own: systems whose umask
+/// lets the group write make one for each user.
+fn others_write(stat: &Stat) -> bool {
+    let mode = permissions(stat);
+    mode & ANYONE_WRITES != 0 || (mode & GROUP_WRITES != 0 && stat.st_gid != user())
 }
 
 /// The permissions in the mode of a file.

@@ -124,7 +124,7 @@ impl ConfigEditor {
             }
             let written = match &set.before {
                 Some(before) => file.replace(before, &set.after),
-                None => self.make_folder().and_then(|()| file.create(&set.after, false)),
+                None => self.make_folder().and_then(|()| file.create(&set.after, self.within.is_none())),
             };
             match written {
                 Ok(()) => return Ok(set),

@@ -11,7 +11,6 @@ mod session;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::error::Error as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -214,8 +213,8 @@ impl Config {
     ) -> Result<Option<Self>, ConfigError> {
         let Some(file) = Self::file_of_user(environment) else { return Ok(None) };
         match Self::read_of_user(&file, limits) {
-            Err(error) if error.is_distrust() => {
-                own::note(error.source().map_or_else(|| error.to_string(), ToString::to_string));
+            Err(ConfigError::Read(error)) if matches!(error.kind, SourceErrorKind::Distrusted { .. }) => {
+                own::note_ignored(&error);
                 Ok(None)
             }
             config => config.map(Some),
