@@ -239,7 +239,7 @@ impl Ui {
 
     /// Tells something about the files of Prowess itself, unless an error or a warning said it.
     pub(crate) fn state_note(&mut self, note: &StateNote) {
-        if !self.explained.iter().any(|said| *said == note.text) {
+        if !self.explained.contains(&note.text) {
             self.note(&note.text);
             if let Some(hint) = &note.hint {
                 let _ = write_to(io::stderr().lock(), self.color, &hint_line(hint));
