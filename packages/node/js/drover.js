@@ -8,7 +8,7 @@ import { check, parse, parseAllowedTools as toolsOf, renderCatalog } from './api
 import { InvalidArgumentError, messageOf, ProwessError } from './errors.js';
 import { listFolder, readInFolder, scanFolders } from './folders.js';
 import { warn } from './unlisted.js';
-import { needFunction, needList, needOptions, needPath, needString, presentable, toBytes, toText, typeOf } from './values.js';
+import { cutTo, needFunction, needList, needOptions, needPath, needString, presentable, toBytes, toText, typeOf } from './values.js';
 
 /** A SKILL.md that is no skill under the rules; `issues` has every reason. */
 export class SkillLoadError extends ProwessError {
@@ -259,7 +259,7 @@ async function listed(skill) {
 }
 
 /** What a skill needs, as much of it as a list shows. */
-const compatibilityOf = ({ compatibility }) => (typeof compatibility === 'string' ? compatibility.slice(0, 500).toWellFormed() : undefined);
+const compatibilityOf = ({ compatibility }) => (typeof compatibility === 'string' ? cutTo(compatibility, 500).toWellFormed() : undefined);
 
 /** The list of the skills that an agent may use, for its system prompt; empty without any. */
 export function renderSkillsBlock(registry, allowed) {

@@ -290,4 +290,5 @@ test('a spec that no SKILL.md can hold hides no other in renderSkillsBlock', () 
   const block = drover.renderSkillsBlock(registry, ['good', 'blank', 'none', 'long', ' ']);
   assert.match(block, /- good: Is good\.\n- blank: blank\n- none: none\n- long: /);
   assert.match(block, /: Has no name\./);
+  assert.ok(block.includes(`${'c'.repeat(499)}…`) && !block.includes('c'.repeat(500)));
 });

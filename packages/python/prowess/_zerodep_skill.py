@@ -57,12 +57,14 @@ def place_of(path: object) -> Path:
 def presentable(name: object, description: object) -> dict[str, str]:
     """The name and the description of a skill of a program, as every skill must have them.
 
-    What is blank is filled in and what is long is cut, so that one such skill does not hide the others.
+    What is blank is filled in and what is long is cut, which an ellipsis shows, so that one such skill does not hide the others.
     """
 
     def shown(value: object, most: int) -> str:
         written = value if isinstance(value, str) else "" if value is None else str(value)
-        return written.strip()[:most].encode("utf-8", "replace").decode("utf-8").strip()
+        given = written.strip()
+        cut = given if len(given) <= most else given[: most - 1].rstrip() + "…"
+        return cut.encode("utf-8", "replace").decode("utf-8").strip()
 
     named = shown(name, _NAME) or "-"
     return {"name": named, "description": shown(description, _DESCRIPTION) or named}

@@ -242,6 +242,7 @@ def test_a_skill_that_no_skill_md_can_hold_hides_no_other() -> None:
         registry.register(Skill(properties, "Do. " * 500_000 if properties.name == "tea" else "Do."))
     catalog = registry.to_catalog()
     assert catalog.count("<skill>") == 9 and all(part in catalog for part in ("Is good.", "Bakes bread.", "Is odd."))
+    assert "x" * 4_999 + "…" in catalog and "n" * 199 + "…" in catalog and "n" * 200 not in catalog
     fitting = {skill.name for skill in filter_compatible(registry, ["Read"])}
     assert fitting == {skill.name for skill in registry} - {"tools"}
     assert registry.select("good", available_tools=["Read"], top_k=1)[0].skill.name == "good"

@@ -33,19 +33,22 @@ export function needPath(value, what) {
   return value;
 }
 
+/** A text of at most so many UTF-16 units; one that is cut ends with an ellipsis. */
+export const cutTo = (text, most) => (text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text);
+
 /** How many UTF-16 units of a name and a description of another program fit into frontmatter, however they are written. */
 const NAME = 200;
 const DESCRIPTION = 5_000;
 
 /**
  * The name and the description of a skill that another program gave, as every skill must have them. What is blank is
- * filled in and what is long is cut, so that one such skill does not hide the others.
+ * filled in and what is long is cut, which an ellipsis shows, so that one such skill does not hide the others.
  */
 export function presentable({ name, description }, id) {
   const trimmed = (text) => text.replace(/^[\s\u0085]+|[\s\u0085]+$/g, '');
   const shown = (value, most) => {
     const text = trimmed(['string', 'number'].includes(typeof value) ? String(value) : '');
-    return trimmed(text.slice(0, most).replace(/\p{Surrogate}/gu, '\uFFFD'));
+    return cutTo(trimmed(text.slice(0, most + 1).replace(/\p{Surrogate}/gu, '\uFFFD')), most);
   };
   const named = shown(name, NAME) || shown(id, NAME) || '-';
   return { name: named, description: shown(description, DESCRIPTION) || named };

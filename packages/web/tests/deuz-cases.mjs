@@ -177,6 +177,7 @@ export function defineDeuzTests(deuz, { InvalidArgumentError, SelectError, Skill
     const catalog = deuz.renderSkillCatalog(entries);
     assert.match(catalog, /- good: Fills in forms\./);
     assert.match(catalog, /- blank: blank\n/);
+    assert.ok(catalog.includes(`${'n'.repeat(199)}…`) && !catalog.includes('n'.repeat(200)));
     const embed = async (texts) => texts.map(() => [1, 1]);
     assert.equal((await deuz.embeddingMatcher(embed).match('forms', entries)).length, 6);
   });

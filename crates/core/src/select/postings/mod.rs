@@ -36,7 +36,8 @@ impl InBody {
     }
 }
 
-/// The most skills of an index: their numbers have 24 bits.
+/// The most skills of an index: their numbers have 24 bits. A search finds no skill after these; the memory of such a
+/// catalog is several gigabytes.
 pub const MAX_SKILLS: usize = 1 << 24;
 
 /// For each term, the skills that have it and how often.

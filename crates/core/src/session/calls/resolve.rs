@@ -123,13 +123,21 @@ pub(in crate::session) fn may_show_hidden(name: &str) -> bool {
 
 /// The refusal of a name that several skills have.
 pub(in crate::session) fn ambiguous<'k>(wanted: &str, keys: impl Iterator<Item = &'k str>) -> ToolResult {
-    let keys: Vec<&str> = keys.take(ALL_NAMES).collect();
+    let mut keys: Vec<&str> = keys.collect();
+    let more = keys.len().saturating_sub(ALL_NAMES);
+    keys.truncate(ALL_NAMES);
+    let names = join_names(keys.iter().copied());
+    let hint = if more == 0 {
+        format!("name one of {names}")
+    } else {
+        format!("name one of {names} and {more} more")
+    };
     ToolResult::refused(
         Reason::AmbiguousSkill,
         format!("several skills have this name: {}", for_message(wanted)),
-        format!("name one of {}", join_names(keys.iter().copied())),
+        hint,
     )
-    .with_data(json!({"keys": keys}))
+    .with_data(json!({"keys": keys, "more": more}))
 }
 
 /// The keys that are nearest to a name.

@@ -80,6 +80,7 @@ fn a_name_that_several_skills_have_is_refused_with_their_keys() {
     assert!(shelf.load(&mut session, "one:a").is_ok() && shelf.load(&mut session, "two:a").is_ok());
     let refused = shelf.call(&mut session, "unload_skill", json!({"name": "a"}));
     assert_eq!((code(&refused), session.active_skills().len()), ("ambiguous-skill", 2));
+    assert_eq!(refused.data["more"], 0);
     assert!(shelf.call(&mut session, "unload_skill", json!({"name": "two:a"})).is_ok());
     assert!(
         shelf.call(&mut session, "unload_skill", json!({"name": "a"})).is_ok(),
