@@ -288,12 +288,12 @@ impl Ui {
     }
 }
 
-/// Writes text in one piece, without its colours if the stream shows none. A stream that removes colours by itself makes a
 /// The line of a hint below what it is about.
 fn hint_line(hint: &str) -> String {
     format!("  {HINT}hint{HINT:#}: {}\n", clean(hint))
 }
 
+/// Writes text in one piece, without its colours if the stream shows none. A stream that removes colours by itself makes a
 /// system call for each piece of text between two of them.
 fn write_to(
     mut stream: impl RawStream + AsLockedWrite,

@@ -258,7 +258,9 @@ fn a_read_only_file_is_left_alone_and_a_read_only_home_is_named() {
     let program = place.path().join("prowess");
     fs::copy(env!("CARGO_BIN_EXE_prowess"), &program).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    for folder in ["", "config/prowess"] {
+        fs::set_permissions(place.path().join(folder), fs::Permissions::from_mode(0o755)).unwrap();
+    }
     // Permissions do not bind root, so the command runs as the user nobody, who owns nothing here.
     let mut other_user = Command::new("setpriv");
     other_user.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);

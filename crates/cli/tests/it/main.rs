@@ -141,6 +141,14 @@ impl Place {
     pub(crate) fn write(&self, path: &str, bytes: &[u8]) {
         let path = self.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        // As Prowess makes its own folders, whatever the umask of the tests is.
+        #[cfg(unix)]
+        for own in path.ancestors().skip(1).filter(|folder| folder.ends_with("prowess")) {
+            use std::os::unix::fs::PermissionsExt as _;
+            if own.starts_with(self.path()) {
+                std::fs::set_permissions(own, std::fs::Permissions::from_mode(0o700)).unwrap();
+            }
+        }
         std::fs::write(path, bytes).unwrap();
     }
 
