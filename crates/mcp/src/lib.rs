@@ -44,7 +44,7 @@ pub use crate::http::origin_check::{is_host, is_origin};
 pub use crate::http::tokens::{NamedToken, Tokens, TokensError};
 pub use crate::library::states::SkillCounts;
 pub use crate::log::{LogFormat, LogGuard, LogSink, log_to};
-pub use crate::options::{ServeError, ServeOptions};
+pub use crate::options::{ServeError, ServeOptions, TrustHint};
 use crate::server::Shared;
 pub use crate::source::{McpLimits, McpSource, Servers};
 use crate::stdio::Pipe;

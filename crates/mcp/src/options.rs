@@ -1,13 +1,14 @@
 //! The options of serving, and the errors that keep a server from starting.
 
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
-use prowess::SourceError;
 use prowess::internal::with_methods;
 use prowess::session::{Options, Policy};
+use prowess::{Candidate, Registry, SourceError};
 
 /// What a server offers, and the limits that all transports share.
 #[derive(Clone, Debug)]
@@ -37,7 +38,34 @@ pub struct ServeOptions {
     /// The hint that the log gives for a problem of the library. A program with commands of its own can name them.
     pub hint: fn(&SourceError) -> String,
     /// The hint that the log gives when skills wait for trust and none is served.
-    pub trust_hint: String,
+    pub trust_hint: TrustHint,
+}
+
+/// Makes a hint from the skills that wait for trust.
+#[derive(Clone)]
+pub struct TrustHint(Arc<dyn Fn(&Registry, &[&Candidate]) -> String + Send + Sync>);
+
+impl TrustHint {
+    /// A hint made by a function. A program with commands of its own can name them.
+    pub fn new(hint: impl Fn(&Registry, &[&Candidate]) -> String + Send + Sync + 'static) -> Self {
+        Self(Arc::new(hint))
+    }
+
+    pub(crate) fn of(&self, registry: &Registry, waiting: &[&Candidate]) -> String {
+        (self.0)(registry, waiting)
+    }
+}
+
+impl Default for TrustHint {
+    fn default() -> Self {
+        Self::new(|_, _| "approve them".to_owned())
+    }
+}
+
+impl fmt::Debug for TrustHint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TrustHint")
+    }
 }
 
 impl Default for ServeOptions {
@@ -55,7 +83,7 @@ impl Default for ServeOptions {
             approvals: None,
             terms: None,
             hint: |error| error.hint().into_owned(),
-            trust_hint: "approve them".to_owned(),
+            trust_hint: TrustHint::default(),
         }
     }
 }
@@ -71,7 +99,7 @@ with_methods! { ServeOptions:
     with_approvals approvals: Option<PathBuf>;
     with_terms terms: Option<PathBuf>;
     with_hint hint: fn(&SourceError) -> String;
-    with_trust_hint trust_hint: String;
+    with_trust_hint trust_hint: TrustHint;
 }
 
 /// Why a server did not start or a handshake failed.

@@ -91,6 +91,9 @@ pub(crate) struct Trust {
     /// The name of a skill, the path of its SKILL.md, or a folder
     #[arg(value_name = "NAME|FOLDER")]
     pub(crate) what: Option<String>,
+    /// All skills of an MCP server, with their current files; LABEL is the part of their keys before the colon
+    #[arg(long, value_name = "LABEL", conflicts_with_all = ["what", "list"], value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) server: Option<String>,
     /// Revoke trust
     #[arg(long, conflicts_with = "list")]
     pub(crate) revoke: bool,

@@ -1,5 +1,6 @@
 //! Hints of the command line. Each command in them can be copied and run.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use prowess::library::clients;
 use prowess::path::{Glob, MAX_DEPTH};
 use prowess::source::spec::Place;
 use prowess::{
-    Candidate, ConfigError, Counted, LookupError, Obstacle, Preset, Registry, Scope, SourceError,
+    Candidate, ConfigError, Counted, Location, LookupError, Obstacle, Preset, Registry, Scope, SourceError,
     SourceErrorKind, SpecialFile, Standing, env,
 };
 
@@ -269,23 +270,24 @@ pub(crate) fn trust_command(folder: &Path) -> String {
     format!("prowess trust {}", shell_word(&folder.to_string_lossy()))
 }
 
-/// The commands that trust these skills: their folders, each once. A skill of a server is trusted by its name, and trust
-/// in a folder has nothing to do with it. So is a skill that changed since it was trusted: trust in its folder would
-/// accept everything in there.
+/// The commands that trust these skills: their folders and their servers, each once. A skill that changed since it was
+/// trusted is trusted by its name: trust in its folder would accept everything in there.
 pub(super) fn trust_hint<'c>(
     skills: impl IntoIterator<Item = &'c Candidate>,
     registry: &Registry,
     origins: &Origins,
     places: &Places,
 ) -> String {
-    let of_projects = skills.into_iter().filter(|skill| !skill.wants_approval);
+    let (of_servers, of_projects): (Vec<&Candidate>, Vec<&Candidate>) =
+        skills.into_iter().partition(|skill| skill.wants_approval);
     let (changed, new): (Vec<&Candidate>, Vec<&Candidate>) =
-        of_projects.partition(|skill| registry.changed_since_approval(skill));
+        of_projects.into_iter().partition(|skill| registry.changed_since_approval(skill));
     let is_installed = |skill: &&Candidate| origins.of(skill).or_else(|| origins.around(skill)).is_some();
     // The lock names exactly their files, so `sync` accepts no more than these.
     let (locked, new): (Vec<&Candidate>, Vec<&Candidate>) = new.into_iter().partition(is_installed);
     let mut folders: Vec<PathBuf> = new.into_iter().map(folder_to_trust).collect();
-    if folders.is_empty() && changed.is_empty() && locked.is_empty() {
+    let servers: BTreeSet<&str> = of_servers.iter().filter_map(|skill| label_of(skill)).collect();
+    if folders.is_empty() && changed.is_empty() && locked.is_empty() && servers.is_empty() {
         return format!("prowess trust NAME{}", places.options());
     }
     folders.sort();
@@ -303,7 +305,24 @@ pub(super) fn trust_hint<'c>(
     let (installed, others): (Vec<&Candidate>, Vec<&Candidate>) = changed.into_iter().partition(is_installed);
     commands.extend(accept_or_restore(&installed, origins, places));
     commands.extend(accept_or_restore(&others, origins, places));
+    commands.extend(servers.iter().take(MAX_FOLDERS).map(|label| server_command(label, &places.options())));
+    if servers.len() > MAX_FOLDERS {
+        commands.push(format!("and {}", count(servers.len() - MAX_FOLDERS, "more server")));
+    }
     commands.join(", ")
+}
+
+/// The command that trusts the skills of an MCP server with their current files.
+pub(super) fn server_command(label: &str, options: &str) -> String {
+    format!("prowess trust --server{}{options}", value_of(label))
+}
+
+/// The label of the MCP server that a skill is of.
+pub(super) fn label_of(skill: &Candidate) -> Option<&str> {
+    match &skill.entry.origin.location {
+        Location::Mcp { label, .. } => Some(label),
+        _ => None,
+    }
 }
 
 /// What to do about skills that changed since they were trusted: restore the installed ones, or trust one by its name.

@@ -44,14 +44,19 @@ pub(super) struct Provenance<'o> {
 
 /// The entries in the locks of the project and of the user. A lock that cannot be read is a note, never a failure.
 pub(super) fn origins(ui: &mut Ui) -> Origins {
-    let environment = Environment::current();
-    let project = InstallFolders::project_of(&env::absolute(Path::new(".")), &environment);
-    let installer = Installer::of_user(environment, &project);
-    let origins = installer.map(|installer| installer.origins()).unwrap_or_default();
+    let origins = read_origins();
     for error in origins.unread() {
         ui.note(&format!("it is not known where some skills came from: {}", error.full_message()));
     }
     origins
+}
+
+/// The entries in the locks of the project and of the user, as far as they can be read.
+pub(super) fn read_origins() -> Origins {
+    let environment = Environment::current();
+    let project = InstallFolders::project_of(&env::absolute(Path::new(".")), &environment);
+    let installer = Installer::of_user(environment, &project);
+    installer.map(|installer| installer.origins()).unwrap_or_default()
 }
 
 /// Whether files differ, and only in their line ends.

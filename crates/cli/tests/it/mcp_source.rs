@@ -44,7 +44,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     --- stdout
     desk:tidy-up  not trusted: Tidies up.
 
-    1 skill; 1 not trusted: prowess trust NAME --in SPEC
+    1 skill; 1 not trusted: prowess trust --server desk --in SPEC
     ");
     assert_snapshot!(run(&place, &["activate", "desk:tidy-up"]), @"
     exit 2
@@ -158,7 +158,7 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     --- stdout
     desk:tidy-up  changed since it was trusted: Tidies up.
 
-    1 skill; 1 not trusted: prowess trust NAME --in SPEC
+    1 skill; 1 not trusted: prowess trust --server desk --in SPEC
     ");
     assert_snapshot!(run(&place, &["trust", "--revoke", "desk:tidy-up"]), @"
     exit 0

@@ -454,8 +454,7 @@ fn skills_that_wait_for_trust_are_not_said_to_be_hidden_by_the_filter() {
     let line: Value = serde_json::from_str(&server.logged("\"warning\"")).unwrap();
     assert_eq!(line["message"], "no skill is served: they wait for trust", "{line}");
     assert_eq!(line["skills"], 1, "{line}");
-    let hint =
-        "look at them with: prowess list --all --in SPEC; trust one with: prowess trust NAME --in SPEC";
+    let hint = "look at them with: prowess list --all --in SPEC; trust them with: prowess trust --server prowess --in SPEC";
     assert_eq!(line["hint"], hint, "{line}");
     server.end();
 }

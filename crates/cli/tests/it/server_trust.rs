@@ -239,3 +239,84 @@ fn each_of_two_skills_with_one_name_on_a_server_has_a_hint_that_trusts_it() {
       not trusted, and trust would not help: the other one keeps the key
     ");
 }
+
+#[test]
+fn all_skills_of_a_server_are_trusted_at_once_with_their_current_files() {
+    let files: Vec<(String, String)> = ["team/refunds", "team/mail", "other/lone"]
+        .iter()
+        .map(|path| (format!("{path}/SKILL.md"), skill(path.rsplit('/').next().unwrap(), "Does it.")))
+        .collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+    let place = place(&[("team", "team"), ("other", "other")], &files);
+    let listed = run(&place, &["list"]);
+    assert!(
+        listed.ends_with("3 not trusted: prowess trust --server other, prowess trust --server team\n"),
+        "{listed}"
+    );
+    let asked = run(&place, &["trust", "--server", "team"]);
+    assert!(
+        asked.starts_with("exit 2") && asked.contains("trust it with: prowess trust --server team --yes"),
+        "{asked}"
+    );
+    let previewed = run(&place, &["trust", "--server", "team", "--dry-run"]);
+    assert_eq!(previewed.matches("would be trusted with its current files: team:").count(), 2, "{previewed}");
+    assert!(run(&place, &["trust", "--list"]).contains("nothing is trusted"));
+    let trusted = run(&place, &["trust", "--server", "team", "--yes"]);
+    for name in ["mail", "refunds"] {
+        let line =
+            format!("trusted with its current files: team:{name} mcp:team:skill://{name}/SKILL.md sha256:");
+        assert!(trusted.contains(&line), "{trusted}");
+    }
+    let json = run(&place, &["trust", "--list", "--json"]);
+    assert!(!json.contains("mcp:other"), "{json}");
+    assert_snapshot!(run(&place, &["trust", "--server", "team", "--yes"]), @"
+    exit 0
+    --- stdout
+    no skill of this server waits for trust: team
+    ");
+    // An edit ends the trust in one, and the same command gives it again.
+    place.write("team/mail/SKILL.md", skill("mail", "Does more.").as_bytes());
+    let again = run(&place, &["trust", "--server", "team", "--yes"]);
+    assert!(again.contains("team:mail") && !again.contains("team:refunds"), "{again}");
+    assert_snapshot!(run(&place, &["trust", "--server", "tam", "--yes"]), @"
+    exit 2
+    --- stderr
+    error: no skill is from this server: tam
+      hint: the servers are: other, team
+    ");
+    // Without the servers, too.
+    place.write("config/prowess/prowess.toml", b"");
+    assert_snapshot!(run(&place, &["trust", "--revoke", "--server", "team"]), @"
+    exit 0
+    --- stdout
+    no longer trusted: 2 skills of team
+      mcp:team:skill://mail/SKILL.md
+      mcp:team:skill://refunds/SKILL.md
+    ");
+    assert_snapshot!(run(&place, &["trust", "--revoke", "--server", "team"]), @"
+    exit 2
+    --- stderr
+    error: no skill of this server is trusted: team
+      hint: list what is trusted with: prowess trust --list
+    ");
+}
+
+#[test]
+fn of_a_server_what_cannot_be_trusted_is_named_and_the_rest_is_trusted() {
+    let place = Place::with(&[]);
+    let mut content = FakeContent::default();
+    content.skill("skill://good", "", &[]).skill("skill://deep", "", &[]);
+    content.last()["resources"] = "dynamic".into();
+    let server = FakeServer::serving(content);
+    let trusted = told(&place, &server, &["trust", "--server", "team", "--yes"]);
+    assert!(
+        trusted.starts_with("exit 0") && trusted.contains("trusted with its current files: team:good"),
+        "{trusted}"
+    );
+    assert!(trusted.contains("warning: ") && trusted.contains("skill://deep/SKILL.md"), "{trusted}");
+    let again = told(&place, &server, &["trust", "--server", "team", "--yes"]);
+    assert!(
+        again.starts_with("exit 2") && again.contains("none of the skills of this server that wait"),
+        "{again}"
+    );
+}

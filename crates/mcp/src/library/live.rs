@@ -13,13 +13,14 @@ use prowess::registry::trust::{Approvals, Trust};
 use prowess::search::LazyIndex;
 use prowess::session::{Filter, Options, Policy};
 use prowess::watch::{WatchError, WatchOptions, Watcher};
-use prowess::{Delta, Obstacle, Registry, SourceError, Standing};
+use prowess::{Candidate, Delta, Obstacle, Registry, SourceError, Standing};
 use tokio_util::sync::CancellationToken;
 
 use crate::ServeOptions;
 use crate::library::publication::{Publication, Reading};
 use crate::library::sessions::{self, Index, Sessions};
 use crate::library::snapshot::Snapshot;
+use crate::options::TrustHint;
 use prowess::internal::locked;
 
 /// How often the background threads check whether to stop.
@@ -45,7 +46,7 @@ pub(crate) struct LiveLibrary {
     ask_again: Duration,
     approvals: Option<PathBuf>,
     hint: fn(&SourceError) -> String,
-    trust_hint: String,
+    trust_hint: TrustHint,
     /// The problems that were logged last.
     problems: Mutex<BTreeSet<String>>,
     /// The remote sources from which files are being fetched.
@@ -302,7 +303,12 @@ impl LiveLibrary {
                 tracing::warn!(target: "prowess", filter = filter.as_str(), skills = hidden, "the filter passes no skill");
             }
         } else if untrusted > 0 {
-            let hint = self.trust_hint.as_str();
+            let all = now.catalog().all();
+            let waiting: Vec<&Candidate> = all
+                .map(|(skill, _)| skill)
+                .filter(|skill| skill.obstacle == Some(Obstacle::Untrusted))
+                .collect();
+            let hint = self.trust_hint.of(&self.registry, &waiting);
             tracing::warn!(target: "prowess", skills = untrusted, hint, "no skill is served: they wait for trust");
         } else if disabled > 0 {
             let by = now.catalog().all().find_map(|(_, standing)| match standing {

@@ -12,9 +12,10 @@ use prowess::library::{library_with_session, terms_file};
 use prowess::registry::trust::Approvals;
 use prowess::source::open::Opening;
 use prowess::{Duplicates, Registry, RegistryError, SourceErrorKind};
-use prowess_mcp::{LogFormat, ServeError, ServeOptions, log_to};
+use prowess_mcp::{LogFormat, ServeError, ServeOptions, TrustHint, log_to};
 
 use self::print_config::print_config;
+use super::provenance::read_origins;
 use super::{Purpose, clients_named, hints, ignored_settings, library_options, no_library, session_defaults};
 use crate::Outcome;
 use crate::args::{Log, Places, Serve};
@@ -115,9 +116,12 @@ fn refuse_duplicates(registry: &Registry) -> Result<(), CommandError> {
 }
 
 /// How to trust skills that wait for it.
-fn trust_hint(places: &Places) -> String {
-    let places = places.options();
-    format!("look at them with: prowess list --all{places}; trust one with: prowess trust NAME{places}")
+fn trust_hint(places: &Places) -> TrustHint {
+    let places = places.clone();
+    TrustHint::new(move |registry, waiting| {
+        let trust = hints::trust_hint(waiting.iter().copied(), registry, &read_origins(), &places);
+        format!("look at them with: prowess list --all{}; trust them with: {trust}", places.options())
+    })
 }
 
 /// Checks that the given files and folders exist. Other errors are reported when they are read, so that no client waits

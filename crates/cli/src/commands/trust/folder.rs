@@ -5,13 +5,12 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use prowess::env::Environment;
-use prowess::install::Preview;
 use prowess::internal::{Below, InForce, WhyUnused, file_of};
 use prowess::library::library;
 use prowess::registry::RegistryError;
 use prowess::{Candidate, Catalog, ProjectLimits, Registry, Scope, SourceError, SourceErrorKind};
 
-use super::shown::{MAX_BYTES, Setting, Shown, names, previewed};
+use super::shown::{MAX_BYTES, Setting, Shown, ShownSkill, names, previewed};
 use crate::args::Places;
 use crate::commands::{Purpose, library_options, no_library};
 use crate::error::{CommandError, Failure};
@@ -25,7 +24,7 @@ pub(super) struct FolderLook<'l> {
     seen: HashSet<PathBuf>,
     /// The skills that could not be read, with the paths of their files: perhaps only because a link leads out of the
     /// project, and the walk over everything below reads them.
-    unread: Vec<(PathBuf, (String, String, Preview))>,
+    unread: Vec<(PathBuf, ShownSkill)>,
     /// The bytes that may still be read.
     left: u64,
 }

@@ -3,6 +3,7 @@
 mod folder;
 mod named;
 mod revoke;
+mod server;
 mod shown;
 
 use std::fmt::Write as _;
@@ -19,7 +20,7 @@ use serde_json::json;
 use self::named::Named;
 use self::shown::Shown;
 use super::advice::{kept_from_its_key_by, name_of};
-use super::hints::command_for;
+use super::hints::{command_for, server_command};
 use super::install::is_yes;
 use super::skill_arg::is_server_location;
 use super::unread::say_problems;
@@ -42,6 +43,12 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         return list(&approvals, json, ui);
     }
     let project = clients::project(&env::absolute(Path::new("."))).to_owned();
+    if let Some(label) = &args.server {
+        return match args.revoke {
+            true => server::revoke(label, &file, json, ui),
+            false => server::trust(args, label, &file, json, ui),
+        };
+    }
     let what = match (&args.what, project.to_str()) {
         (Some(what), _) => what.as_str(),
         // In a subfolder, too, the skills are those of the project.
@@ -112,9 +119,10 @@ impl Trusted {
         if !ui.can_ask() {
             let error = "there is no terminal to ask for your consent, so nothing was trusted";
             let options = format!("{} --yes", args.places.options());
-            let command = match &args.what {
-                Some(what) => command_for("trust", what, &options),
-                None => format!("prowess trust{options}"),
+            let command = match (&args.server, &args.what) {
+                (Some(label), _) => server_command(label, &options),
+                (None, Some(what)) => command_for("trust", what, &options),
+                (None, None) => format!("prowess trust{options}"),
             };
             return Err(Failure::new(error, format!("look at it, then trust it with: {command}")).into());
         }
@@ -210,31 +218,59 @@ fn trust_skill(
     let Opened { registry, catalog } = opened;
     let skill = meant(args, what, registry, catalog, ui)?;
     let digest = registry.approvable(skill).map_err(|error| Failure::from(&error))?;
+    let question = format!("Trust this skill with its current files: {}?", clean(&skill.entry.key));
+    trust_digests(args, vec![(skill, digest)], question, opened, file, json, ui)
+}
+
+/// Shows skills with their digests and asks, then trusts exactly these.
+fn trust_digests(
+    args: &Trust,
+    digests: Vec<(&Candidate, String)>,
+    question: String,
+    Opened { registry, catalog }: &Opened,
+    file: &Path,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<Outcome, CommandError> {
+    // Damaged approvals are an error before anything is asked.
     Approvals::load(file).map_err(|error| Failure::from(&error))?;
-    let Entry { key, origin, .. } = &skill.entry;
-    let place = clean(&origin.location.text()).into_owned();
-    let question = format!("Trust this skill with its current files: {}?", clean(key));
-    let trusted = Trusted { question, shown: Shown::of_skill(skill, registry, catalog) };
+    let trusted = Trusted { question, shown: Shown::of_skills(&digests, registry, catalog) };
     // What was shown is what is trusted.
-    if registry.approvable(skill).map_err(|error| Failure::from(&error))? != digest {
-        let error = format!("its files changed while they were read, so nothing was trusted: {place}");
-        return Err(Failure::new(error, "run the command again").into());
+    for (skill, digest) in &digests {
+        if registry.approvable(skill).map_err(|error| Failure::from(&error))? != *digest {
+            let place = skill.entry.origin.location.text();
+            let error =
+                format!("its files changed while they were read, so nothing was trusted: {}", clean(&place));
+            return Err(Failure::new(error, "run the command again").into());
+        }
     }
+    let lines = |verb: &str| -> String {
+        let line = |(skill, digest): &(&Candidate, String)| {
+            let Entry { key, origin, .. } = &skill.entry;
+            let place = origin.location.text();
+            let mut line =
+                format!("{verb} with its current files: {} {} {digest}", clean(key), clean(&place));
+            if let Some(other) = kept_from_its_key_by(skill, catalog) {
+                let place = other.entry.origin.location.text();
+                let _ =
+                    write!(line, "; it is not used as long as another skill has its key: {}", clean(&place));
+            }
+            line
+        };
+        digests.iter().map(line).collect::<Vec<_>>().join("\n")
+    };
     if args.dry_run {
-        let would = format!("would be trusted with its current files: {} {place} {digest}", clean(key));
-        return trusted.preview(&would, json, ui);
+        return trusted.preview(&lines("would be trusted"), json, ui);
     }
     trusted.ask(args, json, ui)?;
+    let done = lines("trusted");
     // The file is locked only now, so that another `prowess trust` does not wait for a server or an answer.
     Approvals::update(file, |approvals| {
-        approvals.trust_skill(skill, digest.clone());
+        for (skill, digest) in &digests {
+            approvals.trust_skill(skill, digest.clone());
+        }
         Ok::<_, CommandError>(())
     })?;
-    let mut done = format!("trusted with its current files: {} {place} {digest}", clean(key));
-    if let Some(other) = kept_from_its_key_by(skill, catalog) {
-        let place = other.entry.origin.location.text();
-        let _ = write!(done, "; it is not used as long as another skill has its key: {}", clean(&place));
-    }
     trusted.report("done", &done, json, ui)
 }
 

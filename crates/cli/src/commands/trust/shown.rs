@@ -37,7 +37,7 @@ fn is_loud(preview: &Preview) -> bool {
 /// Skills with what they could do, and what else trust would change.
 #[derive(Default)]
 pub(super) struct Shown {
-    pub(super) skills: Vec<(String, String, Preview)>,
+    pub(super) skills: Vec<ShownSkill>,
     /// The settings that would have an effect.
     pub(super) settings: Vec<Setting>,
     /// What would be read besides: sites, and places outside of the folder.
@@ -45,6 +45,15 @@ pub(super) struct Shown {
     /// What is trusted too, and was not looked into.
     pub(super) unseen: Vec<String>,
     pub(super) is_folder: bool,
+}
+
+/// A skill with what it could do.
+pub(super) struct ShownSkill {
+    key: String,
+    location: String,
+    /// The digest that is trusted; none where a folder is.
+    digest: Option<String>,
+    preview: Preview,
 }
 
 /// A setting in a file of the project.
@@ -55,10 +64,18 @@ pub(super) struct Setting {
 }
 
 impl Shown {
-    /// One skill.
-    pub(super) fn of_skill(skill: &Candidate, registry: &Registry, catalog: &Catalog) -> Self {
-        let skills = vec![previewed(skill, registry, &names(catalog), &mut { MAX_BYTES })];
-        Self { skills, ..Self::default() }
+    /// Skills that are trusted with these digests.
+    pub(super) fn of_skills(
+        digests: &[(&Candidate, String)],
+        registry: &Registry,
+        catalog: &Catalog,
+    ) -> Self {
+        let (names, mut left) = (names(catalog), MAX_BYTES);
+        let shown = digests.iter().map(|(skill, digest)| ShownSkill {
+            digest: Some(digest.clone()),
+            ..previewed(skill, registry, &names, &mut left)
+        });
+        Self { skills: shown.collect(), ..Self::default() }
     }
 
     /// Everything in a folder that trust in it covers.
@@ -78,8 +95,8 @@ impl Shown {
         // Of many, those that can do more than tell come last, next to the question.
         let many = self.skills.len() > MAX_AT_A_GLANCE;
         let (loud, quiet): (Vec<_>, Vec<_>) =
-            self.skills.iter().partition(|(_, _, preview)| many && is_loud(preview));
-        for (key, location, preview) in quiet.into_iter().chain(loud) {
+            self.skills.iter().partition(|skill| many && is_loud(&skill.preview));
+        for ShownSkill { key, location, preview, .. } in quiet.into_iter().chain(loud) {
             let lines = preview_lines(key, preview);
             let (name, rest) = lines.split_once('\n').unwrap_or((&lines, ""));
             let _ = writeln!(text, "{name}\n  {HINT}at{HINT:#}  {}", clean(location));
@@ -116,8 +133,8 @@ impl Shown {
             ("hidden text in", |preview| !preview.hidden.is_empty() || !preview.comments.is_empty()),
         ];
         for (what, can) in kinds {
-            let names: Vec<&str> =
-                self.skills.iter().filter(|(_, _, preview)| can(preview)).map(|(key, ..)| &**key).collect();
+            let able = self.skills.iter().filter(|skill| can(&skill.preview));
+            let names: Vec<&str> = able.map(|skill| &*skill.key).collect();
             if let [_, ..] = names.as_slice() {
                 let shown = names.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
                 let more = names.len().saturating_sub(MAX_NAMED);
@@ -131,7 +148,13 @@ impl Shown {
 
     /// As JSON, with what was done or would be.
     pub(super) fn json(&self, member: &str, said: &str) -> Value {
-        let skill = |(key, location, preview): &(String, String, Preview)| json!({"name": key, "location": location, "preview": preview});
+        let skill = |ShownSkill { key, location, digest, preview }: &ShownSkill| {
+            let mut shown = json!({"name": key, "location": location, "preview": preview});
+            if let Some(digest) = digest {
+                shown["digest"] = digest.as_str().into();
+            }
+            shown
+        };
         let previews: Vec<Value> = self.skills.iter().map(skill).collect();
         let mut settings: Vec<&str> = self.settings.iter().map(|setting| setting.key.as_str()).collect();
         settings.dedup();
@@ -157,7 +180,11 @@ pub(super) fn previewed(
     registry: &Registry,
     names: &[&str],
     left: &mut u64,
-) -> (String, String, Preview) {
-    let location = skill.entry.origin.location.to_string();
-    (skill.entry.key.clone(), location, preview_of_found(registry, skill, names, left))
+) -> ShownSkill {
+    ShownSkill {
+        key: skill.entry.key.clone(),
+        location: skill.entry.origin.location.to_string(),
+        digest: None,
+        preview: preview_of_found(registry, skill, names, left),
+    }
 }
