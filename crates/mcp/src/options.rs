@@ -43,7 +43,9 @@ pub struct ServeOptions {
 
 /// Makes a hint from the skills that wait for trust.
 #[derive(Clone)]
-pub struct TrustHint(Arc<dyn Fn(&Registry, &[&Candidate]) -> String + Send + Sync>);
+pub struct TrustHint(Arc<MakeHint>);
+
+type MakeHint = dyn Fn(&Registry, &[&Candidate]) -> String + Send + Sync;
 
 impl TrustHint {
     /// A hint made by a function. A program with commands of its own can name them.
