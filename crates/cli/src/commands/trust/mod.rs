@@ -44,9 +44,10 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     }
     let project = clients::project(&env::absolute(Path::new("."))).to_owned();
     if let Some(label) = &args.server {
-        return match args.revoke {
-            true => server::revoke(label, &file, json, ui),
-            false => server::trust(args, label, &file, json, ui),
+        return if args.revoke {
+            server::revoke(label, &file, json, ui)
+        } else {
+            server::trust(args, label, &file, json, ui)
         };
     }
     let what = match (&args.what, project.to_str()) {

@@ -149,11 +149,14 @@ impl Shown {
     /// As JSON, with what was done or would be.
     pub(super) fn json(&self, member: &str, said: &str) -> Value {
         let skill = |ShownSkill { key, location, digest, preview }: &ShownSkill| {
-            let mut shown = json!({"name": key, "location": location, "preview": preview});
-            if let Some(digest) = digest {
-                shown["digest"] = digest.as_str().into();
+            let shown = json!({"name": key, "location": location, "preview": preview});
+            match (shown, digest) {
+                (Value::Object(mut shown), Some(digest)) => {
+                    shown.insert("digest".to_owned(), digest.as_str().into());
+                    Value::Object(shown)
+                }
+                (shown, _) => shown,
             }
-            shown
         };
         let previews: Vec<Value> = self.skills.iter().map(skill).collect();
         let mut settings: Vec<&str> = self.settings.iter().map(|setting| setting.key.as_str()).collect();
