@@ -290,3 +290,44 @@ fn a_skill_that_another_user_put_into_the_store_is_refused_by_its_digest() {
     assert!(!installed.contains("pwn"), "{said}");
     assert!(said.starts_with("exit 0") && installed.contains("name: pdf"), "{said}");
 }
+
+#[test]
+fn a_repository_that_another_user_put_into_the_store_runs_nothing() {
+    let Some(place) = shared() else { return };
+    let add = ["add", "ssh://127.0.0.1:1/x.git", "--yes"];
+    assert!(run_as(&place, USER, &add).starts_with("exit 2"));
+    let store = place.path().join("cache/prowess/store");
+    let repositories: Vec<PathBuf> =
+        fs::read_dir(store.join("v1/git")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let repository = repositories.iter().find(|path| path.is_dir()).unwrap();
+    // Its own configuration is as it was, and names another folder for the rest.
+    let ran = place.path().join("ran");
+    let config = fs::read_to_string(repository.join("config")).unwrap();
+    let planted = format!("{config}[core]\n\tsshCommand = \"touch {}; true\"\n", ran.display());
+    place.write("planted/config", planted.as_bytes());
+    fs::create_dir_all(place.path().join("planted/objects")).unwrap();
+    fs::create_dir_all(place.path().join("planted/refs")).unwrap();
+    fs::write(repository.join("commondir"), place.path().join("planted").to_str().unwrap()).unwrap();
+    give(place.path());
+    let own = |path: &Path, user: u32| {
+        let owner = format!("{user}:{GROUP}");
+        assert!(Command::new("chown").args(["-R", &owner]).arg(path).status().unwrap().success());
+    };
+    let cache = place.path().join("cache/prowess");
+    for (foreign, said_of) in [(Some(&store), true), (Some(&cache), true), (None, false)] {
+        own(&cache, USER);
+        if let Some(foreign) = foreign {
+            own(foreign, OTHER);
+            assert!(Command::new("chmod").args(["-R", "a+rwX"]).arg(foreign).status().unwrap().success());
+        }
+        let said = run_as(&place, USER, &add);
+        assert!(said.starts_with("exit 2") && !ran.exists(), "{foreign:?}: {said}");
+        let ignored = said.contains("ignored, since it belongs to another user: [DIR]/cache/prowess");
+        assert_eq!(ignored, said_of, "{foreign:?}: {said}");
+    }
+    // A plain git runs it, so the test would notice.
+    let mut git = Command::new("git");
+    git.env("GIT_DIR", repository).args(["ls-remote", "ssh://127.0.0.1:1/x.git"]);
+    let _ = git.output().unwrap();
+    assert!(ran.exists(), "git no longer reads the folder that commondir names");
+}

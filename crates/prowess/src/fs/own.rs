@@ -92,8 +92,18 @@ pub fn close_roots(environment: &Environment) {
 
 /// Whether the user's folder of caches is believed, or does not exist. It is closed to other users.
 pub(crate) fn may_cache(root: &Path) -> bool {
-    let Err(Refusal::Distrusted(why)) = enter(root, root, Want::Closed) else { return true };
-    note_ignored(&SourceErrorKind::Distrusted { why: why.of_folder() }.at(root));
+    is_believed(root, root, Want::Closed)
+}
+
+/// Whether a folder below a root is believed, or does not exist.
+#[cfg(feature = "install")]
+pub(crate) fn may_use(root: &Path, folder: &Path) -> bool {
+    is_believed(root, folder, Want::Look)
+}
+
+fn is_believed(root: &Path, folder: &Path, want: Want) -> bool {
+    let Err(Refusal::Distrusted(why)) = enter(root, folder, want) else { return true };
+    note_ignored(&SourceErrorKind::Distrusted { why: why.of_folder() }.at(folder));
     false
 }
 

@@ -15,7 +15,7 @@ use super::fetch::{FetchOptions, Fetcher};
 use super::installed::folder_named;
 use super::prepare::Prepared;
 use super::records::{FetchLog, InstallScope, InstallTarget, LinkMode, Records, SKILLS_FOLDER};
-use super::store::Store;
+use super::store::{Store, USERS_STORE};
 use super::sync::check_records;
 use super::target::Dir;
 use super::tree::InstallLimits;
@@ -52,7 +52,7 @@ impl InstallFolders {
             project: project.to_owned(),
             user: environment.home(),
             state: state.join("prowess"),
-            store: cache.join("prowess/store/v1"),
+            store: cache.join(USERS_STORE),
         })
     }
 }

@@ -147,15 +147,21 @@ impl Store {
                 .ok()
                 .filter(|tree| rest.is_empty() && tree.digest() == digest)
         })?;
-        let file =
-            self.place_of(digest).filter(|place| place.exists()).or_else(|| self.packs.file_of(digest));
-        file.as_deref().map(used_now);
+        self.used(digest);
         Some(tree)
     }
 
     /// The listing of a skill.
     pub(crate) fn listing(&self, digest: &str) -> Option<Manifest> {
-        self.read(digest, |files, _| Some(files))
+        let listing = self.read(digest, |files, _| Some(files))?;
+        self.used(digest);
+        Some(listing)
+    }
+
+    /// Notes that a skill is used.
+    fn used(&self, digest: &str) {
+        let file = self.place_of(digest).filter(|place| place.exists());
+        file.or_else(|| self.packs.file_of(digest)).as_deref().map(used_now);
     }
 
     /// Reads a skill by its listing and the bytes after it. A file that is not valid is removed, so that the skill is
@@ -266,6 +272,16 @@ fn create(path: &Path) -> io::Result<File> {
         options.mode(0o444);
     }
     options.open(path)
+}
+
+/// The place of the user's store below the user's folder of caches.
+pub(super) const USERS_STORE: &str = "prowess/store/v1";
+
+/// The folder from which on a store must be this user's: the user's folder of Prowess, or the store itself if a host named
+/// it.
+pub(super) fn root_of_store(store: &Path) -> &Path {
+    let above = store.ends_with(USERS_STORE).then(|| store.ancestors().nth(2));
+    above.flatten().unwrap_or(store)
 }
 
 /// Creates a folder for this user alone: fetched skills may be secret.

@@ -205,3 +205,18 @@ fn skills_that_are_stored_together_share_one_file_and_a_damaged_one_counts_as_mi
 fn again_with(store: &Store, trees: &[SkillTree]) {
     Store::at(store.folder().to_owned()).put(trees).unwrap();
 }
+
+#[test]
+fn a_skill_whose_files_or_listing_are_read_is_in_use() {
+    let (_folder, store) = store();
+    let tree = tree("x");
+    store.put([&tree]).unwrap();
+    let place = store.place_of(tree.digest()).unwrap();
+    let reads: [fn(&Store, &str) -> bool; 2] =
+        [|store, digest| store.get(digest).is_some(), |store, digest| store.listing(digest).is_some()];
+    for read in reads {
+        File::open(&place).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert!(read(&store, tree.digest()));
+        assert!(fs::metadata(&place).unwrap().modified().unwrap() > SystemTime::UNIX_EPOCH);
+    }
+}

@@ -112,6 +112,9 @@ fn folders_below_a_root_are_closed_and_those_behind_symlinks_of_the_user_keep_th
     fs::write(elsewhere.join("file"), "one").unwrap();
     symlink(&elsewhere, root.join("b")).unwrap();
     fs::write(root.join("a/file"), "two").unwrap();
+    for file in [root.join("a/file"), elsewhere.join("file")] {
+        fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
+    }
     open(&root.join("a"));
     assert_eq!(read(&root, &root.join("a/file"), 10).unwrap(), b"two");
     assert_eq!(read(&root, &root.join("b/file"), 10).unwrap(), b"one");

@@ -45,7 +45,8 @@ impl GitCommand {
                 self.runner.received.measure(bare);
                 self.in_history(bare, commits)
             });
-            bare.remove().map_err(|error| failed(Problem::folder(bare, error)))?;
+            // The answer is known. What cannot be removed now is removed when the store needs room.
+            let _ = bare.remove();
             reachable
         })
     }

@@ -19,9 +19,10 @@ use super::waiting::Waiting;
 use super::watch::Watcher;
 use crate::env::{self, Environment};
 use crate::fs::atomic::{lock_to_read, lock_within};
+use crate::fs::own;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::spec::is_on_this_machine;
-use crate::install::store::make_folder;
+use crate::install::store::{make_folder, root_of_store};
 use crate::internal::locked;
 use crate::process::{self, Finished, ProcessLimits, Variables, Watch};
 
@@ -38,7 +39,7 @@ pub(super) struct GitRunner {
     /// The `PATH` of git, which starts other programs.
     program_folders: OsString,
     folder: PathBuf,
-    /// Used instead when that folder cannot be written.
+    /// Used instead when that folder cannot be written, or is not this user's.
     other_folder: OnceLock<Temporary>,
     environment: Environment,
     ssh_command: OnceLock<bool>,
@@ -87,6 +88,14 @@ impl GitRunner {
         self.other_folder.get().map_or(&self.folder, |other| &other.path)
     }
 
+    /// Whether a repository is this user's, or does not exist: git runs programs that its configuration names.
+    fn may_use(&self, bare: &Bare) -> bool {
+        let clones = self.clones();
+        let root =
+            clones.parent().filter(|_| self.other_folder.get().is_none()).map_or(clones, root_of_store);
+        own::may_use(root, &bare.folder)
+    }
+
     /// Works on the repository of an address while no other process does.
     pub(super) fn locked<T>(
         &self,
@@ -104,13 +113,16 @@ impl GitRunner {
         work: impl FnOnce(&Bare, &File) -> Result<T, InstallError>,
     ) -> Result<T, InstallError> {
         let take = |bare: &Bare| {
+            if !self.may_use(bare) {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
             bare.lock_file().parent().map_or(Ok(()), make_folder)?;
             self.wait(url, &|timeout| lock_within(None, &bare.lock_file(), timeout))
         };
         let mut bare = bare_of(self.clones(), url);
         let lock = take(&bare).or_else(|error| match (error.kind(), self.other_folder.get()) {
             (io::ErrorKind::TimedOut, _) | (_, Some(_)) => Err(error),
-            // If the store cannot be written, skills are still installed.
+            // If the store cannot be written or is not believed, skills are still installed.
             _ => {
                 let _ = self.other_folder.set(Temporary::new(&self.environment)?);
                 bare = bare_of(self.clones(), url);
@@ -152,7 +164,7 @@ impl GitRunner {
         read: impl FnOnce(&Bare) -> Result<T, InstallError>,
     ) -> Result<Option<T>, InstallError> {
         let bare = Bare::of(self.clones(), url);
-        if !bare.is_there() {
+        if !self.may_use(&bare) || !bare.is_there() {
             return Ok(None);
         }
         let _held = match self.wait(url, &|timeout| lock_to_read(&bare.lock_file(), timeout)) {

@@ -23,9 +23,8 @@ pub(super) const SETTINGS: [&str; 9] = [
 ];
 
 /// Variables that would make git use another repository.
-const REMOVED: [&str; 10] = [
+const REMOVED: [&str; 9] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
     "GIT_DEFAULT_HASH",
     "GIT_INDEX_FILE",
     "GIT_NAMESPACE",
@@ -40,6 +39,8 @@ const REMOVED: [&str; 10] = [
 pub(super) fn of(url: &str, folder: &Path) -> Vec<(&'static str, Option<OsString>)> {
     let mut variables: Vec<(&'static str, Option<OsString>)> = vec![
         ("GIT_DIR", Some(folder.into())),
+        // A file in the repository cannot name another folder for its configuration.
+        ("GIT_COMMON_DIR", Some(folder.into())),
         ("GIT_ALLOW_PROTOCOL", Some(protocols(url).into())),
         // Nothing is asked: there may be no user at the terminal. An empty helper disables all others.
         ("GIT_TERMINAL_PROMPT", Some("0".into())),
