@@ -1,5 +1,5 @@
-//! Refuses heads of requests that other programs read differently: a line that ends with a line feed alone, and a body with
-//! two lengths. A proxy in front of the server could take the rest of such a request for another one.
+//! Refuses heads of requests that other programs read differently: a line that ends with a line feed alone, a body with two
+//! lengths, and a chunk without a plain one. A proxy in front of the server could take the rest of such a request for another one.
 //!
 //! hyper accepts them, so its input is changed before: a NUL in place of the line feed makes the head invalid.
 
@@ -95,9 +95,11 @@ impl HeadCheck {
                 let digits: Vec<u8> = line.iter().copied().take_while(u8::is_ascii_hexdigit).collect();
                 let size =
                     std::str::from_utf8(&digits).ok().and_then(|text| u64::from_str_radix(text, 16).ok());
-                self.part = match size {
-                    Some(left) if left > 0 => Part::Data { left, then: Then::ChunkEnd },
-                    _ => Part::Trailers,
+                // One that is longer than what is kept may have another size for hyper.
+                self.part = match size.filter(|_| digits.len() < MAX_LINE) {
+                    Some(0) => Part::Trailers,
+                    Some(left) => Part::Data { left, then: Then::ChunkEnd },
+                    None => return false,
                 };
             }
             Part::ChunkEnd => self.part = Part::ChunkSize,
@@ -173,6 +175,18 @@ mod tests {
                 assert!(passed.starts_with(before), "{passed:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_chunk_whose_size_may_be_read_differently_is_invalid() {
+        let long = format!("{}2b", "0".repeat(MAX_LINE));
+        for size in [&*long, "", ";x", "x", "1ffffffffffffffff"] {
+            let text = format!("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n{size}\r\n");
+            assert!(passed(&text).ends_with("\r\0"), "{size}");
+        }
+        let long =
+            format!("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1;{}\r\n\n\r\n", "x".repeat(100));
+        assert_eq!(passed(&long), long);
     }
 
     #[test]
