@@ -1,6 +1,7 @@
 //! The accept loop: the number of connections, the timeouts of each, and graceful shutdown.
 
 use std::convert::Infallible;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::time::{sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::host::Host;
@@ -20,6 +21,7 @@ use crate::http::callers::SUBSCRIPTION_GRACE;
 use crate::http::newcomers::Newcomers;
 use crate::http::options::HttpOptions;
 use crate::http::permit_body::with_permit;
+use crate::http::queue::Queue;
 use crate::http::sessions::Sessions;
 use crate::http::write_timeout::WriteTimeout;
 use crate::server::Shared;
@@ -51,23 +53,38 @@ pub(crate) async fn serve(
         // The buffer must hold a whole head.
         .max_buf_size(options.max_head.max(MIN_BUFFER))
         .keep_alive(true);
+    let mut queue = Queue::new(newcomers);
     loop {
-        let accepted = tokio::select! {
-            () = stop.cancelled() => break,
-            accepted = listener.accept() => accepted,
-        };
-        let (stream, peer) = match accepted {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                // Out of file descriptors, or the client has already disconnected: neither ends the server.
-                tracing::warn!(%error, "could not accept");
-                sleep(Duration::from_millis(50)).await;
+        let (stream, peer, slot) = match queue.next() {
+            Some(Ok(entered)) => entered,
+            waiting => {
+                let may_enter = async {
+                    match waiting {
+                        Some(Err(until)) => sleep_until(until).await,
+                        _ => pending().await,
+                    }
+                };
+                tokio::select! {
+                    () = stop.cancelled() => break,
+                    () = may_enter => {}
+                    accepted = listener.accept(), if !queue.is_full() => match accepted {
+                        Ok((stream, peer)) => {
+                            if queue.push(stream, peer).is_some() {
+                                server.shared.metrics.count_refusal("newcomer");
+                            }
+                        }
+                        Err(error) => {
+                            // Out of file descriptors, or the client has already disconnected: neither ends the server.
+                            tracing::warn!(%error, "could not accept");
+                            sleep(Duration::from_millis(50)).await;
+                        }
+                    },
+                }
                 continue;
             }
         };
         let _ = stream.set_nodelay(true);
         let requests = Arc::new(Semaphore::new(1));
-        let slot = newcomers.enter(peer.ip()).await;
         let (own, place) = (Arc::clone(&requests), Arc::clone(&slot));
         let io = TokioIo::new(WriteTimeout::new(stream, options.stall_time, stop.clone(), own, place));
         let server = Arc::clone(&server);
@@ -96,7 +113,8 @@ pub(crate) async fn serve(
             drop(held);
         });
     }
-    drop(listener);
+    // What is queued is closed with the socket.
+    drop((listener, queue));
     // Subscriptions end with their result; streams without a result are closed after that.
     let mut ending = std::pin::pin!(graceful.shutdown());
     if timeout(SUBSCRIPTION_GRACE, ending.as_mut()).await.is_err() {

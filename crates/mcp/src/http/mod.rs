@@ -9,6 +9,7 @@ pub(crate) mod options;
 pub(crate) mod origin_check;
 pub(crate) mod permit_body;
 pub(crate) mod probes;
+pub(crate) mod queue;
 pub(crate) mod response;
 pub(crate) mod sessions;
 pub(crate) mod tokens;

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use prowess::internal::locked;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// How long a newcomer keeps its place in any case, from when the server first waited for its client: a client on a busy
-/// machine may pause between connecting and sending. Further connections wait in the queue of the system meanwhile.
+/// machine may pause between connecting and sending. Further connections are queued meanwhile.
 const MIN_TIME: Duration = Duration::from_millis(100);
 /// When to look again for a connection that can give way.
 const RETRY: Duration = Duration::from_millis(5);
@@ -50,31 +50,24 @@ impl Newcomers {
         Arc::new(Self { max: max.max(1), served, open: Mutex::default() })
     }
 
-    /// The place of a new connection. If there are too many, another one gives way.
-    pub(crate) async fn enter(self: &Arc<Self>, address: IpAddr) -> Arc<ConnectionSlot> {
+    /// The place of a new connection. If there are too many, another one gives way; an error says when one may.
+    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr) -> Result<Arc<ConnectionSlot>, Instant> {
         let address = network(address);
-        loop {
-            let until = {
-                let mut open = locked(&self.open);
-                match open.make_room(self.max, address) {
-                    Ok(()) => {
-                        let (number, evicted) = open.insert(address);
-                        let (newcomers, permits) = (Arc::clone(self), Mutex::default());
-                        let waited = AtomicBool::new(false);
-                        return Arc::new(ConnectionSlot {
-                            newcomers,
-                            address,
-                            number,
-                            waited,
-                            evicted,
-                            permits,
-                        });
-                    }
-                    Err(until) => until,
-                }
-            };
-            sleep_until(until).await;
-        }
+        let mut open = locked(&self.open);
+        open.make_room(self.max, address)?;
+        let (number, evicted) = open.insert(address);
+        let (newcomers, permits, waited) = (Arc::clone(self), Mutex::default(), AtomicBool::new(false));
+        Ok(Arc::new(ConnectionSlot { newcomers, address, number, waited, evicted, permits }))
+    }
+
+    /// How many newcomers an address has.
+    pub(crate) fn of(&self, address: IpAddr) -> usize {
+        locked(&self.open).of.get(&network(address)).map_or(0, BTreeMap::len)
+    }
+
+    /// How many newcomers there may be.
+    pub(crate) fn max(&self) -> usize {
+        self.max
     }
 }
 
@@ -124,12 +117,13 @@ impl OpenNewcomers {
     }
 }
 
-/// The address for which connections count: of IPv6, the network that one subscriber has.
-fn network(address: IpAddr) -> IpAddr {
+/// The address for which connections count: of IPv6, the network that one subscriber has, a /56.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(own) if !own.is_loopback() => {
+            // Providers give a home 56 bits of network or more, and 8 bits to number networks of its own.
             let [a, b, c, d, ..] = own.segments();
-            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d & 0xff00, 0, 0, 0, 0))
         }
         own => own,
     }
@@ -193,13 +187,24 @@ impl Drop for ConnectionSlot {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::sleep_until;
+
     use super::*;
 
     const FIRST: &str = "192.0.2.1";
     const SECOND: &str = "198.51.100.7";
 
+    async fn unread(newcomers: &Arc<Newcomers>, address: &str) -> Arc<ConnectionSlot> {
+        loop {
+            match newcomers.enter(address.parse().unwrap()) {
+                Ok(slot) => return slot,
+                Err(until) => sleep_until(until).await,
+            }
+        }
+    }
+
     async fn entered(newcomers: &Arc<Newcomers>, address: &str) -> Arc<ConnectionSlot> {
-        let slot = newcomers.enter(address.parse().unwrap()).await;
+        let slot = unread(newcomers, address).await;
         slot.wait();
         slot
     }
@@ -257,7 +262,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_newcomer_that_the_server_has_not_read_yet_keeps_its_place() {
         let newcomers = Newcomers::new(1, 1);
-        let first = newcomers.enter(FIRST.parse().unwrap()).await;
+        let first = unread(&newcomers, FIRST).await;
         let mut entering = std::pin::pin!(entered(&newcomers, FIRST));
         assert!(tokio::time::timeout(100 * MIN_TIME, entering.as_mut()).await.is_err());
         assert!(!first.evicted.is_cancelled());
@@ -271,7 +276,7 @@ mod tests {
         for (address, wanted) in [
             ("192.0.2.1", "192.0.2.1"),
             ("::ffff:192.0.2.1", "192.0.2.1"),
-            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+            ("2001:db8:1:203:3:4:5:6", "2001:db8:1:200::"),
             ("::1", "::1"),
         ] {
             assert_eq!(network(address.parse().unwrap()), wanted.parse::<IpAddr>().unwrap());

@@ -24,7 +24,7 @@ pub struct HttpOptions {
     /// The maximum size of the body of a request, in bytes. Large bodies in transit take up to eight times this much.
     pub max_body: usize,
     /// The maximum number of connections on which no request had a valid token yet. The oldest one of the address with the
-    /// most gives way to the next, so that no address takes the places of the others.
+    /// most gives way to the next, so that no address takes the places of the others. As many more wait for their place.
     pub max_newcomers: usize,
     /// The maximum number of connections besides these; further clients get 503.
     pub max_connections: usize,
