@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use prowess_core::select::{SelectOptions, Selector, search};
 use prowess_core::session::{Effect, Failure, Outcome, Session, Step, ToolCall, ToolResult};
-use prowess_core::{Candidate, Entry, Location, RelPath};
+use prowess_core::{Candidate, Catalog, Entry, Location, RelPath};
 
 use crate::error::{SourceError, SourceErrorKind};
 use crate::registry::Registry;
@@ -50,6 +50,7 @@ pub type Run<'h> = &'h (dyn Fn(&Candidate, &RelPath, &[String]) -> io::Result<(O
 #[derive(Clone, Copy)]
 pub struct Performer<'h> {
     registry: &'h Registry,
+    catalog: Option<&'h Catalog>,
     selector: &'h dyn Selector,
     approve: Option<Approve<'h>>,
     run: Option<Run<'h>>,
@@ -65,7 +66,15 @@ impl fmt::Debug for Performer<'_> {
 impl<'h> Performer<'h> {
     /// Reads through the sources of a registry, and searches with a selector. Approves nothing and runs nothing.
     pub fn new(registry: &'h Registry, selector: &'h dyn Selector) -> Self {
-        Self { registry, selector, approve: None, run: None, min_score: None }
+        Self { registry, catalog: None, selector, approve: None, run: None, min_score: None }
+    }
+
+    /// Finds skills in this catalog of the registry in place of its current one: one for a client that may see only some
+    /// of the skills, by [`Catalog::among`].
+    #[must_use]
+    pub fn with_catalog(mut self, catalog: &'h Catalog) -> Self {
+        self.catalog = Some(catalog);
+        self
     }
 
     /// Sets the function that asks the user for approval.
@@ -111,7 +120,8 @@ impl<'h> Performer<'h> {
                 Ok(Outcome::Read { bytes: chunk.bytes, size: chunk.size, digest })
             }
             Effect::Search { query, among, limit } => {
-                let catalog = self.registry.catalog();
+                let current = self.registry.catalog();
+                let catalog = self.catalog.unwrap_or(&current);
                 let among: Vec<&Entry> =
                     among.iter().filter_map(|key| catalog.get(key)).map(|skill| &skill.entry).collect();
                 let options =
@@ -164,7 +174,10 @@ impl<'h> Performer<'h> {
 
     /// The skill with this key, if it is still at the location that the session knows.
     fn at(&self, key: &str, location: &Location) -> Result<Arc<Candidate>, SourceError> {
-        let candidate = self.registry.get(key)?;
+        let candidate = match self.catalog.and_then(|catalog| catalog.shared(key)) {
+            Some(own) => own,
+            None => self.registry.get(key)?,
+        };
         if candidate.entry.origin.location == *location {
             Ok(candidate)
         } else {

@@ -8,6 +8,7 @@ mod named;
 pub(crate) mod state;
 pub(crate) mod wide;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,7 @@ pub struct Catalog {
     standings: Vec<Standing>,
     /// The places of the offered candidates, sorted by key.
     offered: Vec<usize>,
+    duplicates: Duplicates,
 }
 
 impl Catalog {
@@ -104,7 +106,7 @@ impl Catalog {
         same: &dyn Fn(&Candidate, &Candidate) -> bool,
     ) -> Result<Self, DuplicateError> {
         let standings = vec![Standing::Listed; candidates.len()];
-        let mut catalog = Self { candidates, standings, offered: Vec::new() };
+        let mut catalog = Self { candidates, standings, offered: Vec::new(), duplicates };
         let mut merged = Vec::new();
         // By key, and within a key in the order of precedence.
         let mut order: Vec<usize> = (0..catalog.candidates.len()).collect();
@@ -136,11 +138,46 @@ impl Catalog {
     pub fn decided(candidates: Vec<Arc<Candidate>>, standings: Vec<Standing>) -> Self {
         let listed = |(at, standing): (usize, &Standing)| (*standing == Standing::Listed).then_some(at);
         let offered = standings.iter().take(candidates.len()).enumerate().filter_map(listed).collect();
-        let mut catalog = Self { candidates, standings, offered };
+        let mut catalog = Self { candidates, standings, offered, duplicates: Duplicates::First };
         let mut offered = std::mem::take(&mut catalog.offered);
         offered.sort_by(|a, b| catalog.key(*a).cmp(catalog.key(*b)));
         catalog.offered = offered;
         catalog
+    }
+
+    /// The catalog for a client that may see only some of the skills: where it may not see the offered skill with a key,
+    /// the one that it may see among those that this skill shadows is offered. `None` if that changes nothing.
+    pub fn among(&self, may_see: impl Fn(&Candidate) -> bool) -> Option<Self> {
+        let sees = |at: usize| self.candidates.get(at).is_some_and(|candidate| may_see(candidate));
+        let mut shadowed: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (at, standing) in self.standings.iter().enumerate() {
+            if matches!(standing, Standing::Shadowed { .. }) && sees(at) {
+                shadowed.entry(self.key(at)).or_default().push(at);
+            }
+        }
+        // Two skills that could win were an error before, so what is left of them has an order.
+        let duplicates = match self.duplicates {
+            Duplicates::Error => Duplicates::First,
+            other => other,
+        };
+        let mut own: Option<Self> = None;
+        for (key, rivals) in shadowed {
+            let Some(place) = self.place(key) else { continue };
+            let Some(hidden) = self.offered.get(place).copied().filter(|hidden| !sees(*hidden)) else {
+                continue;
+            };
+            let own = own.get_or_insert_with(|| self.clone());
+            let Ok(Some((winner, preload))) = own.settle(&rivals, duplicates, &|_, _| false) else {
+                continue;
+            };
+            own.merge(winner, preload, &rivals, &|_, _| false, &mut Vec::new());
+            own.set(winner, Standing::Listed);
+            own.set(hidden, Standing::Shadowed { by: own.location(winner) });
+            if let Some(slot) = own.offered.get_mut(place) {
+                *slot = winner;
+            }
+        }
+        own
     }
 
     fn is_same(&self, one: usize, other: usize, same: &dyn Fn(&Candidate, &Candidate) -> bool) -> bool {
@@ -258,9 +295,14 @@ impl Catalog {
         Ok(winner.map(|winner| (winner, preload)))
     }
 
-    fn position(&self, key: &str) -> Option<usize> {
+    /// The place of a key among the offered ones.
+    fn place(&self, key: &str) -> Option<usize> {
         let found = self.offered.partition_point(|at| self.key(*at) < key);
-        self.offered.get(found).copied().filter(|at| self.key(*at) == key)
+        self.offered.get(found).filter(|at| self.key(**at) == key).map(|_| found)
+    }
+
+    fn position(&self, key: &str) -> Option<usize> {
+        self.offered.get(self.place(key)?).copied()
     }
 
     /// The offered skill with this key.

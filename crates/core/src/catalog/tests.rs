@@ -85,6 +85,38 @@ fn a_skill_of_a_server_never_shadows_one_of_a_site() {
 }
 
 #[test]
+fn a_skill_that_a_client_may_not_see_shadows_none_that_it_may_see() {
+    let at = |place: &str| Location::parse(&format!("{place}/SKILL.md"));
+    for duplicates in [Duplicates::First, Duplicates::Last] {
+        let mut all: Vec<Candidate> =
+            ["one", "two", "three"].map(|place| candidate("pdf", place, Scope::User)).into();
+        all.push(candidate("far", "remote", Scope::Remote));
+        all.push(candidate("far", "local", Scope::User));
+        let catalog = made(all, duplicates).unwrap();
+        let among = |hidden: &[&str]| {
+            let hidden: Vec<Location> = hidden.iter().map(|text| at(text)).collect();
+            catalog.among(|candidate| !hidden.contains(&candidate.entry.origin.location))
+        };
+        let (first, second) = if duplicates == Duplicates::First { ("one", "two") } else { ("three", "two") };
+        assert_eq!(offered(&catalog, "pdf"), at(first));
+        // Nothing changes where the offered skill is seen, or no skill of that name is.
+        assert!(
+            among(&[]).is_none() && among(&[second]).is_none() && among(&["one", "two", "three"]).is_none()
+        );
+        let own = among(&[first, "local"]).unwrap();
+        assert_eq!((offered(&own, "pdf"), offered(&own, "far")), (at(second), at("remote")));
+        assert_eq!((own.len(), own.all().count()), (2, 5));
+        let standing = |place: &str| {
+            own.all()
+                .find(|(candidate, _)| candidate.entry.origin.location == at(place))
+                .map(|(_, is)| is.clone())
+        };
+        assert_eq!(standing(first), Some(Standing::Shadowed { by: at(second) }));
+        assert_eq!(standing(second), Some(Standing::Listed));
+    }
+}
+
+#[test]
 fn preload_is_anyones_wish() {
     let mut second = candidate("a", "two/a", Scope::User);
     second.preload = true;

@@ -128,7 +128,11 @@ mod tests {
             }
             assert!(!queue.is_full() && closed == 200 - 2 * 16, "{closed}");
             // As soon as one of its newcomers gives way, another address has the place.
-            assert!(queue.push("client".to_owned(), peer("192.0.2.1")).is_some_and(|name| name.starts_with("flood")));
+            assert!(
+                queue
+                    .push("client".to_owned(), peer("192.0.2.1"))
+                    .is_some_and(|name| name.starts_with("flood"))
+            );
             assert!(entered(&mut queue, &mut open).is_empty());
             advance(Duration::from_millis(100)).await;
             assert_eq!(entered(&mut queue, &mut open).first().map(String::as_str), Some("client"), "{flood}");

@@ -106,16 +106,24 @@ impl LiveLibrary {
     /// Fetches the files of remote skills, which are needed to publish them. Each source has its own thread, so that a
     /// slow one delays no other. The thread that follows the library sends the notifications.
     fn fetch(self: &Arc<Self>) {
-        let Some(snapshot) = self.published() else { return };
-        for source in snapshot.fetched_sources() {
+        if self.published().is_none() {
+            return;
+        }
+        // A client may see a skill that another one shadows in the whole library.
+        let snapshots = self.publication.all();
+        let sources: BTreeSet<Arc<str>> =
+            snapshots.iter().flat_map(|snapshot| snapshot.fetched_sources()).collect();
+        for source in sources {
             // The last fetch may still be running.
             if !locked(&self.fetching).insert(Arc::clone(&source)) {
                 continue;
             }
-            let (own, snapshot) = (Arc::clone(self), Arc::clone(&snapshot));
+            let (own, snapshots) = (Arc::clone(self), snapshots.clone());
             std::thread::spawn(move || {
                 let _guard = FetchGuard { live: &own, source: &source };
-                snapshot.fetch(&source, FETCH_TIME, || own.stop.is_cancelled());
+                for snapshot in snapshots {
+                    snapshot.fetch(&source, FETCH_TIME, || own.stop.is_cancelled());
+                }
             });
         }
     }

@@ -138,6 +138,14 @@ impl Publication {
         locked(&self.state).current.as_ref().map(|current| Arc::clone(&current.whole))
     }
 
+    /// The current snapshot and its views.
+    pub(crate) fn all(&self) -> Vec<Arc<Snapshot>> {
+        let state = locked(&self.state);
+        let all =
+            |current: &Current| [&current.whole].into_iter().chain(current.views.values()).cloned().collect();
+        state.current.as_ref().map(all).unwrap_or_default()
+    }
+
     /// Notifies clients of changed files.
     pub(crate) fn announce(&self, number: u64) {
         self.changed.send_replace(number);

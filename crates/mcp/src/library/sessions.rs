@@ -1,11 +1,12 @@
 //! The fresh sessions of a snapshot, which connections and single calls clone.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use prowess::drive::{Performer, finish};
-use prowess::search::LazyIndex;
-use prowess::session::{Options, Policy, Session, Step, Tool};
-use prowess::{Catalog, Registry};
+use prowess::search::{LazyIndex, SearchIndex};
+use prowess::select::{Hit, Query, SelectError, Selector};
+use prowess::session::{Act, Actor, Ask, Options, Policy, Session, Step, Tool};
+use prowess::{Candidate, Catalog, Entry, Registry};
 
 use crate::ServeOptions;
 
@@ -16,7 +17,9 @@ pub(crate) type Index = LazyIndex<Arc<Registry>>;
 #[derive(Clone)]
 pub(crate) struct Sessions {
     pub(crate) registry: Arc<Registry>,
-    pub(crate) index: Arc<Index>,
+    index: Arc<dyn Selector + Send + Sync>,
+    /// The catalog of a client that is offered other skills than those of the registry.
+    own: Option<Arc<Catalog>>,
     /// For a connection; preloaded skills are active in it.
     pub(crate) connection: Session,
     /// For a single call, which has no limit of active skills and nothing to unload.
@@ -31,18 +34,88 @@ impl Sessions {
         policy: Policy,
         options: Options,
     ) -> Self {
+        Self::over(registry, index, catalog, None, policy, options)
+    }
+
+    fn over(
+        registry: Arc<Registry>,
+        index: Arc<dyn Selector + Send + Sync>,
+        catalog: Arc<Catalog>,
+        own: Option<Arc<Catalog>>,
+        policy: Policy,
+        options: Options,
+    ) -> Self {
         let mut single = options.clone().with_max_active(0);
         single.tools.remove(&Tool::Unload);
         let single = Session::new("mcp", Arc::clone(&catalog), policy.clone(), single);
-        let mut connection = Session::new("mcp", catalog, policy, options);
-        preload(&mut connection, &registry, &index);
-        Self { registry, index, connection, single }
+        let connection = Session::new("mcp", catalog, policy, options);
+        let mut sessions = Self { registry, index, own, connection, single };
+        sessions.preload();
+        sessions
     }
 
-    /// The same with another policy.
+    /// The same for a client with another policy. A skill that it may not see shadows none that it may see.
     pub(crate) fn with_policy(&self, policy: Policy) -> Self {
+        let registry = Arc::clone(&self.registry);
         let (catalog, options) = (self.connection.shared_catalog(), self.connection.options().clone());
-        Self::new(Arc::clone(&self.registry), Arc::clone(&self.index), catalog, policy, options)
+        match catalog.among(|skill| may_see(&policy, skill)).map(Arc::new) {
+            None => Self::over(registry, Arc::clone(&self.index), catalog, None, policy, options),
+            Some(own) => {
+                let (of, catalog) = (Arc::clone(&registry), Arc::clone(&own));
+                let index = Arc::new(OwnIndex { registry: of, catalog, built: OnceLock::new() });
+                Self::over(registry, index, Arc::clone(&own), Some(own), policy, options)
+            }
+        }
+    }
+
+    /// What performs the effects of these sessions.
+    pub(crate) fn performer(&self) -> Performer<'_> {
+        let performer = Performer::new(&self.registry, &*self.index);
+        match &self.own {
+            Some(own) => performer.with_catalog(own),
+            None => performer,
+        }
+    }
+
+    /// Activates the preloaded skills. A remote one would delay the library, so it is read when it is loaded.
+    fn preload(&mut self) {
+        let mut session = self.connection.clone();
+        let performer = self.performer();
+        for (name, step) in session.preload(&[]) {
+            let remote = session.catalog().get(&name).is_some_and(|skill| self.registry.is_remote(skill));
+            let result = match step {
+                Step::Need(ticket, _) if remote => {
+                    session.cancel(ticket);
+                    tracing::info!(target: "prowess", skill = name, "not preloaded: it is in a remote source");
+                    continue;
+                }
+                step => finish(&mut session, &performer, step),
+            };
+            if let Some(reason) = result.reason {
+                tracing::warn!(target: "prowess", skill = name, reason = reason.code(), "not preloaded");
+            }
+        }
+        self.connection = session;
+    }
+}
+
+/// Whether a policy shows a skill to anyone.
+fn may_see(policy: &Policy, skill: &Candidate) -> bool {
+    let (act, by, filter, invocation) = (Act::See, Actor::Host, &policy.filter, skill.entry.invocation);
+    policy.judge(skill, &Ask { act, by, filter, active: false, approved: false, invocation }).is_ok()
+}
+
+/// The search index of a catalog that is not the registry's, built at the first search.
+struct OwnIndex {
+    registry: Arc<Registry>,
+    catalog: Arc<Catalog>,
+    built: OnceLock<SearchIndex>,
+}
+
+impl Selector for OwnIndex {
+    fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
+        let index = self.built.get_or_init(|| SearchIndex::of_catalog(&self.registry, &self.catalog));
+        index.select(query, among, limit)
     }
 }
 
@@ -53,23 +126,4 @@ pub(crate) fn options(options: &ServeOptions) -> Options {
     // The server runs no scripts.
     session.tools.remove(&Tool::Run);
     session
-}
-
-/// Activates the preloaded skills. A remote one would delay the library, so it is read when it is loaded.
-fn preload(session: &mut Session, registry: &Registry, index: &Index) {
-    let performer = Performer::new(registry, index);
-    for (name, step) in session.preload(&[]) {
-        let remote = session.catalog().get(&name).is_some_and(|skill| registry.is_remote(skill));
-        let result = match step {
-            Step::Need(ticket, _) if remote => {
-                session.cancel(ticket);
-                tracing::info!(target: "prowess", skill = name, "not preloaded: it is in a remote source");
-                continue;
-            }
-            step => finish(session, &performer, step),
-        };
-        if let Some(reason) = result.reason {
-            tracing::warn!(target: "prowess", skill = name, reason = reason.code(), "not preloaded");
-        }
-    }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use prowess::render::estimate_tokens;
 use prowess::session::{Actor, Filter, ReinjectBudget};
-use prowess::{Candidate, Catalog, RelPath};
+use prowess::{Candidate, Catalog, Registry, RelPath};
 
 use crate::library::pages::PageCache;
 use crate::library::published::{Published, inspect};
@@ -41,6 +41,16 @@ struct Served {
     fetched: bool,
     /// Shared with earlier and later snapshots in which a fetched skill is unchanged.
     inspections: Arc<Inspections>,
+}
+
+impl Served {
+    /// Sets the remote source of the skill, if it has one.
+    fn set_source(&mut self, registry: &Registry, skill: &Candidate) {
+        if registry.is_remote(skill) {
+            self.remote = Some(Arc::clone(&skill.source));
+            self.fetched = skill.announced.is_none();
+        }
+    }
 }
 
 /// The last inspection of the files of a skill.
@@ -92,13 +102,10 @@ impl Snapshot {
         file_changes: Arc<AtomicU64>,
     ) -> Self {
         let mut snapshot = Self::with_visible(number, sessions, file_changes);
-        let Self { sessions: Sessions { registry, connection, .. }, served, .. } = &mut snapshot;
+        let Self { sessions, served, .. } = &mut snapshot;
         for (key, served) in served {
-            let Some(skill) = connection.catalog().get(key).filter(|skill| registry.is_remote(skill)) else {
-                continue;
-            };
-            served.remote = Some(Arc::clone(&skill.source));
-            served.fetched = skill.announced.is_none();
+            let Some(skill) = sessions.connection.catalog().get(key) else { continue };
+            served.set_source(&sessions.registry, skill);
             let known =
                 before.filter(|before| before.catalog().get(key).is_some_and(|old| is_same(old, skill)));
             if let Some(known) = known.filter(|_| served.fetched).and_then(|before| before.served.get(key)) {
@@ -114,10 +121,16 @@ impl Snapshot {
         let policy = self.sessions.connection.policy().clone().with_bounds(bounds.clone());
         let sessions = self.sessions.with_policy(policy);
         let mut view = Self::with_visible(self.number, sessions, Arc::clone(&self.file_changes));
-        for (key, served) in &mut view.served {
-            if let Some(whole) = self.served.get(key) {
-                let Served { listed, invocable, .. } = *served;
-                *served = Served { listed, invocable, ..whole.clone() };
+        let Self { sessions, served, .. } = &mut view;
+        for (key, served) in served {
+            let skill = sessions.connection.catalog().get(key);
+            match self.served.get(key).filter(|_| self.catalog().get(key) == skill) {
+                Some(whole) => {
+                    let Served { listed, invocable, .. } = *served;
+                    *served = Served { listed, invocable, ..whole.clone() };
+                }
+                // A skill that another one shadows in the whole library.
+                None => skill.into_iter().for_each(|skill| served.set_source(&sessions.registry, skill)),
             }
         }
         view

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use prowess::drive::{Performer, finish};
+use prowess::drive::finish;
 use prowess::session::{Reason, Session, Step, Ticket, Tool, ToolCall, ToolDef, ToolResult};
 use rmcp::model::{CallToolResult, ContentBlock, ListToolsResult, Tool as McpTool, ToolAnnotations};
 
@@ -100,7 +100,7 @@ pub(crate) fn run(
     era: Era,
     begin: impl FnOnce(&mut Session) -> Step,
 ) -> ToolResult {
-    let performer = Performer::new(&snapshot.sessions.registry, &*snapshot.sessions.index);
+    let performer = snapshot.sessions.performer();
     if era == Era::Sessionless {
         let mut session = snapshot.sessions.single.clone();
         let step = begin(&mut session);

@@ -6,7 +6,7 @@ use prowess_mcp::{HttpOptions, ServeOptions, Tokens};
 use serde_json::{Value, json};
 
 use crate::support::http::{HttpResponse, HttpTestServer, sessionless};
-use crate::support::{LONG, library, registry, skill};
+use crate::support::{LONG, library, registry, skill, write};
 
 const ALL: &str = "all-0123456789abcdef";
 const SOME: &str = "some-0123456789abcdef";
@@ -106,6 +106,73 @@ async fn a_token_sees_what_its_filter_passes_and_nothing_else_on_any_route() {
         let (id, bearer) = (session(&web, token).await, format!("Bearer {token}"));
         let subscribed = web.post(&[("authorization", &bearer), ("mcp-session-id", &id)], &subscribe).await;
         assert_eq!(subscribed.json()["error"]["code"] == -32602, error, "{}", subscribed.2);
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_skill_that_a_token_may_not_see_takes_away_none_that_it_may_see_on_any_route() {
+    let (root, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for (team, own) in [("first", "ledgers"), ("second", "boats")] {
+        let text = format!("---\nname: twin\ndescription: About {own}.\n---\nDo {own}.\n");
+        write(root.path(), &format!("{team}/twin/SKILL.md"), text);
+        write(root.path(), &format!("{team}/twin/{own}.md"), own);
+    }
+    skill(root.path(), "second/third", "");
+    let file = home.path().join("tokens.toml");
+    let tokens = table("all", ALL, "") + &table("some", SOME, "filter = \"second/**\"");
+    std::fs::write(&file, tokens).unwrap();
+    let http = HttpOptions::default().with_tokens(Some(Tokens::read(&file).unwrap()));
+    let web = HttpTestServer::serving(registry(root.path()), root, ServeOptions::default(), http).await;
+    let uri = json!({"uri": "skill://twin/SKILL.md"});
+    let complete = |argument: Value, context: Value| json!({"ref": {"type": "ref/resource", "uri": "skill://{name}/{+path}"}, "argument": argument, "context": context});
+    let names = complete(json!({"name": "name", "value": "tw"}), json!({}));
+    let paths = complete(json!({"name": "path", "value": ""}), json!({"arguments": {"name": "twin"}}));
+    for (method, params) in [
+        ("skills/list", json!({})),
+        ("skills/get", uri.clone()),
+        ("resources/list", json!({})),
+        ("resources/read", uri.clone()),
+        ("resources/directory/read", json!({"uri": "skill://twin"})),
+        ("prompts/list", json!({})),
+        ("prompts/get", json!({"name": "twin"})),
+        ("tools/call", json!({"name": "list_skills", "arguments": {}})),
+        ("tools/call", json!({"name": "load_skill", "arguments": {"name": "twin"}})),
+        (
+            "tools/call",
+            json!({"name": "read_skill_resource", "arguments": {"name": "twin", "path": "SKILL.md"}}),
+        ),
+        ("tools/call", json!({"name": "search_skills", "arguments": {"query": "ledgers boats"}})),
+        ("completion/complete", paths),
+    ] {
+        for (token, seen, hidden) in [(ALL, "ledgers", "boats"), (SOME, "boats", "ledgers")] {
+            let response = ask(&web, token, method, params.clone()).await;
+            assert!(
+                response.2.contains(seen) && !response.2.contains(hidden),
+                "{method} {params}: {}",
+                response.2
+            );
+        }
+    }
+    for token in [ALL, SOME] {
+        let named = ask(&web, token, "completion/complete", names.clone()).await;
+        assert_eq!(named.json()["result"]["completion"]["values"], json!(["twin"]));
+        let tools = ask(&web, token, "tools/list", json!({})).await;
+        assert!(tools.2.contains("twin"), "{}", tools.2);
+    }
+    // The words of a skill that a token does not see find nothing.
+    let search = json!({"name": "search_skills", "arguments": {"query": "ledgers"}});
+    let found = ask(&web, SOME, "tools/call", search).await;
+    assert_eq!(found.json()["result"]["structuredContent"]["skills"], json!([]));
+    // In a session: a subscription, and a skill that is loaded.
+    let (id, bearer) = (session(&web, SOME).await, format!("Bearer {SOME}"));
+    let load = json!({"name": "load_skill", "arguments": {"name": "twin"}});
+    for (method, params, wanted) in
+        [("resources/subscribe", uri, "\"result\":{}"), ("tools/call", load, "Do boats.")]
+    {
+        let body = json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": params}).to_string();
+        let response = web.post(&[("authorization", &bearer), ("mcp-session-id", &id)], &body).await;
+        assert!(response.2.contains(wanted), "{method}: {}", response.2);
     }
     web.end().await;
 }
