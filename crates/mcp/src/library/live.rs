@@ -226,6 +226,12 @@ impl LiveLibrary {
     fn poll_files(&self, state: &mut PollState) {
         let Some(snapshot) = self.published().filter(|_| self.publication.has_listeners()) else { return };
         state.after = snapshot.inspect_again(state.after.as_deref(), TICK / 100);
+        // Those that only a client sees, since another skill shadows them in the whole library.
+        for view in self.publication.all() {
+            if !Arc::ptr_eq(&view, &snapshot) {
+                view.inspect_again(None, TICK / 100);
+            }
+        }
         let changes = snapshot.state().1;
         if std::mem::replace(&mut state.changes, changes) != changes {
             self.publication.announce(snapshot.number);

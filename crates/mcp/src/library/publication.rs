@@ -4,7 +4,7 @@
 //! state stays, so that no request ever finds it empty.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -13,7 +13,7 @@ use prowess::session::Filter;
 use tokio::sync::watch;
 
 use crate::library::sessions::Sessions;
-use crate::library::snapshot::Snapshot;
+use crate::library::snapshot::{FileChanges, Snapshot};
 
 /// How long clients may cache results when changes are not watched, in milliseconds.
 const UNWATCHED_TTL: u64 = 60_000;
@@ -26,8 +26,7 @@ pub(crate) struct Publication {
     first: Condvar,
     /// Locked while a snapshot or a view is built, since several threads build them.
     publishing: Mutex<()>,
-    /// Counts the inspections that found changed files.
-    file_changes: Arc<AtomicU64>,
+    file_changes: Arc<FileChanges>,
     changed: watch::Sender<u64>,
     watching: bool,
     /// Whether remote sources are to be polled soon.
@@ -92,8 +91,10 @@ impl Publication {
     pub(crate) fn publish(&self, generation: u64, sessions: Sessions) {
         let (before, filters) = {
             let state = locked(&self.state);
-            (state.current.as_ref().map(|current| Arc::clone(&current.whole)), state.filters.clone())
+            (state.current.clone(), state.filters.clone())
         };
+        let (before, known) = before.map(|Current { whole, views }| (whole, views)).unzip();
+        let known = known.unwrap_or_default();
         let number = before.as_ref().map_or(1, |before| before.number + 1);
         // Built outside of the lock, which the threads of the runtime take too.
         let changes = Arc::clone(&self.file_changes);
@@ -104,7 +105,14 @@ impl Publication {
         if let Some(before) = before {
             log_lost(&whole, &before);
         }
-        let views = filters.into_iter().map(|(text, filter)| (text, Arc::new(whole.view(&filter)))).collect();
+        let views = filters
+            .into_iter()
+            .map(|(text, filter)| {
+                let before = known.get(&text).map(AsRef::as_ref);
+                let view = Arc::new(whole.view(&filter, before));
+                (text, view)
+            })
+            .collect();
         {
             let mut state = locked(&self.state);
             state.generation = generation;
@@ -124,7 +132,7 @@ impl Publication {
         let current = current.map(|Current { whole, views: known }| {
             let view = |(text, filter): (&String, &Filter)| {
                 let known = known.get(text).map(Arc::clone);
-                (text.clone(), known.unwrap_or_else(|| Arc::new(whole.view(filter))))
+                (text.clone(), known.unwrap_or_else(|| Arc::new(whole.view(filter, None))))
             };
             Current { views: filters.iter().map(view).collect(), whole }
         });
@@ -223,7 +231,7 @@ impl LibraryView {
                 // The token was revoked a moment ago, and its view is gone.
                 let whole = Arc::clone(&current.whole);
                 drop(state);
-                return Arc::new(whole.view(&self.bounds));
+                return Arc::new(whole.view(&self.bounds, None));
             }
             state = self.publication.first.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -236,7 +244,7 @@ impl LibraryView {
 
     /// The state of the newest snapshot, as [`Snapshot::state`]; its number is 0 before the first.
     pub(crate) fn state(&self) -> (u64, u64) {
-        (*self.publication.changed.borrow(), self.publication.file_changes.load(Ordering::Acquire))
+        (*self.publication.changed.borrow(), self.publication.file_changes.count())
     }
 
     /// Receives the numbers of new snapshots.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,9 @@ struct Served {
     remote: Option<Arc<str>>,
     /// Whether its files must be fetched from there before it can be published.
     fetched: bool,
-    /// Shared with earlier and later snapshots in which a fetched skill is unchanged.
+    /// Whether another snapshot inspects its files for clients: that of the whole library.
+    shared: bool,
+    /// Shared with views, and with earlier and later snapshots in which the skill is unchanged.
     inspections: Arc<Inspections>,
 }
 
@@ -51,6 +53,19 @@ impl Served {
             self.fetched = skill.announced.is_none();
         }
     }
+
+    /// Takes over what an earlier snapshot knows about the files of the skill.
+    fn take_over(&mut self, before: Option<&Snapshot>, skill: &Candidate) {
+        let key = skill.entry.key.as_str();
+        let Some(before) = before else { return };
+        let Some(known) = before.served.get(key) else { return };
+        self.inspections = if before.catalog().get(key).is_some_and(|old| is_same(old, skill)) {
+            // An inspection that still runs for the snapshot before counts here too.
+            Arc::clone(&known.inspections)
+        } else {
+            Arc::new(Inspections::after(&known.inspections))
+        };
+    }
 }
 
 /// The last inspection of the files of a skill.
@@ -60,9 +75,42 @@ struct Inspections {
     running: Mutex<()>,
     /// Locked only for a moment.
     last: Mutex<Option<Inspection>>,
+    /// Whether a client has listed or read the skill, in this snapshot or an earlier one.
+    asked: AtomicBool,
+    /// The number of the last change of its files that an inspection found: see [`FileChanges`].
+    changed: AtomicU64,
+}
+
+/// Counts the inspections that found changed files, over all snapshots. Each skill knows the number of its last one, so
+/// that a client is notified only of skills that it sees.
+#[derive(Default)]
+pub(crate) struct FileChanges {
+    count: AtomicU64,
+    counting: Mutex<()>,
+}
+
+impl FileChanges {
+    /// How many there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// Counts a change of a skill. A reader of the new count sees the number of the skill too.
+    fn add(&self, changed: &AtomicU64) {
+        let _one_at_a_time = locked(&self.counting);
+        let number = self.count.load(Ordering::Relaxed) + 1;
+        changed.store(number, Ordering::Relaxed);
+        self.count.store(number, Ordering::Release);
+    }
 }
 
 impl Inspections {
+    /// Those of a skill that is another one than before: its files are not known, and clients still ask for them.
+    fn after(before: &Self) -> Self {
+        let asked = AtomicBool::new(before.asked.load(Ordering::Relaxed));
+        Self { asked, changed: AtomicU64::new(before.changed.load(Ordering::Relaxed)), ..Self::default() }
+    }
+
     fn last(&self) -> Option<Inspection> {
         locked(&self.last).clone()
     }
@@ -87,57 +135,55 @@ pub(crate) struct Snapshot {
     /// The texts of the preloaded skills, within the usual budget; empty when there are none.
     pub(crate) preloaded: String,
     served: BTreeMap<String, Served>,
-    /// Counts the inspections that found changed files, over all snapshots.
-    file_changes: Arc<AtomicU64>,
+    file_changes: Arc<FileChanges>,
     pages: PageCache,
 }
 
 impl Snapshot {
-    /// A snapshot of the library. It contains no skills that the policy of the sessions hides. Fetched files of unchanged
-    /// skills are taken over from the snapshot before.
+    /// A snapshot of the library. It contains no skills that the policy of the sessions hides. What is known about the files
+    /// of unchanged skills is taken over from the snapshot before.
     pub(crate) fn new(
         number: u64,
         before: Option<&Self>,
         sessions: Sessions,
-        file_changes: Arc<AtomicU64>,
+        file_changes: Arc<FileChanges>,
     ) -> Self {
         let mut snapshot = Self::with_visible(number, sessions, file_changes);
         let Self { sessions, served, .. } = &mut snapshot;
         for (key, served) in served {
             let Some(skill) = sessions.connection.catalog().get(key) else { continue };
             served.set_source(&sessions.registry, skill);
-            let known =
-                before.filter(|before| before.catalog().get(key).is_some_and(|old| is_same(old, skill)));
-            if let Some(known) = known.filter(|_| served.fetched).and_then(|before| before.served.get(key)) {
-                // An inspection that still runs for the snapshot before counts here too.
-                served.inspections = Arc::clone(&known.inspections);
-            }
+            served.take_over(before, skill);
         }
         snapshot
     }
 
     /// The part of this snapshot that a filter passes. Its skills are inspected once for all views.
-    pub(crate) fn view(&self, bounds: &Filter) -> Self {
+    /// What `before`, the same view of the snapshot before, knows about skills that only the view has is taken over.
+    pub(crate) fn view(&self, bounds: &Filter, before: Option<&Self>) -> Self {
         let policy = self.sessions.connection.policy().clone().with_bounds(bounds.clone());
         let sessions = self.sessions.with_policy(policy);
         let mut view = Self::with_visible(self.number, sessions, Arc::clone(&self.file_changes));
         let Self { sessions, served, .. } = &mut view;
         for (key, served) in served {
-            let skill = sessions.connection.catalog().get(key);
-            match self.served.get(key).filter(|_| self.catalog().get(key) == skill) {
+            let Some(skill) = sessions.connection.catalog().get(key) else { continue };
+            match self.served.get(key).filter(|_| self.catalog().get(key) == Some(skill)) {
                 Some(whole) => {
                     let Served { listed, invocable, .. } = *served;
-                    *served = Served { listed, invocable, ..whole.clone() };
+                    *served = Served { listed, invocable, shared: true, ..whole.clone() };
                 }
                 // A skill that another one shadows in the whole library.
-                None => skill.into_iter().for_each(|skill| served.set_source(&sessions.registry, skill)),
+                None => {
+                    served.set_source(&sessions.registry, skill);
+                    served.take_over(before, skill);
+                }
             }
         }
         view
     }
 
     /// A snapshot of the skills that its sessions show, before their files are known.
-    fn with_visible(number: u64, sessions: Sessions, file_changes: Arc<AtomicU64>) -> Self {
+    fn with_visible(number: u64, sessions: Sessions, file_changes: Arc<FileChanges>) -> Self {
         let mut served: BTreeMap<String, Served> = BTreeMap::new();
         let session = &sessions.connection;
         let seen_by =
@@ -239,6 +285,7 @@ impl Snapshot {
 
     fn published_within(&self, key: &str, fresh: Duration, remembered: bool) -> Option<Arc<Published>> {
         let served = self.served.get(key)?;
+        served.inspections.asked.store(true, Ordering::Relaxed);
         // Concurrent requests for one skill inspect it once; requests for other skills do not wait.
         let _running = locked(&served.inspections.running);
         let before = served.inspections.last();
@@ -270,7 +317,7 @@ impl Snapshot {
             Some(Inspection { at: Instant::now(), published: published.clone() });
         // Counted only now: a client that is notified must find the change.
         if !same {
-            self.file_changes.fetch_add(1, Ordering::Release);
+            self.file_changes.add(&served.inspections.changed);
         }
         published.ok()
     }
@@ -279,7 +326,9 @@ impl Snapshot {
     /// continue.
     pub(crate) fn inspect_again(&self, after: Option<&str>, budget: Duration) -> Option<String> {
         let begun = Instant::now();
-        let seen = |(_, served): &(&String, &Served)| !served.fetched && served.inspections.at().is_some();
+        let seen = |(_, served): &(&String, &Served)| {
+            !served.fetched && !served.shared && served.inspections.asked.load(Ordering::Relaxed)
+        };
         for (key, _) in self.after(after).filter(seen) {
             self.published(key);
             if begun.elapsed() >= budget {
@@ -291,7 +340,7 @@ impl Snapshot {
 
     /// Identifies the state that clients are notified of: the snapshot and its file changes.
     pub(crate) fn state(&self) -> (u64, u64) {
-        (self.number, self.file_changes.load(Ordering::Acquire))
+        (self.number, self.file_changes.count())
     }
 
     /// The number of entries per page. Clients read no more than fifty pages.
@@ -348,7 +397,12 @@ impl Snapshot {
         };
         let skills = || self.served.keys().filter_map(|key| self.catalog().get(key));
         ListVersions {
-            files: self.state().1,
+            files: self
+                .served
+                .values()
+                .map(|served| served.inspections.changed.load(Ordering::Relaxed))
+                .max()
+                .unwrap_or(0),
             // The schemas of tools name the skills, up to a number of them.
             tools: self
                 .sessions
@@ -379,6 +433,7 @@ fn is_same(old: &Candidate, new: &Candidate) -> bool {
 /// The versions of the lists, which change with their content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ListVersions {
+    /// The number of the last change of files, among those of these skills.
     pub(crate) files: u64,
     pub(crate) tools: Vec<String>,
     pub(crate) prompts: BTreeMap<String, String>,

@@ -45,7 +45,7 @@ impl NotifiedState {
 
     /// The same state with an earlier number of file changes.
     fn with_files(mut self, files: u64) -> Self {
-        (self.state.1, self.lists.files) = (files, files);
+        self.state.1 = files;
         self
     }
 
@@ -56,11 +56,13 @@ impl NotifiedState {
 
     /// Moves on to a later state, and returns the lists that changed.
     fn advance(&mut self, next: Self) -> ChangedLists {
+        // Changes of the files of other skills count in the state only.
+        let files = next.lists.files > self.state.1;
         let (before, after) = (&self.lists, &next.lists);
         let changed = ChangedLists {
             tools: before.tools != after.tools,
             prompts: before.prompts != after.prompts,
-            resources: (&before.resources, before.files) != (&after.resources, after.files),
+            resources: files || before.resources != after.resources,
         };
         *self = next;
         changed
@@ -90,7 +92,7 @@ async fn next(changed: &mut watch::Receiver<u64>, polling: bool) -> Option<()> {
 /// Notifies a connection with a handshake, until it ends.
 ///
 /// `since` is the state of the library when the connection began. Requests are answered while the handshake ends, so the
-/// client may have seen any state since then; if there is a newer one, it is told that every list changed.
+/// client may have seen any state since then; if there is a newer snapshot, it is told that every list changed.
 pub(crate) async fn notify(
     shared: Arc<Shared>,
     connection: Arc<Connection>,
@@ -102,12 +104,11 @@ pub(crate) async fn notify(
         // Subscribed before the state is read, so that no change is missed between the two.
         let mut changed = shared.live.changes();
         let since = (snapshot.max(FIRST_SNAPSHOT), files);
-        let (mut notified, missed) =
-            inspect(&shared, move |now| (NotifiedState::of(now), now.state() != since)).await?;
-        if missed {
-            let all = ChangedLists { tools: true, prompts: true, resources: true };
-            notify_peer(&peer, &all, shared.tools, Vec::new()).await.ok()?;
-        }
+        let mut notified = inspect(&shared, NotifiedState::of).await?;
+        let newer = notified.state.0 != since.0;
+        let missed =
+            ChangedLists { tools: newer, prompts: newer, resources: newer || notified.lists.files > since.1 };
+        notify_peer(&peer, &missed, shared.tools, Vec::new()).await.ok()?;
         loop {
             tokio::select! {
                 next = next(&mut changed, connection.is_subscribed()) => next?,

@@ -288,6 +288,42 @@ async fn a_revoked_token_is_refused_and_its_streams_end() {
 }
 
 #[tokio::test]
+async fn a_changed_file_is_announced_after_other_changes_and_only_to_tokens_that_see_its_skill() {
+    const CHANGED: &str = "notifications/resources/list_changed";
+    let (web, _file, _home) = served_with_tokens("filter = \"beta\"").await;
+    let mut streams = Vec::new();
+    for token in [ALL, SOME] {
+        assert_eq!(ask(&web, token, "skills/list", json!({})).await.0, 200);
+        let wish = json!({"notifications": {"resourcesListChanged": true}});
+        let text = String::from_utf8(sessionless("subscriptions/listen", "", wish)).unwrap();
+        let text = text.replacen("\r\n", &format!("\r\nauthorization: Bearer {token}\r\n"), 1);
+        let mut stream = web.open(text.as_bytes()).await;
+        stream.until("acknowledged").await;
+        streams.push(stream);
+    }
+    let mut some = streams.pop().unwrap();
+    let id = session(&web, ALL).await;
+    streams.push(web.stream_of(&id, &format!("authorization: Bearer {ALL}\r\n")).await);
+    let mut until_all = async || {
+        for stream in &mut streams {
+            stream.until(CHANGED).await;
+            stream.text.clear();
+        }
+    };
+    // Nothing is listed in between.
+    skill(web.root.path(), "gamma", "");
+    until_all().await;
+    for text in ["once", "and once more"] {
+        write(web.root.path(), "alpha/references/deep/more.md", text);
+        until_all().await;
+    }
+    write(web.root.path(), "beta/new.md", "x");
+    some.until(CHANGED).await;
+    assert_eq!(some.text.matches(CHANGED).count(), 1, "{}", some.text);
+    web.end().await;
+}
+
+#[tokio::test]
 async fn a_view_follows_the_library() {
     let (web, _file, _home) = served_with_tokens("filter = \"g*\"").await;
     assert_eq!(ask(&web, SOME, "skills/list", json!({})).await.json()["result"]["skills"], json!([]));
