@@ -2,6 +2,7 @@
 
 pub(crate) mod access_log;
 pub(crate) mod callers;
+pub(crate) mod cors;
 pub(crate) mod head_check;
 pub(crate) mod listener;
 pub(crate) mod newcomers;
@@ -112,15 +113,22 @@ impl HttpServer {
         slot: &ConnectionSlot,
     ) -> HttpResponse {
         let mut entry = self.entry(&request, peer);
+        let is_protocol = request.uri().path() == "/mcp";
+        let reader = self.origin_check.reader(request.headers()).filter(|_| is_protocol).cloned();
         let response = if has_unknown_coding(request.headers()) {
             let message = "the only transfer coding of a request is chunked";
             closing(refused("coding", invalid_request(StatusCode::NOT_IMPLEMENTED, message)))
         } else {
             match self.operators(&request, &mut entry) {
                 Some(response) => response,
-                None if request.uri().path() == "/mcp" => self.protocol(request, &mut entry, slot).await,
+                None if is_protocol && cors::is_preflight(&request) => self.preflight(&request),
+                None if is_protocol => self.protocol(request, &mut entry, slot).await,
                 None => plain(StatusCode::NOT_FOUND, "text/plain", "not found"),
             }
+        };
+        let response = match reader {
+            Some(origin) => cors::readable(response, origin),
+            None => response,
         };
         let is_closing = !slot.is_served() || response.status() == StatusCode::UNAUTHORIZED;
         let response = if is_closing { closing(response) } else { response };
@@ -158,6 +166,17 @@ impl HttpServer {
             tokens_read: self.callers.could_read(),
         };
         self.shared.metrics.page(&gauges, &self.shared.library.publication)
+    }
+
+    /// Tells a browser whether a page may send a request. It sends no token with this question.
+    fn preflight(&self, request: &Request<Incoming>) -> HttpResponse {
+        match self.origin_check.check(request.uri(), request.headers()) {
+            Err((reason, status, message)) => refused(reason, invalid_request(status, message)),
+            Ok(()) if self.origin_check.reader(request.headers()).is_some() => cors::allowed(),
+            Ok(()) => {
+                refused("origin", invalid_request(StatusCode::FORBIDDEN, "this origin may not ask here"))
+            }
+        }
     }
 
     /// Checks the token of a request, then its names. Nothing else of it is read before.

@@ -6,7 +6,7 @@
 
 use std::net::Ipv6Addr;
 
-use http::{HeaderMap, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 
 /// The names of this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -107,7 +107,9 @@ pub(crate) type Rejection = (&'static str, StatusCode, &'static str);
 pub(crate) struct OriginCheck {
     /// `None` allows any host.
     hosts: Option<Vec<Host>>,
+    /// Those on loopback, and those that were named.
     origins: Vec<AllowedOrigin>,
+    named: Vec<AllowedOrigin>,
 }
 
 impl OriginCheck {
@@ -117,9 +119,12 @@ impl OriginCheck {
         let any = token && hosts.is_empty();
         let hosts = LOOPBACK.into_iter().chain(hosts.iter().map(String::as_str)).filter_map(Host::parse);
         let loopback = LOOPBACK.map(|name| [format!("http://{name}:*"), format!("https://{name}:*")]);
-        let origins =
-            loopback.as_flattened().iter().chain(origins).filter_map(|text| AllowedOrigin::parse(text));
-        Self { hosts: (!any).then(|| hosts.collect()), origins: origins.collect() }
+        let parsed = |origins: &[String]| -> Vec<AllowedOrigin> {
+            origins.iter().filter_map(|text| AllowedOrigin::parse(text)).collect()
+        };
+        let named = parsed(origins);
+        let origins = parsed(loopback.as_flattened()).into_iter().chain(named.iter().cloned()).collect();
+        Self { hosts: (!any).then(|| hosts.collect()), origins, named }
     }
 
     /// Checks the target and the headers of a request.
@@ -140,6 +145,13 @@ impl OriginCheck {
             }
         }
         Ok(())
+    }
+
+    /// The origin of a request, if pages of that origin may read responses: one that was named. Pages on this machine may
+    /// send requests, and only those that are named as well may read responses.
+    pub(crate) fn reader<'h>(&self, headers: &'h HeaderMap) -> Option<&'h HeaderValue> {
+        let origin = Origin::parse(only(headers, header::ORIGIN)?)?;
+        self.named.iter().any(|named| named.matches(&origin)).then(|| headers.get(header::ORIGIN)).flatten()
     }
 
     fn allows(&self, host: &Host) -> bool {

@@ -73,6 +73,80 @@ async fn bad_requests_get_an_error_and_later_requests_work() {
 }
 
 #[tokio::test]
+async fn pages_of_a_named_origin_can_use_the_server_and_others_cannot() {
+    let tokens = BearerToken::new("a-token-of-0123456789").map(Tokens::from);
+    let http = HttpOptions::default()
+        .with_tokens(tokens)
+        .with_origins(vec!["https://app.example".to_owned(), "http://localhost:3000".to_owned()]);
+    let web = HttpTestServer::with(http).await;
+    let preflight = async |origin: &str, more: &str| {
+        let head = format!(
+            "OPTIONS /mcp HTTP/1.1\r\nhost: localhost\r\norigin: {origin}\r\naccess-control-request-method: POST\r\n\
+             access-control-request-headers: authorization\r\n{more}\r\n"
+        );
+        // The connection is closed without being asked, since no token was sent.
+        web.raw(head.as_bytes()).await
+    };
+    for origin in ["https://app.example", "http://localhost:3000"] {
+        let answer = preflight(origin, "").await;
+        assert_eq!((answer.0, answer.2.as_str()), (204, ""), "{origin}");
+        for (name, value) in [
+            ("access-control-allow-origin", origin),
+            ("access-control-allow-methods", "get, post, delete"),
+            ("access-control-max-age", "7200"),
+            ("vary", "origin"),
+        ] {
+            assert_eq!(answer.header(name), Some(value), "{}", answer.1);
+        }
+        let allowed = answer.header("access-control-allow-headers").unwrap();
+        for name in [
+            "authorization",
+            "content-type",
+            "mcp-session-id",
+            "mcp-protocol-version",
+            "last-event-id",
+            "mcp-method",
+            "mcp-name",
+        ] {
+            assert!(allowed.split(", ").any(|allowed| allowed == name), "{name}: {allowed}");
+        }
+        assert!(!answer.1.contains("credentials"));
+        let bearer = ("authorization", "Bearer a-token-of-0123456789");
+        // A refusal can be read too, so that a page can say what is wrong.
+        for (headers, status) in [(vec![("origin", origin), bearer], 200), (vec![("origin", origin)], 401)] {
+            let response = web.request_with(&headers, "skills/list", json!({})).await;
+            assert_eq!(response.0, status);
+            assert_eq!(response.header("access-control-allow-origin"), Some(origin));
+            assert_eq!(response.header("access-control-expose-headers"), Some("mcp-session-id"));
+            assert!(response.1.contains("vary: origin") && !response.1.contains("credentials"));
+        }
+    }
+    for (origin, more) in [
+        ("https://evil.example", ""),
+        ("http://localhost:4000", ""),
+        ("null", ""),
+        ("https://app.example", "origin: https://evil.example\r\n"),
+    ] {
+        let answer = preflight(origin, more).await;
+        assert!(answer.0 == 403 && !answer.1.contains("access-control"), "{origin}: {}", answer.1);
+        let bearer = ("authorization", "Bearer a-token-of-0123456789");
+        let response = web.request_with(&[("origin", origin), bearer], "skills/list", json!({})).await;
+        assert!(!response.1.contains("access-control") || !more.is_empty(), "{origin}: {}", response.1);
+    }
+    // Without the headers of a preflight, and elsewhere, OPTIONS is a request like others.
+    for head in [
+        "OPTIONS /mcp HTTP/1.1\r\nhost: localhost\r\norigin: https://app.example\r\n",
+        "OPTIONS /mcp HTTP/1.1\r\nhost: localhost\r\naccess-control-request-method: POST\r\n",
+    ] {
+        assert_eq!(web.raw(format!("{head}\r\n").as_bytes()).await.0, 401, "{head}");
+    }
+    let elsewhere = "OPTIONS /metrics HTTP/1.1\r\nhost: localhost\r\norigin: https://app.example\r\naccess-control-request-method: GET\r\n\r\n";
+    let elsewhere = web.raw(elsewhere.as_bytes()).await;
+    assert!(elsewhere.0 == 401 && !elsewhere.1.contains("access-control"), "{}", elsewhere.1);
+    web.end().await;
+}
+
+#[tokio::test]
 async fn foreign_names_and_origins_are_refused() {
     let web = HttpTestServer::with(HttpOptions::default().with_hosts(vec!["box.example".to_owned()])).await;
     let port = web.at.port();
