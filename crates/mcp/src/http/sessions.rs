@@ -325,8 +325,16 @@ impl SessionManager for Sessions {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let guard = self.open_stream(id);
-        Ok(guard.attach(self.inner.resume(id, last_event_id).await?))
+        Ok(guard.attach(self.inner.resume(id, event_after(&last_event_id)).await?))
     }
+}
+
+/// The id of the event after one: rmcp sends the event with a given id again, and `Last-Event-ID` names the last one that
+/// the client has. The ids are a number, and for the stream of a request another one after a slash.
+fn event_after(last: &str) -> String {
+    let (number, rest) = last.split_at(last.find('/').unwrap_or(last.len()));
+    let next = number.parse().ok().and_then(|number: usize| number.checked_add(1));
+    next.map_or_else(|| last.to_owned(), |next| format!("{next}{rest}"))
 }
 
 #[cfg(test)]

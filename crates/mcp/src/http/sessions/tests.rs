@@ -60,6 +60,39 @@ async fn a_resumed_stream_keeps_its_session_alive() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stream_is_resumed_after_the_last_event_that_its_client_has() {
+    let sessions = Sessions::new(1, TIME);
+    let (id, transport) = sessions.create_session().await.unwrap();
+    let (peer, serving) = tokio::sync::oneshot::channel();
+    tokio::spawn(async move {
+        let running = serve_server(EmptyServer, transport).await.unwrap();
+        peer.send(running.peer().clone()).ok().unwrap();
+        let _ = running.waiting().await;
+    });
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello});
+    sessions.initialize_session(&id, message(hello)).await.unwrap();
+    let done = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    sessions.accept_message(&id, message(done)).await.unwrap();
+    let peer = serving.await.unwrap();
+    for _ in 0..3 {
+        peer.notify_tool_list_changed().await.unwrap();
+    }
+    for (last, wanted) in [("0", &["1", "2"][..]), ("1", &["2"]), ("2", &[])] {
+        let mut stream = Box::pin(sessions.resume(&id, last.to_owned()).await.unwrap());
+        for wanted in wanted {
+            assert_eq!(stream.next().await.unwrap().event_id.as_deref(), Some(*wanted), "after {last}");
+        }
+        assert!(timeout(Duration::from_secs(1), stream.next()).await.is_err(), "after {last}");
+    }
+    for (last, next) in
+        [("7/3", "8/3"), ("x", "x"), ("", ""), ("18446744073709551615", "18446744073709551615")]
+    {
+        assert_eq!(event_after(last), next);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_session_has_its_whole_time_to_live_after_its_stream_closes() {
     let sessions = Sessions::new(1, TIME);
     let (id, _serving) = initialized(&sessions).await;
