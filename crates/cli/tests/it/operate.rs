@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -235,6 +236,25 @@ fn a_reload_brings_new_sources_and_a_broken_configuration_changes_nothing() {
     running.logged("reloaded");
     let listed = list(&running);
     assert!(listed.contains("billing") && !listed.contains("tidy-up"), "{listed}");
+    running.end();
+}
+
+#[test]
+fn a_folder_of_state_that_is_closed_is_said_at_the_start_and_after_a_reload() {
+    let place = Place::with(&[SKILL]);
+    let open = |folder: &str| {
+        let folder = place.path().join("home").join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+    };
+    open(".local/state/prowess");
+    let mut running = Running::start(&place, &["--in", "skills"]);
+    let said = running.logged("closed a folder that other users could");
+    assert!(said.contains("state/prowess") && said.contains(r#""level":"warning""#), "{said}");
+    open(".cache/prowess");
+    running.signal("-HUP");
+    let said = running.logged("closed a folder that other users could");
+    assert!(said.contains("cache/prowess"), "{said}");
     running.end();
 }
 

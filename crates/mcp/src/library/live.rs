@@ -219,6 +219,7 @@ impl LiveLibrary {
                 tracing::warn!(target: "prowess", reason = %error, "what is trusted could not be read");
             }
         }
+        self.publication.log_notes();
     }
 
     /// Polls the files beside SKILL.md, which the watcher does not report: those of skills that a client has listed or
@@ -283,6 +284,7 @@ impl LiveLibrary {
 
     /// Makes a new snapshot of the registry the current one, if the catalog changed.
     fn publish(&self) {
+        self.publication.log_notes();
         let _one_at_a_time = self.publication.publishing();
         // A later generation replaces the one before only when it was read.
         if self.is_over() || (self.generation > 1 && !self.read.load(Ordering::Relaxed)) {

@@ -3,12 +3,12 @@
 //! The threads that read the library put snapshots in, and requests take them out. A reload replaces those threads; this
 //! state stays, so that no request ever finds it empty.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use prowess::internal::locked;
+use prowess::internal::{locked, state_notes};
 use prowess::session::Filter;
 use tokio::sync::watch;
 
@@ -29,6 +29,8 @@ pub(crate) struct Publication {
     file_changes: Arc<FileChanges>,
     changed: watch::Sender<u64>,
     watching: bool,
+    /// What was said about the files of Prowess itself.
+    notes: Mutex<BTreeSet<String>>,
     /// Whether remote sources are to be polled soon.
     pub(crate) poll_requested: AtomicBool,
 }
@@ -73,6 +75,7 @@ impl Publication {
             file_changes: Arc::default(),
             changed: watch::Sender::new(0),
             watching,
+            notes: Mutex::default(),
             poll_requested: AtomicBool::new(false),
         })
     }
@@ -162,6 +165,16 @@ impl Publication {
     /// Whether there are clients to notify.
     pub(crate) fn has_listeners(&self) -> bool {
         self.changed.receiver_count() > 0
+    }
+
+    /// Logs which files of Prowess itself were ignored or closed, each once while the server runs. Otherwise this would be
+    /// said when it ends.
+    pub(crate) fn log_notes(&self) {
+        for note in state_notes() {
+            if locked(&self.notes).insert(note.text.clone()) {
+                tracing::warn!(target: "prowess", hint = note.hint.as_deref(), "{}", note.text);
+            }
+        }
     }
 
     /// Records what a generation knows about reading the library. It counts for the generation that is served, or for the
