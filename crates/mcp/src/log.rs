@@ -17,6 +17,8 @@ use tracing::{Event, Level, Metadata, Subscriber};
 
 /// The maximum number of lines in the queue.
 const QUEUE: usize = 1024;
+/// The maximum length of a field that is formatted, in characters. One that is cut ends with `…`.
+const MAX_FIELD: usize = 500;
 /// How long a [`LogGuard`] waits for the last lines.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -165,8 +167,7 @@ impl Visit for Fields {
         let mut text = String::new();
         let _ = write!(text, "{value:?}");
         // The value may come from a client, so limit its length.
-        let text: String = text.chars().take(500).collect();
-        self.0.insert(field.name().to_owned(), text.into());
+        self.0.insert(field.name().to_owned(), prowess::text::cut(&text, Some(MAX_FIELD)).into());
     }
 }
 
@@ -199,6 +200,23 @@ impl Subscriber for LogSubscriber {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_field_that_is_cut_says_so() {
+        let (waiting, lines) = sync_channel(8);
+        let (dropped, next) = (AtomicU64::new(0), AtomicU64::new(1));
+        let own = LogSubscriber { format: LogFormat::Json, waiting, dropped, next };
+        tracing::subscriber::with_default(own, || {
+            for length in [500, 501] {
+                tracing::warn!(target: "prowess", reason = %"x".repeat(length), "long");
+            }
+        });
+        for wanted in ["x".repeat(500), format!("{}…", "x".repeat(499))] {
+            let Ok(LogMessage::Line(line)) = lines.recv() else { panic!("no line") };
+            let line: Value = serde_json::from_str(&line).unwrap();
+            assert_eq!(line["reason"], wanted);
+        }
+    }
 
     #[test]
     fn a_client_cannot_forge_a_field_of_the_text_log() {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use prowess::internal::escape_control;
+use prowess::text::cut;
 use rmcp::model::RequestId;
 
 use crate::source::McpLimits;
@@ -51,11 +52,7 @@ pub(crate) fn too_many_values(limits: &McpLimits) -> ClientError {
 
 /// A server's text for a message: shortened, on one line, and with control characters escaped.
 pub(crate) fn shown(text: &str) -> String {
-    let mut short: String = text.trim().chars().take(MAX_SHOWN).collect();
-    if short.len() < text.trim().len() {
-        short.push('…');
-    }
-    escape_control(&short)
+    escape_control(&cut(text.trim(), Some(MAX_SHOWN)))
 }
 
 /// What a transport observed: errors, output that is not a message, and the number of received bytes.

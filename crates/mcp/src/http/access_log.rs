@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use http::{Method, Request, StatusCode};
 use hyper::body::Body as _;
+use prowess::text::cut;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +16,7 @@ use crate::http::response::{HttpResponse, Refusal};
 use crate::metrics::Metrics;
 use crate::server::record::CallRecord;
 
-/// The maximum length of a text of a client in the log, in characters.
+/// The maximum length of a text of a client in the log, in characters. One that is cut ends with `…`.
 const MAX_TEXT: usize = 100;
 
 /// What is known about a request before its response.
@@ -63,7 +64,7 @@ impl AccessEntry {
             started: Instant::now(),
             peer,
             verb: request.method().clone(),
-            path: request.uri().path().chars().take(MAX_TEXT).collect(),
+            path: cut(request.uri().path(), Some(MAX_TEXT)).into_owned(),
             token: None,
             method: None,
             error: None,
@@ -79,7 +80,7 @@ impl AccessEntry {
     }
 
     pub(crate) fn set_method(&mut self, method: &str) {
-        self.method = Some(method.chars().take(MAX_TEXT).collect());
+        self.method = Some(cut(method, Some(MAX_TEXT)).into_owned());
     }
 
     /// Looks for an error in a response of rmcp, which is JSON or a stream of one event.
@@ -161,6 +162,18 @@ mod tests {
     use super::*;
     use crate::library::publication::Publication;
     use crate::metrics::Gauges;
+
+    #[test]
+    fn a_text_of_a_client_that_is_cut_says_so() {
+        let request = Request::builder().uri(format!("/{}", "x".repeat(200))).body(()).unwrap();
+        let (peer, metrics) = (SocketAddr::from(([127, 0, 0, 1], 1)), Arc::default());
+        let mut entry = AccessEntry::new(&request, peer, &metrics, &CancellationToken::new());
+        entry.set_method(&"y".repeat(101));
+        assert_eq!(entry.path, format!("/{}…", "x".repeat(98)));
+        assert_eq!(entry.method, Some(format!("{}…", "y".repeat(99))));
+        entry.set_method(&"y".repeat(100));
+        assert_eq!(entry.method, Some("y".repeat(100)));
+    }
 
     #[test]
     fn a_request_without_a_response_is_counted_by_why_it_has_none() {

@@ -21,17 +21,39 @@ pub(crate) fn warn(snapshot: &Snapshot) {
         let files = skill.and_then(|skill| registry.files_of(skill).ok());
         files.is_some_and(|files| files.files.iter().any(|file| file.kind == FileKind::Script))
     };
+    let mut looked_at = 0;
+    let in_time = |_: &&str| begun.elapsed() < LOOK_TIME;
     let with_scripts: Vec<&str> =
-        snapshot.keys().take_while(|_| begun.elapsed() < LOOK_TIME).filter(has_scripts).collect();
+        snapshot.keys().take_while(in_time).inspect(|_| looked_at += 1).filter(has_scripts).collect();
     if with_scripts.is_empty() {
         return;
     }
-    let more = with_scripts.len().saturating_sub(MAX_NAMED);
-    let mut names = with_scripts.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        names = format!("{names} and {more} more");
-    }
+    let names = named(&with_scripts, snapshot.len().saturating_sub(looked_at));
     let hint = "offer these skills on the machine that runs the agent, or leave them out with --except";
     tracing::warn!(target: "prowess", skills = with_scripts.len(), reason = names, hint,
         "clients at this address can read the scripts of skills, but not run them");
+}
+
+/// The names of skills, with the numbers of those that are not named and of those that were not looked at.
+fn named(skills: &[&str], not_looked_at: usize) -> String {
+    let mut names = skills.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
+    if let Some(more) = skills.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        names = format!("{names} and {more} more");
+    }
+    if not_looked_at > 0 {
+        names = format!("{names}; not looked at: {not_looked_at}");
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skills_that_are_not_named_are_counted() {
+        assert_eq!(named(&["a", "b"], 0), "a, b");
+        assert_eq!(named(&["a"; MAX_NAMED + 2], 0), format!("{} and 2 more", ["a"; MAX_NAMED].join(", ")));
+        assert_eq!(named(&["a"], 3), "a; not looked at: 3");
+    }
 }

@@ -20,17 +20,29 @@ pub(crate) fn uri_data(uri: &str) -> Value {
     json!({ "uri": beginning(uri, 4096) })
 }
 
-/// The beginning of a client's text for an error, on one line, with hidden characters made visible.
+/// The beginning of a client's text for an error, on one line, with hidden characters made visible. What is cut ends with
+/// `…`.
 pub(crate) fn excerpt(text: &str) -> String {
     beginning(text, 200)
 }
 
 fn beginning(text: &str, most: usize) -> String {
-    let text: String = text.chars().take(most).collect();
-    prowess::text::inline(&text).into_owned()
+    prowess::text::inline(&prowess::text::cut(text, Some(most))).into_owned()
 }
 
 /// The error for a result that could not be encoded.
 pub(crate) fn internal(error: serde_json::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_a_client_that_is_cut_says_so() {
+        assert_eq!(excerpt(&"x".repeat(200)), "x".repeat(200));
+        assert_eq!(excerpt(&"x".repeat(201)), format!("{}…", "x".repeat(199)));
+        assert_eq!(uri_data(&"x".repeat(5000))["uri"], format!("{}…", "x".repeat(4095)));
+    }
 }

@@ -122,6 +122,8 @@ pub(crate) fn complete(
 ) -> Result<CompleteResult, ErrorData> {
     let snapshot = shared.live.current();
     let begun = request.argument.value.as_str();
+    // Whether the time was over before every skill was looked at.
+    let mut is_cut = false;
     let values: Vec<String> = match &request.r#ref {
         Reference::Resource(template) if template.uri == TEMPLATE => match request.argument.name.as_str() {
             // A prefixed skill has another form of URI, and an unpublished one has none.
@@ -130,7 +132,10 @@ pub(crate) fn complete(
                 snapshot
                     .listed_after(None)
                     .filter(|key| key.starts_with(begun) && !key.contains(':'))
-                    .take_while(|_| Instant::now() < end)
+                    .take_while(|_| {
+                        is_cut = Instant::now() >= end;
+                        !is_cut
+                    })
                     .filter(|key| snapshot.published_by_now(key).is_some())
                     .map(str::to_owned)
                     .collect()
@@ -154,8 +159,9 @@ pub(crate) fn complete(
     };
     let total = values.len();
     let shown: Vec<String> = values.into_iter().take(CompletionInfo::MAX_VALUES).collect();
-    let more = shown.len() < total;
-    let info = CompletionInfo::with_pagination(shown, u32::try_from(total).ok(), more)
+    let more = is_cut || shown.len() < total;
+    let total = u32::try_from(total).ok().filter(|_| !is_cut);
+    let info = CompletionInfo::with_pagination(shown, total, more)
         .map_err(|error| ErrorData::internal_error(error, None))?;
     Ok(CompleteResult::new(info))
 }
