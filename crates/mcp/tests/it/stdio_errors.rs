@@ -86,6 +86,39 @@ async fn a_pipe_has_a_limit_of_subscriptions_and_cancelling_releases_one() {
     client.notification("notifications/subscriptions/acknowledged").await;
 }
 
+#[tokio::test]
+async fn the_number_and_the_bytes_of_subscribed_resources_are_limited() {
+    let root = library();
+    let long = "x".repeat(200);
+    for number in 0..=512 {
+        write(root.path(), &format!("alpha/f/{number}"), "");
+        write(root.path(), &format!("alpha/f/{number}{long}"), "");
+    }
+    for (rest, most, message) in
+        [("", 512, "at most 512 subscriptions"), (&*long, 512, "have at most 65536 bytes")]
+    {
+        let pipe = served(registry(root.path()), ServeOptions::default());
+        let mut client = PipeClient::initialized(pipe, false).await;
+        let mut kept = (0, 0);
+        let refused = loop {
+            let uri = format!("skill://alpha/f/{}{rest}", kept.0);
+            let response = client.request("resources/subscribe", json!({ "uri": uri })).await;
+            if response["error"].is_object() {
+                break response;
+            }
+            kept = (kept.0 + 1, kept.1 + uri.len());
+        };
+        assert!(refused["error"]["message"].as_str().unwrap().contains(message), "{refused}");
+        assert!(kept.0 <= most && kept.1 <= 65536 && (kept.0 == most || kept.1 > 65000), "{kept:?}");
+        // One of them makes room for another.
+        let (gone, new) = (format!("skill://alpha/f/0{rest}"), format!("skill://alpha/f/{}{rest}", kept.0));
+        client.result("resources/unsubscribe", json!({ "uri": gone })).await;
+        if rest.is_empty() {
+            client.result("resources/subscribe", json!({ "uri": new })).await;
+        }
+    }
+}
+
 /// A server with a large response for a client that does not read.
 async fn stuck(stop: CancellationToken) -> (tokio::io::DuplexStream, tokio::task::JoinHandle<()>) {
     let root = library();
