@@ -11,14 +11,14 @@ use crate::install::{skill, without_times};
 use crate::shelf::command;
 use crate::{Place, skipped};
 
-const NOTES: &str = "written by hand\n";
+pub(crate) const NOTES: &str = "written by hand\n";
 
 /// Makes a source below the folder of a project or of the user. Returns what the user names as the source, the options
 /// beside it, and the folder with the files that the user wrote.
 type Make = fn(&Path) -> (PathBuf, &'static [&'static str], PathBuf);
 
 /// A skill called `mine` in a folder, with a second file.
-fn written(folder: PathBuf) -> PathBuf {
+pub(crate) fn written(folder: PathBuf) -> PathBuf {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("SKILL.md"), skill("mine", "by hand")).unwrap();
     fs::write(folder.join("notes.txt"), NOTES).unwrap();
@@ -139,13 +139,13 @@ const OVERLAPS: &[(&str, Make)] = &[
 ];
 
 /// A project in `project` and its user in `home`, and the folder of one of them.
-fn world(user: bool) -> (Place, PathBuf) {
+pub(crate) fn world(user: bool) -> (Place, PathBuf) {
     let place = Place::with(&[("project/.git/HEAD", ""), ("home/x", "")]);
     let base = place.path().join(if user { "home" } else { "project" });
     (place, base)
 }
 
-fn in_project(place: &Place, args: &[&str]) -> String {
+pub(crate) fn in_project(place: &Place, args: &[&str]) -> String {
     let mut command = command(place);
     let said =
         place.transcript(&command.current_dir(place.path().join("project")).args(args).output().unwrap());

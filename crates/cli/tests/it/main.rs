@@ -48,6 +48,7 @@ mod install_frozen;
 mod install_git;
 mod install_interrupted;
 mod install_line_ends;
+mod install_kept;
 mod install_losses;
 mod install_names;
 mod install_places;

@@ -136,7 +136,7 @@ fn differs(skill: &InstalledSkill, found: Option<&Candidate>) -> Trouble {
         InstalledState::Replaced(reason) => parts.push(reason.clone()),
         _ => parts.push("it is not as installed".to_owned()),
     }
-    for difference in &skill.clients {
+    for difference in skill.clients.iter().filter(|other| other.state != ClientState::Left) {
         let what = match difference.state {
             ClientState::Missing => "is missing",
             ClientState::Edited(_) => "is an edited copy",

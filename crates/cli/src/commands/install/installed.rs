@@ -95,7 +95,8 @@ fn row(skill: &InstalledSkill) -> [String; 4] {
         "clean" if skill.is_clean() => String::new(),
         "line-ends" if skill.is_intact() => "other line ends".to_owned(),
         "clean" | "line-ends" => {
-            let clients: Vec<&str> = skill.clients.iter().map(|other| &*other.client).collect();
+            let others = skill.clients.iter().filter(|other| other.state != ClientState::Left);
+            let clients: Vec<&str> = others.map(|other| &*other.client).collect();
             format!("not as installed for {}; see: prowess verify{user}", clients.join(", "))
         }
         "other-version" => "another version".to_owned(),
@@ -174,6 +175,7 @@ fn client(difference: &ClientDifference) -> Value {
         ClientState::Missing => ("missing", Vec::new()),
         ClientState::Edited(files) => ("edited", files.clone()),
         ClientState::LineEnds(files) => ("line-ends", verify::line_ends(files)),
+        ClientState::Left => ("left", Vec::new()),
         _ => ("other", Vec::new()),
     };
     let path = difference.path.to_string_lossy();

@@ -165,7 +165,7 @@ fn screen(
 
 /// What is wrong with a skill, in lines; none when nothing is.
 fn lines(skill: &InstalledSkill, here: &str) -> String {
-    if skill.is_clean() && skill.misnamed.is_none() {
+    if skill.is_clean() && skill.clients.is_empty() && skill.misnamed.is_none() {
         return String::new();
     }
     let mut text = format!("{STRONG}{}{STRONG:#}", clean(&skill.name));
@@ -197,6 +197,7 @@ fn lines(skill: &InstalledSkill, here: &str) -> String {
             ClientState::Missing => "missing",
             ClientState::Edited(_) => "edited copy",
             ClientState::LineEnds(_) => "copy with other line ends",
+            ClientState::Left => "yours is kept",
             _ => "something else",
         };
         let _ = writeln!(text, "  {what} for {}: {}", clean(client), clean(&report::place(path)));

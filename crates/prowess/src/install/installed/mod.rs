@@ -55,21 +55,25 @@ pub struct InstalledSkill {
 }
 
 impl InstalledSkill {
-    /// Whether it is unchanged since it was installed, here and for every client.
+    /// Whether it is unchanged since it was installed, here and for every client where the user keeps nothing else.
     pub fn is_clean(&self) -> bool {
-        self.state == InstalledState::Clean && self.clients.is_empty()
+        self.state == InstalledState::Clean
+            && self.clients.iter().all(|client| client.state == ClientState::Left)
     }
 
     /// Whether nothing differs from what was installed except line ends, here and for every client.
     pub fn is_intact(&self) -> bool {
         matches!(self.state, InstalledState::Clean | InstalledState::LineEnds(_))
-            && self.clients.iter().all(|client| matches!(client.state, ClientState::LineEnds(_)))
+            && self
+                .clients
+                .iter()
+                .all(|client| matches!(client.state, ClientState::LineEnds(_) | ClientState::Left))
     }
 
     /// Whether restoring it would lose something: what is missing, and other line ends, are no edits.
     pub fn has_losable_edits(&self) -> bool {
         let is_kept = |client: &ClientDifference| {
-            matches!(client.state, ClientState::Missing | ClientState::LineEnds(_))
+            matches!(client.state, ClientState::Missing | ClientState::LineEnds(_) | ClientState::Left)
         };
         matches!(self.state, InstalledState::Edited(_) | InstalledState::Replaced(_))
             || !self.clients.iter().all(is_kept)

@@ -7,7 +7,7 @@ use crate::env::Environment;
 use crate::install::compare::{Difference, FileChange, Listing};
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, Records};
-use crate::install::target::{State, manifest_of};
+use crate::install::target::{Placements, State, manifest_of};
 
 /// A client that does not have an installed skill as it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub enum ClientState {
     LineEnds(Vec<String>),
     /// Something else: another link, a link where there should be a copy, a folder where there should be a link.
     Other,
+    /// Something of the user, which an earlier command was told to keep. No command replaces it unasked.
+    Left,
 }
 
 /// The clients that do not have installed skills as they should, by the names of the skills.
@@ -43,6 +45,7 @@ pub(in crate::install) fn differences(
     listing: Listing<'_>,
 ) -> Result<Vec<(String, ClientDifference)>, InstallError> {
     let copies = records.wanted.link().copies();
+    let placements = Placements::load(&place.books);
     let mut found = Vec::new();
     for folder in client_folders(place, records, environment, None)? {
         for locked in records.lock.skills() {
@@ -53,6 +56,7 @@ pub(in crate::install) fn differences(
             let path = folder.folder.join(&locked.name);
             let state = match there {
                 None => ClientState::Missing,
+                Some(_) if folder.is_left(&locked.name, &placements) => ClientState::Left,
                 Some(State::Tree(_) | State::Other) if copies && !path.is_symlink() => {
                     let of = |there| Difference::of(&path, &there, &locked.digest, listing);
                     match manifest_of(&path).map(of) {

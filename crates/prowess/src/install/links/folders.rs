@@ -8,7 +8,7 @@ use crate::install::apply::{Made, open, state};
 use crate::install::compare::{Listing, is_tree};
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, LockedSkill, Records, SKILLS_FOLDER};
-use crate::install::target::{Dir, State};
+use crate::install::target::{Dir, Placement, Placements, State};
 
 /// The folder in which a client looks for skills.
 pub(super) struct ClientFolder {
@@ -69,6 +69,17 @@ impl ClientFolder {
 
     pub(super) fn state(&self, name: &str) -> Result<Option<State>, InstallError> {
         self.open.as_ref().map_or(Ok(None), |(_, dir)| state(dir, name))
+    }
+
+    /// Who created what is there under a name, as far as it is recorded.
+    pub(super) fn placement<'p>(&self, name: &str, placements: &'p Placements) -> Option<&'p Placement> {
+        let (real, _) = self.open.as_ref()?;
+        placements.get(&real.join(name))
+    }
+
+    /// Whether the user had a command keep what is there under a name.
+    pub(super) fn is_left(&self, name: &str, placements: &Placements) -> bool {
+        matches!(self.placement(name, placements), Some(Placement::Users))
     }
 
     /// Whether a client has an installed skill as it should.

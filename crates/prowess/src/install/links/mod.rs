@@ -56,16 +56,18 @@ pub(super) fn links(
             let path = folder.folder.join(&locked.name);
             let is_source = placed.is_source(&folder, &locked.name);
             let is_users = there.as_ref().is_some_and(|there| placed.is_users(&folder, &locked.name, there));
-            // So that no later command takes it for a copy that came with the records.
+            // So that no later command takes it for a copy that came with the records, or asks again.
+            let is_left = there.is_some() && placed.is_left(&folder, &locked.name);
             let leave = |transaction: &mut Transaction<'_>| {
-                if let Some((real, _)) = folder.open.as_ref().filter(|_| is_users && how.files) {
+                let is_new = (is_users || is_source) && !is_left && how.files;
+                if let Some((real, _)) = folder.open.as_ref().filter(|_| is_new) {
                     transaction.leave_to_user(real.join(&locked.name));
                 }
             };
             if folder.is_fine(there.as_ref(), place, locked, (copies, how.listing)) {
                 if !(is_users || copies && is_source) {
                     trust(transaction);
-                } else if is_users && !placed.is_left(&folder, &locked.name) {
+                } else if is_users && !is_left {
                     // The same files, which the user wrote: they stay, also when the skill is removed.
                     if how.edits == Edits::Stop {
                         return Err(taken(&path, there.as_ref(), locked, how).in_entry(&locked.name));
@@ -74,7 +76,14 @@ pub(super) fn links(
                 }
                 continue;
             }
-            if is_source && how.edits != Edits::Keep {
+            // The user chose to keep it, for the skill as it was installed then. A source is not replaced in any case.
+            let was_kept = is_left && before.lock.get(&locked.name).is_some();
+            let edits = match how.edits {
+                Edits::Stop if was_kept => Edits::Keep,
+                Edits::Overwrite if was_kept && is_source => Edits::Keep,
+                edits => edits,
+            };
+            if is_source && edits != Edits::Keep {
                 return Err(holds_source(&path).in_entry(&locked.name));
             }
             let given = match available.give(locked, copies)? {
@@ -90,14 +99,14 @@ pub(super) fn links(
             };
             // With other line ends, a copy of the same files is to stay as well.
             let is_kept = |there: &State| {
-                how.edits == Edits::Keep
+                edits == Edits::Keep
                     && !matches!(there, State::Link(_))
                     && is_unchanged(there, &path, &locked.digest, how.listing)
             };
             let ours = there
                 .as_ref()
                 .is_none_or(|there| placed.is_ours(&folder, &locked.name, there) && !is_kept(there));
-            match how.edits {
+            match edits {
                 _ if ours && !is_source => {}
                 Edits::Stop => {
                     // A copy from before that differs now was edited.

@@ -55,23 +55,21 @@ impl Placed<'_> {
 
     /// Whether the user created what a client has under a name, as far as it is known.
     pub(super) fn is_users(&self, folder: &ClientFolder, name: &str, there: &State) -> bool {
-        !matches!(there, State::Link(_)) && self.digest(folder, name).is_none()
+        match there {
+            State::Link(to) => *to != folder.target(self.place, name),
+            _ => self.digest(folder, name).is_none(),
+        }
     }
 
-    /// Whether it was recorded that the user created what a client has under a name.
+    /// Whether it was recorded that the user created what a client has under a name, and keeps it.
     pub(super) fn is_left(&self, folder: &ClientFolder, name: &str) -> bool {
-        matches!(self.placement(folder, name), Some(Placement::Users))
-    }
-
-    fn placement(&self, folder: &ClientFolder, name: &str) -> Option<&Placement> {
-        let (real, _) = folder.open.as_ref()?;
-        self.before.placements.get(&real.join(name))
+        folder.is_left(name, &self.before.placements)
     }
 
     /// The digest of the copy that Prowess placed under a name. In a project that was cloned or moved nothing is known
     /// about it, and the records that came with it say which copies it has.
     fn digest(&self, folder: &ClientFolder, name: &str) -> Option<&str> {
-        match self.placement(folder, name) {
+        match folder.placement(name, &self.before.placements) {
             Some(Placement::Placed(digest)) => Some(digest),
             None if self.before.copied_for.contains(&folder.client) => {
                 self.before.lock.get(name).map(|locked| &*locked.digest)

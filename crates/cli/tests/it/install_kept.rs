@@ -1,0 +1,77 @@
+//! What `--keep` left to the user stays so in later commands, which say it and ask no more.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::Place;
+use crate::install::skill;
+use crate::install_sources::{NOTES, in_project, world, written};
+
+pub(crate) fn fine(place: &Place, args: &str) -> String {
+    let said = in_project(place, &args.split(' ').collect::<Vec<_>>());
+    assert!(said.starts_with("exit 0"), "{args}: {said}");
+    said
+}
+
+pub(crate) fn refused(place: &Place, args: &str) -> String {
+    let said = in_project(place, &args.split(' ').collect::<Vec<_>>());
+    assert!(said.starts_with("exit 2"), "{args}: {said}");
+    said
+}
+
+#[test]
+fn a_source_that_keep_left_in_the_folder_of_a_client_stops_no_later_command() {
+    for mode in ["symlink", "copy"] {
+        let (place, base) = world(true);
+        let own = written(base.join(".claude/skills/mine"));
+        fs::create_dir_all(base.join("work/other")).unwrap();
+        fs::write(base.join("work/other/SKILL.md"), skill("other", "x")).unwrap();
+        fine(&place, &format!("add {} --user --client codex --yes --link {mode}", own.display()));
+        // With a link in mind, the source is in its way; a copy would have the same files.
+        let other = format!("add {} --user --client claude-code --yes", base.join("work/other").display());
+        refused(&place, &other);
+        fine(&place, &format!("{other} --keep"));
+        let said = fine(&place, "verify --user");
+        assert!(mode == "copy" || said.contains("yours is kept for claude-code"), "{said}");
+        for args in ["sync --user --yes", "sync --user --yes --overwrite", "remove --user other"] {
+            fine(&place, args);
+            fine(&place, "verify --user");
+        }
+        fine(&place, "remove --user mine");
+        fine(&place, "verify --user");
+        assert_eq!(fs::read_to_string(own.join("notes.txt")).unwrap(), NOTES);
+    }
+}
+
+#[test]
+fn what_keep_left_in_the_folder_of_a_client_is_replaced_only_on_request() {
+    for is_link in [false, true] {
+        let (place, base) = world(false);
+        written(base.join("work/mine"));
+        let theirs = written(base.join("elsewhere"));
+        fs::write(theirs.join("SKILL.md"), skill("mine", "another")).unwrap();
+        let there = base.join(".claude/skills/mine");
+        fs::create_dir_all(there.parent().unwrap()).unwrap();
+        if is_link {
+            symlink(&theirs, &there).unwrap();
+        } else {
+            fs::rename(&theirs, &there).unwrap();
+        }
+        let add = "add ./work/mine --client claude-code --yes";
+        refused(&place, add);
+        fine(&place, &format!("{add} --keep"));
+        let is_kept = || fs::read_to_string(there.join("SKILL.md")).unwrap() == skill("mine", "another");
+        for args in ["verify", "sync --yes", "add ./work/mine --yes", "verify"] {
+            fine(&place, args);
+            assert!(is_kept(), "{args}");
+        }
+        let json = in_project(&place, &["verify", "--json"]);
+        assert!(json.contains(r#""state":"left""#), "{json}");
+        // A skill that is installed anew is another decision.
+        fine(&place, "remove mine");
+        refused(&place, add);
+        fine(&place, &format!("{add} --keep"));
+        let said = fine(&place, "sync --yes --overwrite");
+        assert!(said.contains("linked for claude-code") && !is_kept(), "{said}");
+    }
+}
