@@ -224,7 +224,7 @@ const WRITTEN: &[&str] =
 /// Commands that install a skill from one folder to the next; `HAND` is the one that the user wrote. Each is run in a
 /// project, by its folder.
 const CHAINS: &[&[(&str, &str)]] = &[
-    &[("project", "add HAND"), ("project", "add .agents/skills/mine --user")],
+    &[("project", "add HAND"), ("project", "add ./.agents/skills/mine --user")],
     &[("project", "add HAND --user"), ("project", "add ../home/.agents/skills/mine")],
     &[
         ("project", "add HAND"),

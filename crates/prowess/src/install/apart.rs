@@ -14,8 +14,10 @@ use super::apply::{NewSkill, Order};
 use super::error::{InstallError, InstallErrorKind};
 use super::records::{InstallScope, InstallTarget, LockedSkill, Records, SKILLS_FOLDER, not_locked};
 use super::spec::folder_of;
+use super::target::manifest_of;
 use crate::env::{self, Environment};
 use crate::error::shown;
+use crate::registry::digests;
 
 /// The most links on the path to a source.
 const MAX_LINKS: usize = 40;
@@ -33,10 +35,14 @@ pub(super) struct Apart {
 struct SourcePath {
     path: PathBuf,
     is_repository: bool,
+    /// Where the other scope has the skill, and the digest of its files there; none for a skill of the place itself.
+    elsewhere: Option<(PathBuf, String)>,
 }
 
 /// The folders and links that a source consists of.
 struct Source {
+    /// Where the other scope has the skill that comes from here, with its digest.
+    elsewhere: Option<(PathBuf, String)>,
     /// The links on the path to it, its folder, and the folders and links in that.
     own: BTreeSet<Identity>,
     /// The folders that the path to it passes.
@@ -46,6 +52,9 @@ struct Source {
 impl Apart {
     /// The sources of the skills of a place, of the new ones, and of those of the other scope. The records of other
     /// projects are not known; what the user wrote there is safe since Prowess did not place it.
+    ///
+    /// A source of the other scope that Prowess placed here may be replaced and removed by its own scope as soon as the
+    /// other one has its own copy of the files: then nothing becomes unreachable that was not there before.
     pub(super) fn of(
         place: &InstallTarget,
         records: &Records,
@@ -57,31 +66,36 @@ impl Apart {
             _ => None,
         });
         let mut paths: BTreeSet<SourcePath> = new.collect();
-        let elsewhere = elsewhere.map(|(place, records)| (place, records));
-        for (place, records) in std::iter::once((place, records)).chain(elsewhere) {
+        let elsewhere = elsewhere.map(|(place, records)| (place, records, true));
+        for (place, records, is_other) in std::iter::once((place, records, false)).chain(elsewhere) {
             let unlocked =
                 records.wanted.skills().iter().filter(|(name, _)| records.lock.get(name).is_none());
             let unlocked = unlocked.map(|(name, wanted)| not_locked(name, wanted, None));
-            paths.extend(unlocked.filter_map(|locked| SourcePath::of(place, &locked)));
-            paths.extend(records.lock.skills().iter().filter_map(|locked| SourcePath::of(place, locked)));
+            let sources = unlocked.chain(records.lock.skills().iter().cloned()).filter_map(|locked| {
+                let elsewhere = is_other.then(|| (place.skill(&locked.name), locked.digest.clone()));
+                Some(SourcePath { elsewhere, ..SourcePath::of(place, &locked)? })
+            });
+            paths.extend(sources);
         }
         Self { paths: paths.into_iter().collect(), sources: OnceCell::new() }
     }
 
-    /// Whether something at a path is a source, or a part of one, or contains one.
-    pub(super) fn holds_source(&self, path: &Path) -> bool {
+    /// Whether something at a path is a source, or a part of one, or contains one. What Prowess placed there, and nobody
+    /// edited, `is_placed`.
+    pub(super) fn holds_source(&self, path: &Path, is_placed: bool) -> bool {
         if self.paths.is_empty() {
             return false;
         }
         let Some(own) = identity(path) else { return false };
         let sources = self.sources.get_or_init(|| self.paths.iter().map(SourcePath::read).collect());
-        let is_one = |source: &Source| source.own.contains(&own) || source.above.contains(&own);
-        if sources.iter().any(is_one) {
-            return true;
-        }
         // A mount in it can be a source too, and would be emptied with it.
-        let below = identities_below(path, usize::MAX);
-        sources.iter().any(|source| !source.own.is_disjoint(&below) || !source.above.is_disjoint(&below))
+        let below = OnceCell::new();
+        let below = || below.get_or_init(|| identities_below(path, usize::MAX));
+        let is_one = |source: &&Source| source.own.contains(&own) || source.above.contains(&own);
+        let has_one =
+            |source: &&Source| !source.own.is_disjoint(below()) || !source.above.is_disjoint(below());
+        let mut held = sources.iter().filter(|source| is_one(source) || has_one(source));
+        held.any(|source| !(is_placed && source.has_copy(own, below())))
     }
 
     /// An error for a new skill whose source is in a folder where it would be installed, or contains that folder.
@@ -168,10 +182,10 @@ impl SourcePath {
             } else {
                 env::place(&place.relative_to().join(path))
             };
-            return Some(Self { path: folder.join(below), is_repository: false });
+            return Some(Self { path: folder.join(below), is_repository: false, elsewhere: None });
         }
         let path = folder_of(locked.source.strip_prefix("git+")?)?;
-        Some(Self { path, is_repository: true })
+        Some(Self { path, is_repository: true, elsewhere: None })
     }
 
     fn read(&self) -> Source {
@@ -186,11 +200,23 @@ impl SourcePath {
         } else {
             own.append(&mut identities_below(&real, MAX_ENTRIES));
         }
-        Source { own, above: folders }
+        Source { elsewhere: self.elsewhere.clone(), own, above: folders }
     }
 }
 
 impl Source {
+    /// Whether the other scope has its own copy of the files, in another folder than this one and not below it.
+    fn has_copy(&self, folder: Identity, below: &BTreeSet<Identity>) -> bool {
+        let Some((copy, digest)) = &self.elsewhere else { return false };
+        // A folder on the way to it may be a link, also to this one.
+        let copy = env::real(copy);
+        let mut way = Way::to(&copy).folders;
+        way.append(&mut identities_below(&copy, MAX_ENTRIES));
+        let is_another = !way.contains(&folder) && way.is_disjoint(below);
+        let files = manifest_of(&copy).ok().filter(|files| is_another && files.left_out.is_empty());
+        files.and_then(|files| digests::of_tree(&files)).is_some_and(|there| there == *digest)
+    }
+
     /// Whether a folder is in it, or would be if it existed.
     fn contains(&self, folder: &Path) -> bool {
         let there = folder.ancestors().find_map(identity);

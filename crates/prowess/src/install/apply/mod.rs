@@ -204,8 +204,13 @@ impl There<'_> {
         Ok(self.dir.map(|dir| state(dir, name)).transpose()?.flatten())
     }
 
-    fn is_source(&self, name: &str) -> bool {
-        self.dir.is_some_and(|dir| self.apart.holds_source(&dir.path().join(name)))
+    /// Whether what is there under a name is the source of a skill that needs it.
+    fn is_source(&self, place: &InstallTarget, name: &str, there: &State, how: &Orders<'_>) -> bool {
+        let is_as_placed = |placed: &str| is_unchanged(there, &place.skill(name), placed, how.listing);
+        self.dir.is_some_and(|dir| {
+            let path = dir.path().join(name);
+            self.apart.holds_source(&path, self.placements.digest(&path).is_some_and(is_as_placed))
+        })
     }
 
     /// The digest of the files that Prowess placed under a name. Where that is not recorded, as in a project that was
@@ -313,9 +318,12 @@ fn install(
             .in_entry(name));
         }
     };
-    if action == Action::Updated && folder.is_source(name) {
-        return Err(holds_source(&place.skill(name)).in_entry(name));
-    }
+    let replaced_source = there.as_ref().filter(|_| action == Action::Updated);
+    let action = match replaced_source.is_some_and(|there| folder.is_source(place, name, there, how)) {
+        true if how.edits == Edits::Keep => Action::Kept,
+        true => return Err(holds_source(&place.skill(name)).in_entry(name)),
+        false => action,
+    };
     if action == Action::Kept {
         let locked = old.unwrap_or_else(|| new.locked.clone());
         return Ok(changed(place, locked, action));
@@ -363,7 +371,7 @@ fn remove(
     let mut replaced = Vec::new();
     let action = match &there {
         None => Action::Removed,
-        Some(_) if folder.is_source(name) => match how.edits {
+        Some(there) if folder.is_source(place, name, there, how) => match how.edits {
             Edits::Keep => Action::Kept,
             _ => return Err(holds_source(&place.skill(name)).in_entry(name)),
         },

@@ -54,7 +54,7 @@ pub(super) fn links(
                 accepted.into_iter().filter(|_| how.files).for_each(|accepted| transaction.accept(accepted));
             };
             let path = folder.folder.join(&locked.name);
-            let is_source = placed.is_source(&folder, &locked.name);
+            let is_source = placed.is_source(&folder, &locked.name, there.as_ref());
             let is_users = there.as_ref().is_some_and(|there| placed.is_users(&folder, &locked.name, there));
             // So that no later command takes it for a copy that came with the records, or asks again.
             let is_left = there.is_some() && placed.is_left(&folder, &locked.name);

@@ -34,8 +34,12 @@ pub(super) struct Placed<'p> {
 
 impl Placed<'_> {
     /// Whether what a client has under a name is the source of an installed skill, or contains it.
-    pub(super) fn is_source(&self, folder: &ClientFolder, name: &str) -> bool {
-        folder.open.as_ref().is_some_and(|(real, _)| self.apart.holds_source(&real.join(name)))
+    pub(super) fn is_source(&self, folder: &ClientFolder, name: &str, there: Option<&State>) -> bool {
+        let is_placed = there.is_some_and(|there| match (there, self.placement(folder, name)) {
+            (State::Link(_), _) | (_, Some(Placement::Placed(_))) => self.is_ours(folder, name, there),
+            _ => false,
+        });
+        folder.open.as_ref().is_some_and(|(real, _)| self.apart.holds_source(&real.join(name), is_placed))
     }
 
     /// Whether Prowess placed the link or copy that a client has under a name, and it was not edited since.
@@ -66,10 +70,14 @@ impl Placed<'_> {
         folder.is_left(name, &self.before.placements)
     }
 
+    fn placement(&self, folder: &ClientFolder, name: &str) -> Option<&Placement> {
+        folder.placement(name, &self.before.placements)
+    }
+
     /// The digest of the copy that Prowess placed under a name. In a project that was cloned or moved nothing is known
     /// about it, and the records that came with it say which copies it has.
     fn digest(&self, folder: &ClientFolder, name: &str) -> Option<&str> {
-        match folder.placement(name, &self.before.placements) {
+        match self.placement(folder, name) {
             Some(Placement::Placed(digest)) => Some(digest),
             None if self.before.copied_for.contains(&folder.client) => {
                 self.before.lock.get(name).map(|locked| &*locked.digest)

@@ -41,7 +41,7 @@ pub(super) fn refresh_elsewhere(
                 }
                 _ => continue,
             };
-            let is_source = placed.is_source(&folder, &locked.name);
+            let is_source = placed.is_source(&folder, &locked.name, Some(&there));
             let is_edited = is_source || !is_unchanged(&there, &path, old, how.listing);
             let Given::Copy(tree) = available.give(locked, true)? else { continue };
             let client = folder.client.clone();

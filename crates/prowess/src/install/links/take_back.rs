@@ -56,7 +56,7 @@ pub(super) fn take_back_elsewhere<'c>(
             let path = folder.folder.join(&change.name);
             let has_copy = placed.has_copy(&folder, &change.name, &there);
             let ours = placed.is_ours(&folder, &change.name, &there);
-            let is_source = placed.is_source(&folder, &change.name);
+            let is_source = placed.is_source(&folder, &change.name, Some(&there));
             if !ours || is_source {
                 let left = LeftAlone { client: folder.client.clone(), path, is_source };
                 change.left.extend((has_copy || is_source).then_some(left));
@@ -85,7 +85,7 @@ pub(super) fn take_back(
     let ours = placed.is_ours(folder, &removed.name, &there);
     let kept = removed.action == Action::Kept && matches!(there, State::Link(_));
     let is_lost = placed.has_copy(folder, &removed.name, &there) && how.edits == Edits::Overwrite;
-    let is_source = placed.is_source(folder, &removed.name);
+    let is_source = placed.is_source(folder, &removed.name, Some(&there));
     if kept || !(ours || is_lost) || is_source {
         removed.left.push(LeftAlone { client: folder.client.clone(), path, is_source });
         return Ok(());
