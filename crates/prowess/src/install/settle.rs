@@ -18,7 +18,8 @@ impl Installer {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<std::fs::File, InstallError> {
         let held = place.exclusive(self.lock_timeout, &mut || progress(Progress::Waiting))?;
-        for note in recover(&place.books)?.iter().flat_map(Recovered::notes) {
+        let elsewhere = || place.folders_elsewhere(self.environment());
+        for note in recover(&place.books, &elsewhere)?.iter().flat_map(Recovered::notes) {
             progress(Progress::Recovered(&note));
         }
         self.note_stages(place, true, progress);

@@ -30,7 +30,8 @@ pub(crate) fn copy(
     let place = InstallTarget::new(InstallScope::Project, folder, state);
     let _held = place.exclusive(COPY_TIMEOUT, &mut || {})?;
     let real = Dir::open(folder).map_err(|error| InstallError::io("open the folder", folder, error))?;
-    recover(&place.books)?;
+    // No client has a folder of it elsewhere.
+    recover(&place.books, &Vec::new)?;
     if state_of(&real, name).map_err(|error| InstallError::io("read", folder, error))?.is_some() {
         let message = format!("something of this name is there already: {}", shown(&folder.join(name)));
         return Err(InstallError::new(

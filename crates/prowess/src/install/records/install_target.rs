@@ -308,13 +308,35 @@ impl InstallTarget {
             });
             InstallError::new(InstallErrorKind::Request, format!("there is no client called {id}"), hint)
         })?;
-        let folders = match self.scope {
-            InstallScope::Project => client.project.iter().map(|path| self.base.join(path)).collect(),
-            InstallScope::User => user_folders(client, environment),
-        };
+        let folders = self.folders_of(client, environment);
         let own = self.base.join(SKILLS_FOLDER);
         Ok(if folders.contains(&own) { None } else { folders.into_iter().next() })
     }
+
+    fn folders_of(&self, client: &Client, environment: &env::Environment) -> Vec<PathBuf> {
+        match self.scope {
+            InstallScope::Project => client.project.iter().map(|path| self.base.join(path)).collect(),
+            InstallScope::User => user_folders(client, environment),
+        }
+    }
+
+    /// The folders of skills of a user that may be outside of the user's own folder, because a variable or a link moves
+    /// them: that of the installed skills and those of all clients, by their paths and their real paths. A project has
+    /// none.
+    pub(crate) fn folders_elsewhere(&self, environment: &env::Environment) -> Vec<PathBuf> {
+        if self.scope == InstallScope::Project {
+            return Vec::new();
+        }
+        let own = self.base.join(SKILLS_FOLDER);
+        let clients = CLIENTS.iter().flat_map(|client| self.folders_of(client, environment));
+        std::iter::once(own).chain(clients).flat_map(both).collect()
+    }
+}
+
+/// Where a folder is: its path as it is named, and its real path.
+fn both(folder: PathBuf) -> [PathBuf; 2] {
+    let real = env::real(&folder);
+    [folder, real]
 }
 
 fn user_folders(client: &Client, environment: &crate::env::Environment) -> Vec<PathBuf> {

@@ -2,6 +2,7 @@
 //!
 //! It is in the user's own state folder and never in a project: a repository could contain one.
 
+use std::cell::OnceCell;
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
@@ -195,24 +196,33 @@ impl Journal {
         Ok(Some(journal))
     }
 
-    /// A path that it must not change, if there is one: each entry has a plain name, and each file is in the base.
-    /// Folders of clients may be elsewhere, where the user's environment says.
-    pub(crate) fn outside(&self, base: &Base) -> Option<PathBuf> {
+    /// A path that it must not change, if there is one: each entry has a plain name, and every path is in the base or in
+    /// one of the folders of clients that are elsewhere, by its exact path.
+    pub(crate) fn outside(&self, base: &Base, elsewhere: &dyn Fn() -> Vec<PathBuf>) -> Option<PathBuf> {
         let is_plain = |name: &str| {
             let mut parts = Path::new(name).components();
             matches!(parts.next(), Some(Component::Normal(part)) if part == name) && parts.next().is_none()
         };
-        let steps = self.steps.iter().filter(|step| {
-            let is_whole = step.folder.is_absolute() && !step.folder.iter().any(|part| part == "..");
-            !is_whole || !is_plain(&step.name) || !is_plain(&step.staged)
-        });
-        let steps = steps.map(|step| step.folder.join(&step.name));
-        let is_in = |path: &Path| {
-            [&base.real, &base.named].into_iter().any(|base| path.starts_with(base))
-                && !path.iter().any(|part| part == "..")
+        let is_whole = |path: &Path| path.is_absolute() && !path.iter().any(|part| part == "..");
+        let is_in_base = |path: &Path| {
+            is_whole(path) && [&base.real, &base.named].into_iter().any(|base| path.starts_with(base))
         };
-        let files = self.files.iter().map(|file| file.path.clone()).filter(|path| !is_in(path));
-        steps.chain(files).next()
+        let folders = OnceCell::new();
+        let is_clients = |folder: &Path| folders.get_or_init(elsewhere).iter().any(|known| known == folder);
+        let is_folder = |folder: &Path| is_in_base(folder) || is_clients(folder);
+        // A skill can be nested: the folder of skills is somewhere above its file.
+        let is_below =
+            |path: &Path| is_in_base(path) || is_whole(path) && path.ancestors().skip(1).any(is_clients);
+        let steps = self
+            .steps
+            .iter()
+            .filter(|step| !is_folder(&step.folder) || !is_plain(&step.name) || !is_plain(&step.staged));
+        let steps = steps.map(|step| step.folder.join(&step.name));
+        let files = self.files.iter().map(|file| &file.path).filter(|path| !is_in_base(path));
+        let users = self.users.iter().filter(|path| !is_below(path));
+        let accepted = self.accepted.iter().map(|accepted| &accepted.skill_file);
+        let accepted = accepted.filter(|path| !is_below(path));
+        steps.chain(files.chain(users).chain(accepted).cloned()).next()
     }
 
     /// Writes it to disk. From now on the transaction will be completed.

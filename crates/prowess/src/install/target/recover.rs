@@ -100,15 +100,19 @@ pub(crate) fn own_stages(books: &Books) -> Vec<PathBuf> {
 }
 
 /// Completes or undoes the transaction of a killed process, and removes its leftovers; none when no installation was
-/// interrupted. The caller holds the lock of the place.
-pub(crate) fn recover(books: &Books) -> Result<Option<Recovered>, InstallError> {
+/// interrupted. Nothing is changed outside of the place, except in the folders of clients `elsewhere`. The caller holds
+/// the lock of the place.
+pub(crate) fn recover(
+    books: &Books,
+    elsewhere: &dyn Fn() -> Vec<PathBuf>,
+) -> Result<Option<Recovered>, InstallError> {
     moved::take_over(books).map_err(|error| failed(books, error))?;
     let mut stages = Stages::load(&books.journal).map_err(|error| failed(books, error))?;
     let recovered = match Journal::load(&books.journal) {
         Ok(Some(journal)) => {
             let base = Base::at(&books.base);
             let journal = journal.moved_to(&base);
-            if let Some(path) = journal.outside(&base) {
+            if let Some(path) = journal.outside(&base, elsewhere) {
                 let message = format!("it names a path outside of {}: {}", shown(&books.base), shown(&path));
                 let error = io::Error::new(io::ErrorKind::InvalidData, message);
                 return Err(set_aside(books, &mut stages, &failed(books, error)));

@@ -9,11 +9,16 @@ use std::fs;
 use prowess_core::RelPath;
 
 use super::super::contents::state_of;
-use super::super::recover::recover;
+use super::super::recover::{Recovered, recover as recover_with};
 use super::*;
 use crate::fs::dir::Kind;
 use crate::fs::read;
 use crate::install::tree::{InstallLimits, TreeFile};
+
+/// Recovers a place whose clients have no folder elsewhere.
+fn recover(books: &Books) -> Result<Option<Recovered>, InstallError> {
+    recover_with(books, &Vec::new)
+}
 
 fn tree(text: &str) -> SkillTree {
     let file = |path: &str, bytes: &str| TreeFile {

@@ -1,7 +1,7 @@
 //! How the next process recovers a transaction that was killed between its steps.
 
 use super::super::super::moved::unknown_stages;
-use super::super::super::recover::{Recovered, is_interrupted, recover};
+use super::super::super::recover::is_interrupted;
 use super::super::super::steps::{aside, swap};
 use super::*;
 use crate::fs::atomic::is_stage;
@@ -337,7 +337,14 @@ fn without_executable_bits_what_was_done_is_undone_too() {
 #[test]
 fn a_journal_that_names_a_path_outside_of_its_place_is_set_aside() {
     type Change = fn(&mut Journal, &Path);
-    let changes: [Change; 4] = [
+    let changes: [Change; 8] = [
+        |journal, outside| journal.steps.iter_mut().for_each(|step| step.folder = outside.to_owned()),
+        |journal, _| journal.steps.iter_mut().for_each(|step| step.folder = step.folder.join("../../../..")),
+        |journal, outside| journal.users.push(outside.join("mine")),
+        |journal, outside| {
+            let (name, key, digest) = ("evil".to_owned(), None, Some("sha256:0".to_owned()));
+            journal.accepted.push(Accepted { name, key, skill_file: outside.join("evil/SKILL.md"), digest });
+        },
         |journal, outside| journal.files.iter_mut().for_each(|file| file.path = outside.join("victim")),
         |journal, _| journal.files.iter_mut().for_each(|file| file.path = file.path.join("../../victim")),
         |journal, _| journal.steps.iter_mut().for_each(|step| step.name = "../victim".to_owned()),
@@ -354,6 +361,34 @@ fn a_journal_that_names_a_path_outside_of_its_place_is_set_aside() {
         let error = recover(&place.books).unwrap_err();
         assert!(error.full_message().contains("it names a path outside of"), "{}", error.full_message());
         assert!(fs::read_dir(outside.path()).unwrap().next().is_none());
-        assert!(!place.books.journal.exists());
+        assert!(!place.books.journal.exists() && !place.books.approvals.exists());
+        assert_eq!(recover(&place.books).unwrap(), None);
     }
+}
+
+#[test]
+fn a_journal_that_names_the_folder_of_a_client_elsewhere_is_completed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = fs::canonicalize(folder.path()).unwrap();
+    let killed = |place: &Place| {
+        let mut next = prepared(place, &place.books);
+        next.link(&folder, "b", "x", None).unwrap();
+        let skill_file = folder.join("b/SKILL.md");
+        next.accept(Accepted { name: "b".to_owned(), key: None, skill_file, digest: None });
+        next.prepare(holds_modes).unwrap();
+        kill(place, next, 0);
+    };
+    let first = place();
+    killed(&first);
+    // Another folder beside it, and what is in it, are not known.
+    let error = recover_with(&first.books, &|| vec![folder.join("below"), first.root.path().into()]);
+    let error = error.unwrap_err();
+    assert!(error.full_message().contains("it names a path outside of"), "{}", error.full_message());
+    assert!(!folder.join("b").is_symlink());
+    let place = place();
+    killed(&place);
+    let recovered = recover_with(&place.books, &|| vec![folder.clone()]).unwrap().unwrap();
+    assert!(recovered.undone.is_none(), "{recovered:?}");
+    assert!(folder.join("b").is_symlink());
+    assert_eq!(shown(&place), NEW);
 }
