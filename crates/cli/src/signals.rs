@@ -1,9 +1,9 @@
 //! Signals that end the process: its child processes are ended first.
 
-use std::sync::Arc;
 #[cfg(unix)]
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use prowess::source::open::OpenServer;
 use prowess::source::spec::Server;
@@ -68,6 +68,9 @@ fn watch(own: OwnSignals) {
             if let Some(signal) = signals.forever().next() {
                 ENDING.store(true, Ordering::SeqCst);
                 prowess::process::end_children();
+                if let Some(action) = &*LAST_ACTION.lock().unwrap_or_else(PoisonError::into_inner) {
+                    action();
+                }
                 // The default effect, so that the parent process sees which signal ended this one.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }
@@ -81,6 +84,26 @@ fn watch(_own: OwnSignals) {}
 /// Whether a signal is about to end the process. It is set before the child processes are ended, so code that sees one
 /// of them end also sees this.
 static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// What is done before a signal ends the process.
+static LAST_ACTION: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
+
+/// What is done if a signal ends the process while this is held.
+pub(crate) struct LastAction(());
+
+impl LastAction {
+    /// Holds an action, for a command that hears signals.
+    pub(crate) fn new(action: impl Fn() + Send + 'static) -> Self {
+        *LAST_ACTION.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(action));
+        Self(())
+    }
+}
+
+impl Drop for LastAction {
+    fn drop(&mut self) {
+        *LAST_ACTION.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
 
 /// Waits for the signal to end the process, if there is one.
 pub(crate) fn give_way() {

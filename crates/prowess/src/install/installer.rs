@@ -222,6 +222,7 @@ impl Installer {
     }
 
     pub(super) fn fetcher(&self, place: &InstallTarget) -> Fetcher {
+        self.received.sweep(&self.folders.store);
         let options = FetchOptions {
             limits: self.limits,
             git: GitLimits {
@@ -250,6 +251,13 @@ impl Installer {
     /// after skills are installed.
     pub fn discard_fetched(&self) {
         self.received.discard();
+    }
+
+    /// What [`discard_fetched`](Self::discard_fetched) does, for a thread that ends the process while another one waits for
+    /// the user or for git.
+    pub fn discarding(&self) -> impl Fn() + Send + Sync + 'static {
+        let received = Arc::clone(&self.received);
+        move || received.discard_while_ending()
     }
 
     /// Notes that what was fetched is accepted: it stays when something else is discarded.

@@ -13,6 +13,7 @@ use crate::args::Add;
 use crate::commands::clients_named;
 use crate::commands::hints::command_for;
 use crate::error::{CommandError, Failure};
+use crate::signals::LastAction;
 use crate::ui::{Ui, count};
 
 /// Runs the command.
@@ -30,12 +31,14 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     installer.check_request(scope, &options, args.alias.as_deref())?;
     let started = Instant::now();
     report::source(&installer, &spec, ui)?;
+    // A signal before the answer declines.
+    let declining = LastAction::new(installer.discarding());
     let bar = report::bar("resolving", 0, json, ui);
     bar.next(&args.source);
     let mut available = installer.find(scope, &spec)?;
     drop(bar);
     let resolved = started.elapsed();
-    let Chosen { skills: chosen, all } = choose::chosen(&available, &spec, args, ui)?;
+    let Chosen { skills: chosen, all } = choose::chosen(&available, &spec, args, &installer, ui)?;
     report::phase("resolved", chosen.len(), resolved, ui);
     let started = Instant::now();
     let alias = args.alias.as_deref();
@@ -89,6 +92,7 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     } else {
         consent::ask(&previews, args.installing.yes, ui).inspect_err(|_| installer.discard_fetched())?;
     }
+    drop(declining);
     options.accepted = true;
     let started = Instant::now();
     let bar = report::bar("installing", 0, json, ui);

@@ -11,6 +11,7 @@ use crate::Outcome;
 use crate::args::Sync;
 use crate::commands::clients_named;
 use crate::error::{CommandError, Failure};
+use crate::signals::LastAction;
 use crate::ui::Ui;
 
 /// How often to plan again because another process changed the records.
@@ -93,6 +94,8 @@ fn once(
     let offline = args.offline || args.frozen;
     consent::ask_for_sources(plan.sources(), args.installing.yes, offline, ui)?;
     let started = Instant::now();
+    // A signal before the answer declines.
+    let declining = LastAction::new(installer.discarding());
     // What the store has, or the project itself, is not fetched.
     let fetching = plan.sources().len();
     let bar = report::bar("fetching", fetching, json, ui);
@@ -142,6 +145,7 @@ fn once(
         }
         options.install.accepted = accepts;
     }
+    drop(declining);
     let started = Instant::now();
     let bar = report::bar("installing", 0, json, ui);
     let changes = installer.sync(scope, skills, &options, &mut |what| report::in_bar(what, &bar, ui));

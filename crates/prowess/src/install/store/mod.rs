@@ -60,7 +60,7 @@ impl Store {
         self.put_noting(trees, &mut |_, _| {})
     }
 
-    /// Stores skills, and notes the file of each and whether it was there before. A store that cannot be written only
+    /// Stores skills, and notes the file of each and whether it was there before, before it is written. A store that cannot be written only
     /// costs time later.
     pub(crate) fn put_noting<'t>(
         &self,
@@ -115,20 +115,20 @@ impl Store {
         skills: &[(String, Vec<u8>)],
         note: &mut dyn FnMut(&Path, bool),
     ) -> io::Result<()> {
-        let place = match skills {
-            [] => return Ok(()),
-            [(digest, bytes)] => match self.place_of(digest) {
-                Some(place) => self.write(&place, bytes).map(|()| place)?,
-                None => return Err(io::ErrorKind::InvalidData.into()),
-            },
+        match skills {
+            [] => {}
+            [(digest, bytes)] => {
+                let place = self.place_of(digest).ok_or(io::ErrorKind::InvalidData)?;
+                note(&place, false);
+                self.write(&place, bytes)?;
+            }
             several => {
                 let (place, bytes) = self.packs.pack(several);
+                note(&place, false);
                 self.write(&place, &bytes)?;
                 self.packs.add(&place);
-                place
             }
-        };
-        note(&place, false);
+        }
         Ok(())
     }
 

@@ -75,7 +75,7 @@ impl GitCommand {
         }
         if matches!(&fetched, Err(problem) if matches!(problem.fault, Fault::TooMuch(_))) {
             // Nor do the others that the command fetched: the user has accepted nothing yet.
-            self.runner.received.remove_new();
+            self.runner.received.remove_new(std::time::Duration::ZERO);
         }
         fetched
     }

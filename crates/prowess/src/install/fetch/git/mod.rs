@@ -14,6 +14,7 @@ mod received;
 mod redirect;
 mod room;
 mod run;
+mod unaccepted;
 mod variables;
 mod waiting;
 mod watch;

@@ -4,19 +4,27 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use super::clone::Bare;
 use super::room::remove_unused;
+use super::unaccepted::{self, Unaccepted};
 use super::watch::size_of;
 use crate::env;
 use crate::fs::atomic::{lock_to_read, lock_within};
 use crate::internal::locked;
 
+/// How long a command that a signal ends waits for its own threads to leave a repository.
+const ENDING: Duration = Duration::from_secs(2);
+
 /// What one command used and fetched.
 #[derive(Debug, Default)]
-pub(crate) struct Received(Mutex<InCommand>);
+pub(crate) struct Received {
+    command: Mutex<InCommand>,
+    /// The store, once what killed commands fetched was removed from it.
+    store: OnceLock<PathBuf>,
+}
 
 #[derive(Debug, Default)]
 struct InCommand {
@@ -26,6 +34,24 @@ struct InCommand {
     skills: BTreeMap<PathBuf, bool>,
     /// The bytes that were fetched into repositories that were removed again.
     removed: u64,
+    /// What is new, for the next command if this one is killed; none before there is something.
+    unaccepted: Option<Unaccepted>,
+}
+
+impl InCommand {
+    /// Records that something is new in the store.
+    fn note_new(&mut self, store: Option<&PathBuf>, path: &Path) {
+        let Some((store, below)) = store.and_then(|store| Some((store, path.strip_prefix(store).ok()?)))
+        else {
+            return;
+        };
+        if self.unaccepted.is_none() {
+            self.unaccepted = Unaccepted::begin(store);
+        }
+        if let Some(unaccepted) = &mut self.unaccepted {
+            unaccepted.add(below);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -56,9 +82,22 @@ impl Drop for Held {
 }
 
 impl Received {
+    /// Removes what killed commands fetched into a store and the user did not accept. The first call does it.
+    pub(crate) fn sweep(&self, store: &Path) {
+        self.store.get_or_init(|| {
+            let store = env::absolute(store);
+            unaccepted::sweep(&store);
+            store
+        });
+    }
+
     /// Notes that a repository is used. The caller holds its lock.
     pub(super) fn begin(&self, bare: &Bare) {
-        locked(&self.0).repositories.entry(bare.folder.clone()).or_insert_with(|| {
+        let mut command = locked(&self.command);
+        if !command.repositories.contains_key(&bare.folder) && !bare.is_there() {
+            command.note_new(self.store.get(), &bare.folder);
+        }
+        command.repositories.entry(bare.folder.clone()).or_insert_with(|| {
             // Made by a lock that ends at once. If another process holds it, it is there.
             drop(lock_within(None, &bare.use_file(), Duration::ZERO).map(Held));
             let held = lock_to_read(&bare.use_file(), Duration::from_secs(1)).ok().flatten().map(Held);
@@ -71,7 +110,7 @@ impl Received {
 
     /// Measures a repository after something was fetched.
     pub(super) fn measure(&self, bare: &Bare) {
-        if let Some(used) = locked(&self.0).repositories.get_mut(&bare.folder) {
+        if let Some(used) = locked(&self.command).repositories.get_mut(&bare.folder) {
             // What was removed again was received all the same.
             used.sizes.1 = used.sizes.1.max(size_of(&bare.objects()));
         }
@@ -79,7 +118,7 @@ impl Received {
 
     /// The most bytes that a repository may have so that the command receives no more than a limit.
     pub(super) fn most(&self, bare: &Bare, limit: u64) -> u64 {
-        let all = locked(&self.0);
+        let all = locked(&self.command);
         let others = all.repositories.iter().filter(|(at, _)| **at != bare.folder);
         let others: u64 = others.map(|(_, used)| used.grown()).sum();
         let before = all.repositories.get(&bare.folder).map_or(0, |used| used.sizes.0);
@@ -88,42 +127,54 @@ impl Received {
 
     /// Notes a file of the store with a skill of the command, and whether it was there before.
     pub(crate) fn stored(&self, file: &Path, was_there: bool) {
-        locked(&self.0).skills.entry(env::absolute(file)).or_insert(was_there);
+        let (mut command, file) = (locked(&self.command), env::absolute(file));
+        if !was_there && !command.skills.contains_key(&file) {
+            command.note_new(self.store.get(), &file);
+        }
+        command.skills.entry(file).or_insert(was_there);
     }
 
     /// Whether a file of the store has a skill of the command.
     pub(super) fn needs(&self, file: &Path) -> bool {
-        locked(&self.0).skills.contains_key(&env::absolute(file))
+        locked(&self.command).skills.contains_key(&env::absolute(file))
     }
 
     /// Ends the command: what it fetched stays, and the next one counts from zero.
     pub(crate) fn accept(&self) {
-        drop(std::mem::take(&mut *locked(&self.0)));
+        drop(std::mem::take(&mut *locked(&self.command)));
     }
 
     /// Ends the command, and removes what it fetched for the first time: skills, and repositories that no other process
     /// uses.
     pub(crate) fn discard(&self) {
-        self.remove_new();
+        self.remove_new(Duration::ZERO);
         self.accept();
     }
 
-    /// Removes what the command fetched for the first time. Its bytes still count.
-    pub(super) fn remove_new(&self) {
-        let mut all = locked(&self.0);
-        let InCommand { repositories, skills, removed } = std::mem::take(&mut *all);
+    /// As [`discard`](Self::discard), from another thread than the one that fetches, whose git was ended.
+    pub(crate) fn discard_while_ending(&self) {
+        self.remove_new(ENDING);
+        self.accept();
+    }
+
+    /// Removes what the command fetched for the first time. Its bytes still count. A repository that is in use for longer
+    /// than `wait` stays.
+    pub(super) fn remove_new(&self, wait: Duration) {
+        let mut all = locked(&self.command);
+        let InCommand { repositories, skills, removed, unaccepted } = std::mem::take(&mut *all);
         all.removed = repositories.values().map(Used::grown).fold(removed, u64::saturating_add);
         drop(all);
         for (_, used) in repositories {
             let Used { bare, was_there, _held: held, .. } = used;
             drop(held);
             if !was_there {
-                remove_unused(&bare);
+                remove_unused(&bare, wait);
             }
         }
         for (file, _) in skills.into_iter().filter(|(_, was_there)| !was_there) {
             // A process that uses the same skill has read it, and one that misses it fetches it.
             let _ = std::fs::remove_file(file);
         }
+        drop(unaccepted);
     }
 }

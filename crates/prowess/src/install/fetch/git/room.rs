@@ -44,7 +44,7 @@ pub(crate) fn make_room(store: &Path, most: u64, received: &Received) {
             return;
         }
         let is_gone = match kept {
-            Kept::Repository(bare) => remove_unused(&bare),
+            Kept::Repository(bare) => remove_unused(&bare, Duration::ZERO),
             Kept::Skills(file) => !received.needs(&file) && fs::remove_file(file).is_ok(),
         };
         if is_gone {
@@ -57,11 +57,10 @@ fn entries(folder: &Path) -> impl Iterator<Item = fs::DirEntry> + use<> {
     fs::read_dir(folder).into_iter().flatten().flatten()
 }
 
-/// Removes a repository unless a process uses it; returns whether it is gone. Its lock files stay: a process that waits
+/// Removes a repository unless a process uses it for longer than `wait`; returns whether it is gone. Its lock files stay: a process that waits
 /// for one of them would get the lock of a file that no other process sees.
-pub(super) fn remove_unused(bare: &Bare) -> bool {
-    let now = Duration::ZERO;
-    let Ok(_used) = lock_within(None, &bare.use_file(), now).map(Held) else { return false };
-    let Ok(_lock) = lock_within(None, &bare.lock_file(), now).map(Held) else { return false };
+pub(super) fn remove_unused(bare: &Bare, wait: Duration) -> bool {
+    let Ok(_used) = lock_within(None, &bare.use_file(), wait).map(Held) else { return false };
+    let Ok(_lock) = lock_within(None, &bare.lock_file(), wait).map(Held) else { return false };
     bare.remove().is_ok()
 }
