@@ -43,6 +43,7 @@ mod install;
 mod install_advice;
 mod install_all;
 mod install_clients;
+mod install_declined;
 mod install_forks;
 mod install_frozen;
 mod install_git;

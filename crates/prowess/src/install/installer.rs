@@ -251,6 +251,7 @@ impl Installer {
     /// after skills are installed.
     pub fn discard_fetched(&self) {
         self.received.discard();
+        self.fetch_log.forget();
     }
 
     /// What [`discard_fetched`](Self::discard_fetched) does, for a thread that ends the process while another one waits for
@@ -293,6 +294,9 @@ impl Installer {
         options: &InstallOptions,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Changes, InstallError> {
+        if !options.dry_run {
+            self.fetch_log.add_noted(skills.iter().map(Prepared::locked));
+        }
         let orders: Vec<Order> =
             skills.into_iter().map(|skill| Order::Install(Box::new(skill.new))).collect();
         let changes =

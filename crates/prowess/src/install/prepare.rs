@@ -260,7 +260,7 @@ impl Installer {
         Ok((skills, skipped))
     }
 
-    /// Fetched skills with their future records; the log gets them.
+    /// Fetched skills with their future records. The log has them once they are accepted.
     fn prepared(
         &self,
         spec: &InstallSpec,
@@ -278,7 +278,7 @@ impl Installer {
             Prepared { new, seen: None, unverified_commit }
         });
         let prepared: Vec<Prepared> = prepared.collect();
-        self.fetch_log().add(prepared.iter().map(Prepared::locked));
+        self.fetch_log().note(prepared.iter().map(Prepared::locked));
         prepared
     }
 }

@@ -231,7 +231,7 @@ impl Installer {
             for skill in taken {
                 let mut new = recorded(&asked, skill, (Some(&name), None));
                 new.wanted = None;
-                self.fetch_log().add([&new.locked].into_iter());
+                self.fetch_log().note([&new.locked].into_iter());
                 skills.push(Prepared::seen(new, seen.clone()));
             }
         }
@@ -250,7 +250,7 @@ impl Installer {
         fetcher.check_reachable(&claims)?;
         let missing: Vec<&LockedSkill> = plan.locked.iter().map(|(locked, _)| locked).collect();
         let trees = fetcher.again(&missing)?;
-        self.fetch_log().add(missing.into_iter());
+        self.fetch_log().note(missing.into_iter());
         for ((locked, seen), tree) in plan.locked.into_iter().zip(trees) {
             skills.push(prepared(tree, locked, seen));
         }
@@ -276,6 +276,9 @@ impl Installer {
             install.edits = Edits::Overwrite;
         }
         let mut staying = Vec::new();
+        if !options.install.dry_run {
+            self.fetch_log().add_noted(skills.iter().map(Prepared::locked));
+        }
         let changes = self.change(scope, &install, write, progress, |place, records| {
             let mut fetched: BTreeMap<String, Prepared> =
                 skills.into_iter().map(|skill| (skill.name().to_owned(), skill)).collect();

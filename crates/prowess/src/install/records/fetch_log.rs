@@ -1,4 +1,4 @@
-//! [`FetchLog`]: which skills this user fetched, and from where. A lock that came with a repository can name any source
+//! [`FetchLog`]: which skills this user fetched and accepted, and from where. A lock that came with a repository can name any source
 //! beside bytes that are not from there.
 //!
 //! It is in the user's state folder: a line for each skill with its digest, source, path and commit. Lines are only
@@ -26,20 +26,24 @@ pub(crate) struct FetchLog {
     state: PathBuf,
     file: PathBuf,
     lines: Mutex<Option<BTreeSet<String>>>,
+    /// What was fetched and not accepted yet, which this process knows and no later one.
+    noted: Mutex<BTreeSet<String>>,
 }
 
 impl FetchLog {
     /// The log in the state folder of a user.
     pub(crate) fn of(state: &Path) -> Self {
-        Self { state: state.to_owned(), file: state.join("install/fetched"), lines: Mutex::default() }
+        let (state, file) = (state.to_owned(), state.join("install/fetched"));
+        Self { state, file, lines: Mutex::default(), noted: Mutex::default() }
     }
 
     /// Whether this user fetched a skill from the source that its lock entry names.
     pub(crate) fn has(&self, skill: &LockedSkill) -> bool {
-        locked(&self.lines).get_or_insert_with(|| self.read()).contains(&line(skill))
+        let line = line(skill);
+        self.any(&line, |one| *one == line)
     }
 
-    /// Whether this user fetched a skill of this commit from this source.
+    /// Whether this user accepted a skill of this commit from this source.
     pub(crate) fn has_commit(&self, source: &str, commit: &str) -> bool {
         let mut lines = locked(&self.lines);
         let lines = lines.get_or_insert_with(|| self.read());
@@ -52,9 +56,7 @@ impl FetchLog {
     /// Whether this user fetched files with this digest, from any source.
     pub(crate) fn has_tree(&self, digest: &str) -> bool {
         let start = format!("{digest}\t");
-        let mut lines = locked(&self.lines);
-        let lines = lines.get_or_insert_with(|| self.read());
-        lines.range(start.clone()..).next().is_some_and(|line| line.starts_with(&start))
+        self.any(&start, |line| line.starts_with(&start))
     }
 
     /// Whether files with this digest came from a source: this log knows them, or the store.
@@ -65,15 +67,36 @@ impl FetchLog {
     /// Whether files with this digest came from a source, and never from a folder, where the user may have written them.
     pub(crate) fn is_from_repository(&self, digest: &str, listing: Listing<'_>) -> bool {
         let start = format!("{digest}\tpath+");
-        let is_from_folder = {
-            let mut lines = locked(&self.lines);
-            let lines = lines.get_or_insert_with(|| self.read());
-            lines.range(start.clone()..).next().is_some_and(|line| line.starts_with(&start))
-        };
-        !is_from_folder && self.is_from_source(digest, listing)
+        !self.any(&start, |line| line.starts_with(&start)) && self.is_from_source(digest, listing)
     }
 
-    /// Records skills that were just fetched. If the file cannot be written, only later commands do not know it.
+    /// Whether the first line that is not before a text is the one that is meant, among those that were accepted or those
+    /// that were not yet.
+    fn any(&self, from: &str, is_meant: impl Fn(&String) -> bool) -> bool {
+        let is_there =
+            |lines: &BTreeSet<String>| lines.range(from.to_owned()..).next().is_some_and(&is_meant);
+        is_there(&locked(&self.noted)) || is_there(locked(&self.lines).get_or_insert_with(|| self.read()))
+    }
+
+    /// Notes skills that were just fetched, for this process: the user may still decline them.
+    pub(crate) fn note<'s>(&self, skills: impl Iterator<Item = &'s LockedSkill>) {
+        locked(&self.noted).extend(skills.map(line));
+    }
+
+    /// Forgets what was noted and not added, since the user declined it.
+    pub(crate) fn forget(&self) {
+        locked(&self.noted).clear();
+    }
+
+    /// Records skills that were noted and that the user accepts. Skills that were not fetched by this process are not
+    /// recorded.
+    pub(crate) fn add_noted<'s>(&self, skills: impl Iterator<Item = &'s LockedSkill>) {
+        let is_noted = |skill: &&LockedSkill| locked(&self.noted).contains(&line(skill));
+        let skills: Vec<&LockedSkill> = skills.filter(is_noted).collect();
+        self.add(skills.into_iter());
+    }
+
+    /// Records skills that were fetched. If the file cannot be written, only later commands do not know it.
     pub(crate) fn add<'s>(&self, skills: impl Iterator<Item = &'s LockedSkill>) {
         let mut lines = locked(&self.lines);
         let lines = lines.get_or_insert_with(|| self.read());
@@ -148,6 +171,22 @@ mod tests {
         fs::write(&file, "sha256:cut").unwrap();
         FetchLog::of(folder.path()).add([skill("a", "1")].iter());
         assert!(FetchLog::of(folder.path()).has(&skill("a", "1")));
+    }
+
+    #[test]
+    fn what_was_fetched_and_not_accepted_is_known_to_this_process_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = FetchLog::of(folder.path());
+        let (one, two) = (skill("a", "1"), skill("b", "2"));
+        log.note([&one, &two].into_iter());
+        assert!(log.has(&one) && log.has_tree("b") && !log.has_commit("git+https://h/x.git", "1"));
+        assert!(!FetchLog::of(folder.path()).has(&one));
+        log.add_noted([&one, &skill("c", "3")].into_iter());
+        log.forget();
+        for log in [&log, &FetchLog::of(folder.path())] {
+            assert!(log.has(&one) && log.has_commit("git+https://h/x.git", "1"));
+            assert!(!log.has(&two) && !log.has_tree("b") && !log.has_tree("c"));
+        }
     }
 
     #[cfg(unix)]

@@ -356,8 +356,12 @@ fn a_commit_that_skills_toml_names_must_be_on_a_branch_or_tag_unless_the_user_ad
     let installer = forge.installer();
     let mut found = installer.find(PROJECT, &spec).unwrap();
     let chosen = found.choose(&["a".to_owned()], false).unwrap();
-    installer.prepare(PROJECT, &spec, &mut found, &chosen, None, &mut |_| {}).unwrap();
+    let skills = installer.prepare(PROJECT, &spec, &mut found, &chosen, None, &mut |_| {}).unwrap();
     write(strange);
+    // Once it is accepted, and not before.
+    let error = sync(&forge.installer(), &SyncOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Unreachable, "{error}");
+    installer.add(PROJECT, skills, &InstallOptions::default(), &mut |_| {}).unwrap();
     sync(&forge.installer(), &SyncOptions::default()).unwrap();
     sync(&forge.installer(), &locked_options()).unwrap();
 }
