@@ -23,6 +23,8 @@ pub use lookup::LookupError;
 use words::Shown;
 pub(crate) use words::shown;
 pub use words::{escape_control, plain_cause};
+#[cfg(feature = "install")]
+pub(crate) use words::{first_of, quoted};
 
 /// Why something in a source could not be read: what went wrong, and where.
 ///

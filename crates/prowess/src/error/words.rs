@@ -1,5 +1,7 @@
 //! Words in messages: locations and causes as users read them.
 
+#[cfg(feature = "install")]
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
@@ -41,6 +43,28 @@ pub fn escape_control(text: &str) -> String {
     prowess_core::text::inline(text).into_owned()
 }
 
+/// The most characters of a text from outside in a message.
+#[cfg(feature = "install")]
+const MAX_QUOTED: usize = 200;
+
+/// A text from outside as a message quotes it: the end of a long one is cut, with `…` in its place.
+#[cfg(feature = "install")]
+pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
+    prowess_core::text::cut(text, Some(MAX_QUOTED))
+}
+
+/// The first of some names with commas between them, and how many more there are.
+#[cfg(feature = "install")]
+pub(crate) fn first_of<S: AsRef<str>>(names: impl IntoIterator<Item = S>, most: usize) -> String {
+    let mut names = names.into_iter();
+    let shown: Vec<S> = names.by_ref().take(most).collect();
+    let shown: Vec<&str> = shown.iter().map(AsRef::as_ref).collect();
+    match names.count() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 /// A message of the system without its number and its capital letter.
 pub fn plain_cause(message: &str) -> String {
     let words = message.split(" (os error").next().unwrap_or(message);
@@ -62,6 +86,17 @@ mod tests {
         assert_eq!(plain_cause("Permission denied (os error 13)"), "permission denied");
         assert_eq!(plain_cause("YAML is hard"), "YAML is hard");
         assert_eq!(plain_cause(""), "");
+    }
+
+    #[cfg(feature = "install")]
+    #[test]
+    fn what_is_cut_says_so() {
+        assert_eq!(quoted("short"), "short");
+        assert_eq!(quoted(&"x".repeat(MAX_QUOTED)), "x".repeat(MAX_QUOTED));
+        assert_eq!(quoted(&"é".repeat(MAX_QUOTED + 1)), "é".repeat(MAX_QUOTED - 1) + "…");
+        assert_eq!(first_of(["a", "b"], 2), "a, b");
+        assert_eq!(first_of(["a", "b", "c", "d"], 2), "a, b and 2 more");
+        assert_eq!(first_of([""; 0], 2), "");
     }
 
     #[test]

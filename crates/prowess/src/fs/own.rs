@@ -44,10 +44,22 @@ pub(crate) fn note_ignored(error: &SourceError) {
 }
 
 fn note(text: String, hint: Option<String>) {
-    let note = StateNote { text, hint };
     let mut notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
-    if notes.len() < MAX_NOTES && !notes.contains(&note) {
-        notes.push(note);
+    add(&mut notes, StateNote { text, hint });
+}
+
+/// Adds a note unless it is there. In place of those that are too many, one says that there are more.
+fn add(notes: &mut Vec<StateNote>, note: StateNote) {
+    if notes.contains(&note) {
+        return;
+    }
+    match notes.len() {
+        len if len < MAX_NOTES => notes.push(note),
+        MAX_NOTES => {
+            let text = "there is more that was ignored or changed of the files of prowess".to_owned();
+            notes.push(StateNote { text, hint: None });
+        }
+        _ => {}
     }
 }
 
@@ -222,4 +234,19 @@ fn enter(_: &Path, folder: &Path, want: Want) -> Result<(), Refusal> {
         private_folders(folder)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_that_are_too_many_are_counted_as_more() {
+        let mut notes = Vec::new();
+        for number in 0..MAX_NOTES + 5 {
+            add(&mut notes, StateNote { text: number.to_string(), hint: None });
+        }
+        assert_eq!(notes.len(), MAX_NOTES + 1);
+        assert!(notes.last().is_some_and(|note| note.text.starts_with("there is more")));
+    }
 }

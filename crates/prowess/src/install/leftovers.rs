@@ -10,9 +10,6 @@ use super::records::{InstallScope, InstallTarget};
 use super::target::{has_leftovers, is_interrupted, own_stages};
 use crate::fs::atomic::is_stage;
 
-/// The most entries of a folder that are looked at.
-const MAX_ENTRIES: usize = 10_000;
-
 /// Something that an interrupted installation left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -82,7 +79,7 @@ fn stages_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn names_in(folder: &Path, is_meant: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_ENTRIES);
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_meant));
     let mut paths: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
     paths.sort();

@@ -10,8 +10,6 @@ use crate::fs::atomic;
 use crate::fs::file_cache::FileCache;
 use crate::search;
 
-/// The most files of a folder of caches that are looked at.
-const MAX_FILES: usize = 10_000;
 /// The most skills of one cache that are looked for. A cache with more is kept.
 const MAX_LOOKED_FOR: usize = 10_000;
 
@@ -81,7 +79,7 @@ pub fn stale_caches(environment: &Environment) -> Vec<StaleCache> {
 
 /// The regular files in a folder, without temporary ones, sorted.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_FILES);
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
         .filter(|entry| !entry.file_name().to_str().is_some_and(atomic::is_temporary))

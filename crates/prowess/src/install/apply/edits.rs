@@ -4,7 +4,7 @@ use prowess_core::internal::did_you_mean;
 use prowess_core::text::similar;
 
 use super::Orders;
-use crate::error::{advice, shown};
+use crate::error::{advice, first_of, shown};
 use crate::install::compare::{Difference, FileChange, edits_of};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::{InstallTarget, LockedSkill, SkillsLock};
@@ -66,12 +66,8 @@ pub(super) fn all_edited(mut errors: Vec<InstallError>) -> Option<InstallError> 
 
 /// The first of some changed files, as the end of a message.
 pub(in crate::install) fn named(files: Vec<(String, FileChange)>) -> String {
-    let more = files.len().saturating_sub(MAX_NAMED);
-    let mut names: Vec<String> = files.into_iter().take(MAX_NAMED).map(|(path, _)| path).collect();
-    if more > 0 {
-        names.push(format!("{more} more"));
-    }
-    if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
+    let names = first_of(files.iter().map(|(path, _)| path), MAX_NAMED);
+    if names.is_empty() { names } else { format!(": {names}") }
 }
 
 /// The error for a name that no installed skill has.

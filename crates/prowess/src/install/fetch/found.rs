@@ -1,7 +1,6 @@
 //! [`Found`]: the skills of a source, and the choice among them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use prowess_core::internal::did_you_mean;
 use prowess_core::text::similar;
@@ -9,7 +8,7 @@ use prowess_core::{Origin, RelPath, parse};
 
 use super::OpenSource;
 use super::contents::{Planned, SkillFolder, file_at};
-use crate::error::advice;
+use crate::error::{advice, first_of};
 use crate::install::apply::same_name;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::{check_folder_name, folder_key};
@@ -282,12 +281,8 @@ impl Found {
     }
 
     fn listing(&self, kind: InstallErrorKind, message: &str, hint: &str, which: &[usize]) -> InstallError {
-        let shown =
-            which.iter().filter_map(|at| self.skills.get(*at)).take(MAX_LISTED).map(FoundSkill::shown);
-        let mut listed = shown.collect::<Vec<String>>().join(", ");
-        if which.len() > MAX_LISTED {
-            let _ = write!(listed, " and {} more", which.len() - MAX_LISTED);
-        }
+        let shown = which.iter().filter_map(|at| self.skills.get(*at)).map(FoundSkill::shown);
+        let listed = first_of(shown, MAX_LISTED);
         InstallError::new(kind, format!("{message}: {listed}"), hint)
     }
 }

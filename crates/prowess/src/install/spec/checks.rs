@@ -3,6 +3,7 @@
 use prowess_core::path::PathError;
 
 use super::address::without_credentials;
+use crate::error::quoted;
 use crate::install::error::{InstallError, InstallErrorKind};
 
 /// Why a text is refused.
@@ -44,8 +45,8 @@ impl Refusal {
     }
 
     pub(super) fn error(self, text: &str) -> InstallError {
-        let shown: String = without_credentials(text).chars().take(200).collect();
-        let message = format!("nothing can be installed from this: {shown}: {}", self.reason);
+        let text = without_credentials(text);
+        let message = format!("nothing can be installed from this: {}: {}", quoted(&text), self.reason);
         InstallError::new(InstallErrorKind::Request, message, self.hint)
     }
 }

@@ -2,7 +2,11 @@
 
 use prowess_core::text::similar;
 
+use crate::error::first_of;
 use crate::install::error::{About, InstallError, InstallErrorKind};
+
+/// The most branches and tags that are named.
+const MAX_NAMED: usize = 3;
 
 /// The error for a branch or tag that leads to a file or a folder.
 pub(in crate::install::fetch) fn leads_to_no_commit(url: &str, wanted: &str) -> InstallError {
@@ -27,10 +31,10 @@ pub(in crate::install::fetch) fn unknown_ref(url: &str, wanted: &str, names: &[S
         return InstallError::new(InstallErrorKind::NotFound, message, hint);
     }
     let near = similar(&short(wanted), names.iter().map(String::as_str));
-    let shown: Vec<&str> =
-        if near.is_empty() { names.iter().map(String::as_str).take(3).collect() } else { near };
+    let all = || names.iter().map(String::as_str).collect();
+    let shown = first_of(if near.is_empty() { all() } else { near }, MAX_NAMED);
     let message = format!("the repository has no such branch or tag: {url}: {wanted}");
-    let hint = format!("there is {}; a commit is written with all its digits", shown.join(", "));
+    let hint = format!("there is {shown}; a commit is written with all its digits");
     InstallError::new(InstallErrorKind::NotFound, message, hint)
 }
 
@@ -39,4 +43,17 @@ pub(in crate::install::fetch) fn no_commit(url: &str, id: &str) -> InstallError 
     let message = format!("the repository does not have this commit: {url}: {id}");
     let hint = "choose another branch, tag or commit";
     InstallError::new(InstallErrorKind::NotFound, message, hint).about(About::Commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_that_are_not_named_are_counted() {
+        let names = |count: usize| (0..count).map(|at| format!("refs/heads/b{at}")).collect::<Vec<_>>();
+        let hint = |count| unknown_ref("https://h/x.git", "zzzzzzzz", &names(count)).hint().to_owned();
+        assert!(hint(3).starts_with("there is b0, b1, b2; a commit"), "{}", hint(3));
+        assert!(hint(10).starts_with("there is b0, b1, b2 and 7 more; a commit"), "{}", hint(10));
+    }
 }

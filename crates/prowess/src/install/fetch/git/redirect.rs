@@ -1,6 +1,7 @@
 //! The redirects of a server. On the same host they are followed. Another host is never contacted: only the host that
 //! the user named gets a request.
 
+use crate::error::quoted;
 use crate::install::spec::{InstallPlace, InstallSpec, without_credentials};
 
 /// The maximum number of redirects in a row.
@@ -26,7 +27,7 @@ pub(super) fn read(trace: &str, url: &str) -> Option<Redirect> {
             is_location.then(|| value.trim())
         });
     let location = locations.next_back()?;
-    let elsewhere = || Redirect::Elsewhere(without_credentials(location).chars().take(200).collect());
+    let elsewhere = || Redirect::Elsewhere(quoted(&without_credentials(location)).into_owned());
     let (scheme, rest) = url.split_once("://")?;
     let host = rest.split('/').next().unwrap_or(rest);
     let absolute = match location.strip_prefix('/') {
@@ -79,5 +80,7 @@ mod tests {
             assert_eq!(to(elsewhere), Some(Redirect::Elsewhere(without_credentials(elsewhere))));
         }
         assert_eq!(read("1 http.c:8 <= Recv header: HTTP/1.1 302 Found\n", "https://h/x"), None);
+        let long = format!("https://other.example/{}", "x".repeat(300));
+        assert!(matches!(to(&long), Some(Redirect::Elsewhere(to)) if to.ends_with("x…")));
     }
 }
