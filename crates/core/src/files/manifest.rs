@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::repository;
 use crate::path::RelPath;
 
 /// What a file is for, by its folder.
@@ -32,20 +33,15 @@ impl FileKind {
 }
 
 /// Folders that tools fill by themselves: caches, virtual environments, packages, histories. A list of a skill's files
-/// that is cut leaves these out first.
-const GENERATED: [&str; 16] = [
-    ".bzr",
+/// that is cut leaves these out first, and those of version control systems.
+const GENERATED: [&str; 11] = [
     ".cache",
     ".eggs",
-    ".git",
     ".gradle",
-    ".hg",
-    ".jj",
     ".mypy_cache",
     ".nox",
     ".pytest_cache",
     ".ruff_cache",
-    ".svn",
     ".tox",
     ".venv",
     "__pycache__",
@@ -54,7 +50,7 @@ const GENERATED: [&str; 16] = [
 
 /// Whether a folder of this name is filled by a tool, such as `.venv` or `__pycache__`.
 pub fn is_generated(name: &str) -> bool {
-    GENERATED.contains(&name)
+    GENERATED.contains(&name) || repository::is_filled(name)
 }
 
 /// The place of a file in a list that is cut: scripts, references, assets, other files, then generated ones.

@@ -5,18 +5,44 @@ use std::collections::BTreeMap;
 
 use super::manifest::Manifest;
 
-/// Entries by which a system knows a repository, in lower case. No path of a skill has `.git` in it.
-const MARKERS: [(&str, &str); 9] = [
-    (".hg", "Mercurial"),
-    (".jj", "Jujutsu"),
-    (".svn", "Subversion"),
-    (".bzr", "Bazaar"),
-    (".sl", "Sapling"),
-    (".pijul", "Pijul"),
-    ("_darcs", "Darcs"),
-    (".fslckout", "Fossil"),
-    ("_fossil_", "Fossil"),
+/// An entry by which a version control system knows a repository.
+struct Marker {
+    /// Its name, in lower case.
+    name: &'static str,
+    system: &'static str,
+    /// Whether a skill that its user cloned is installed without it. Otherwise such a skill is refused.
+    passed_over: bool,
+    /// Whether a list that is cut leaves it out first: it is a folder that the system fills.
+    generated: bool,
+}
+
+/// All of them. No path of a skill has `.git` in it.
+const MARKERS: [Marker; 10] = [
+    Marker { name: ".git", system: "git", passed_over: true, generated: true },
+    Marker { name: ".hg", system: "Mercurial", passed_over: true, generated: true },
+    Marker { name: ".jj", system: "Jujutsu", passed_over: true, generated: true },
+    Marker { name: ".svn", system: "Subversion", passed_over: true, generated: true },
+    Marker { name: ".bzr", system: "Bazaar", passed_over: true, generated: true },
+    Marker { name: ".sl", system: "Sapling", passed_over: true, generated: true },
+    Marker { name: ".pijul", system: "Pijul", passed_over: false, generated: true },
+    Marker { name: "_darcs", system: "Darcs", passed_over: false, generated: true },
+    Marker { name: ".fslckout", system: "Fossil", passed_over: false, generated: false },
+    Marker { name: "_fossil_", system: "Fossil", passed_over: false, generated: false },
 ];
+
+fn has(name: &str, is_meant: impl Fn(&Marker) -> bool) -> bool {
+    MARKERS.iter().any(|marker| marker.name == name && is_meant(marker))
+}
+
+/// Whether a skill that its user cloned is installed without this folder, which a version control system made.
+pub fn is_passed_over(name: &str) -> bool {
+    has(name, |marker| marker.passed_over)
+}
+
+/// Whether a version control system fills the folder of this name.
+pub(super) fn is_filled(name: &str) -> bool {
+    has(name, |marker| marker.generated)
+}
 
 /// A folder that a version control system takes for a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,8 +94,9 @@ impl Manifest {
             let parts: Vec<&str> = key.split('/').collect();
             for (at, name) in parts.iter().enumerate() {
                 let above = parts.get(..at).unwrap_or_default();
-                if let Some((_, system)) = MARKERS.iter().find(|(marker, _)| marker == name) {
-                    return Some(Repository { folder: written(file.path.as_str(), at), system });
+                if let Some(marker) = MARKERS.iter().find(|marker| marker.name == *name) {
+                    let folder = written(file.path.as_str(), at);
+                    return Some(Repository { folder, system: marker.system });
                 }
                 folders.entry(above.join("/")).or_default().add(name, at + 1 == parts.len());
             }
@@ -120,9 +147,19 @@ mod tests {
         assert_eq!(repository(&["a/b/.HG/hgrc"]), Some(("a/b".to_owned(), "Mercurial")));
         assert_eq!(repository(&["Docs/x/HEAD", "docs/x/config"]), Some(("Docs/x".to_owned(), "git")));
         assert_eq!(repository(&["SKILL.md", "CVS/Root"]).unwrap().1, "CVS");
-        for (folder, system) in MARKERS {
-            assert_eq!(repository(&["SKILL.md", &format!("{folder}/x")]), here(system), "{folder}");
+        for Marker { name, system, .. } in MARKERS.iter().filter(|marker| marker.name != ".git") {
+            assert_eq!(repository(&["SKILL.md", &format!("{name}/x")]), here(system), "{name}");
         }
+    }
+
+    #[test]
+    fn a_folder_that_is_passed_over_in_a_clone_is_refused_elsewhere_and_listed_last() {
+        for Marker { name, passed_over, generated, .. } in MARKERS {
+            assert_eq!((is_passed_over(name), is_filled(name)), (passed_over, generated), "{name}");
+            assert!(generated || !passed_over, "{name}");
+            assert_eq!(crate::files::is_generated(name), generated, "{name}");
+        }
+        assert!(!is_passed_over("git") && !is_passed_over(".HG"));
     }
 
     #[test]

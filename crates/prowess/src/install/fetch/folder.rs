@@ -6,6 +6,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prowess_core::internal::is_passed_over;
+
 use super::contents::{Contents, Item, Kind, Planned};
 use crate::fs::dir::{self, Folder, Links};
 use crate::fs::listing;
@@ -14,9 +16,6 @@ use crate::install::tree::{InstallLimits, TreeFile, refused};
 
 /// The most entries of one folder.
 const MAX_ENTRIES: usize = 100_000;
-
-/// The folders of version control systems, which a skill has that its user cloned.
-const REPOSITORIES: [&str; 5] = [".bzr", ".hg", ".jj", ".sl", ".svn"];
 
 /// An open folder.
 #[derive(Debug)]
@@ -156,7 +155,7 @@ impl Contents for FolderContents {
     }
 
     fn is_apart(&self, item: &Item) -> bool {
-        REPOSITORIES.contains(&item.name.as_str()) && item.kind == Kind::Folder
+        is_passed_over(&item.name) && item.kind == Kind::Folder
             || item.name == ".git" && !matches!(item.kind, Kind::Other(_))
     }
 
