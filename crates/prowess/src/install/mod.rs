@@ -5,7 +5,6 @@
 //! lock, stages the files, writes a journal, swaps folders and records the changes. If it is killed at any time, each
 //! skill is old or new, and the next command completes the installation.
 
-mod apart;
 mod apply;
 mod change;
 mod compare;
@@ -17,6 +16,7 @@ mod leftovers;
 mod links;
 mod prepare;
 pub(crate) mod preview;
+mod protected;
 mod records;
 mod settle;
 mod sources;

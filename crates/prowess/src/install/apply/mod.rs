@@ -18,11 +18,11 @@ use self::loss::check_shown;
 pub(super) use self::made::Made;
 use self::names::{Names, ordered_twice};
 pub(crate) use self::names::{check_installable, same_name};
-use super::apart::{Apart, holds_source};
 use super::change::{Action, Change, Changes, Edits};
 use super::compare::{Listing, as_kept, is_tree, is_unchanged};
 use super::error::{InstallError, InstallErrorKind};
 use super::links::{AcceptedSkills, Before, end_trust, links};
+use super::protected::{Protected, holds_source};
 use super::records::{
     FetchLog, InstallTarget, LinkMode, LockedSkill, Records, SKILLS_FOLDER, WantedSkill, not_locked,
     with_line_ends_of,
@@ -109,12 +109,16 @@ pub(crate) fn apply(
     }
     for order in orders {
         if let Order::Install(new) = order {
-            Apart::check(place, &records, new, (how.clients, how.environment))?;
+            Protected::check_new_source(place, &records, new, (how.clients, how.environment))?;
         }
     }
-    let apart = Apart::of(place, &records, orders, how.elsewhere.as_ref());
-    let there =
-        There { dir: dir.as_ref(), accepted: &accepted, placements: &before.placements, apart: &apart };
+    let protected = Protected::of(place, &records, orders, how.elsewhere.as_ref());
+    let there = There {
+        dir: dir.as_ref(),
+        accepted: &accepted,
+        placements: &before.placements,
+        protected: &protected,
+    };
     let mut edited = Vec::new();
     for order in orders {
         let change = match order {
@@ -142,7 +146,7 @@ pub(crate) fn apply(
     }
     records.wanted.set_clients(how.clients, how.link);
     let changing = (&mut transaction, &mut made);
-    links(place, &records, (&before, &apart), (orders, &mut done), how, changing)?;
+    links(place, &records, (&before, &protected), (orders, &mut done), how, changing)?;
     how.shown.map_or(Ok(()), |shown| check_shown(&done, shown))?;
     for change in &mut done {
         change.fetched = how.fetch_log.has(&change.locked);
@@ -196,7 +200,7 @@ struct There<'t> {
     dir: Option<&'t Dir>,
     accepted: &'t AcceptedSkills,
     placements: &'t Placements,
-    apart: &'t Apart,
+    protected: &'t Protected,
 }
 
 impl There<'_> {
@@ -209,7 +213,7 @@ impl There<'_> {
         let is_as_placed = |placed: &str| is_unchanged(there, &place.skill(name), placed, how.listing);
         self.dir.is_some_and(|dir| {
             let path = dir.path().join(name);
-            self.apart.holds_source(&path, self.placements.digest(&path).is_some_and(is_as_placed))
+            self.protected.holds_source(&path, self.placements.digest(&path).is_some_and(is_as_placed))
         })
     }
 

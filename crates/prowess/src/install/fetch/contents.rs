@@ -65,7 +65,7 @@ pub(super) trait Contents {
 
     /// Whether an entry is no part of a skill and is left out: a folder on disk may be a repository. A tree of git has
     /// such an entry only if someone wants to harm.
-    fn is_apart(&self, item: &Item) -> bool {
+    fn is_passed_over(&self, item: &Item) -> bool {
         item.name == GIT && !matches!(item.kind, Kind::Other(_))
     }
 
@@ -188,7 +188,7 @@ impl Gathering<'_> {
         }
         within.push(folder.to_owned());
         for item in self.contents.list(folder)?.iter() {
-            if !self.contents.is_apart(item) {
+            if !self.contents.is_passed_over(item) {
                 self.item(folder, item, below, within)?;
             }
         }

@@ -6,8 +6,6 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::internal::is_passed_over;
-
 use super::contents::{Contents, Item, Kind, Planned};
 use crate::fs::dir::{self, Folder, Links};
 use crate::fs::listing;
@@ -154,8 +152,8 @@ impl Contents for FolderContents {
         Ok(items)
     }
 
-    fn is_apart(&self, item: &Item) -> bool {
-        is_passed_over(&item.name) && item.kind == Kind::Folder
+    fn is_passed_over(&self, item: &Item) -> bool {
+        prowess_core::internal::is_passed_over(&item.name) && item.kind == Kind::Folder
             || item.name == ".git" && !matches!(item.kind, Kind::Other(_))
     }
 

@@ -20,12 +20,12 @@ use self::refresh::refresh_elsewhere;
 use self::take_back::{take_back, take_back_elsewhere};
 use self::trusted::Trusted;
 pub(super) use self::trusted::{AcceptedSkills, end_trust};
-use super::apart::{Apart, holds_source};
 use super::apply::{Loss, Made, Order, Orders, changed, named};
 use super::change::{Action, Change, ClientAction, ClientChange, Edits, LeftAlone};
 use super::compare::{edits_of, is_unchanged};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::open_skills;
+use super::protected::{Protected, holds_source};
 use super::records::{InstallTarget, LockedSkill, Records};
 use super::target::{State, Transaction};
 use crate::error::shown;
@@ -35,14 +35,14 @@ use crate::error::shown;
 pub(super) fn links(
     place: &InstallTarget,
     records: &Records,
-    (before, apart): (&Before, &Apart),
+    (before, protected): (&Before, &Protected),
     (orders, done): (&[Order], &mut Vec<Change>),
     how: &Orders<'_>,
     (transaction, made): (&mut Transaction<'_>, &mut Made),
 ) -> Result<(), InstallError> {
     let copies = records.wanted.link().copies();
     let trusted = Trusted::of(place, how)?;
-    let placed = Placed { place, before, apart, listing: how.listing };
+    let placed = Placed { place, before, protected, listing: how.listing };
     let available = Installed { orders, place, dir: open_skills(place)?, how };
     let making = (how.files && !records.lock.skills().is_empty()).then_some(made);
     for folder in client_folders(place, records, how.environment, making)? {

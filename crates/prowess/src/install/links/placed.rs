@@ -1,8 +1,8 @@
 //! [`Placed`]: what Prowess placed in the folders of clients, and what the user wrote there.
 
 use super::folders::ClientFolder;
-use crate::install::apart::Apart;
 use crate::install::compare::{Listing, is_unchanged};
+use crate::install::protected::Protected;
 use crate::install::records::{InstallTarget, Records, SkillsLock};
 use crate::install::target::{Placement, Placements, State};
 
@@ -28,7 +28,7 @@ pub(super) struct Placed<'p> {
     pub(super) place: &'p InstallTarget,
     pub(super) before: &'p Before,
     /// The user's sources, of which none is removed.
-    pub(super) apart: &'p Apart,
+    pub(super) protected: &'p Protected,
     pub(super) listing: Listing<'p>,
 }
 
@@ -39,7 +39,7 @@ impl Placed<'_> {
             (State::Link(_), _) | (_, Some(Placement::Placed(_))) => self.is_ours(folder, name, there),
             _ => false,
         });
-        folder.open.as_ref().is_some_and(|(real, _)| self.apart.holds_source(&real.join(name), is_placed))
+        folder.open.as_ref().is_some_and(|(real, _)| self.protected.holds_source(&real.join(name), is_placed))
     }
 
     /// Whether Prowess placed the link or copy that a client has under a name, and it was not edited since.

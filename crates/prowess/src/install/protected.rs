@@ -1,4 +1,4 @@
-//! [`Apart`]: keeps the folders that skills come from apart from the places where skills are installed, so that no
+//! [`Protected`]: keeps the folders that skills come from out of the places where skills are installed, so that no
 //! command replaces or removes what a user wrote.
 //!
 //! Folders are compared by device and inode number, since one folder can have several paths: through links, mounts, and
@@ -25,7 +25,7 @@ const MAX_LINKS: usize = 40;
 const MAX_ENTRIES: usize = 100_000;
 
 /// The sources on this machine of the skills that are installed, and of those that are going to be.
-pub(super) struct Apart {
+pub(super) struct Protected {
     paths: Vec<SourcePath>,
     sources: OnceCell<Vec<Source>>,
 }
@@ -49,7 +49,7 @@ struct Source {
     above: BTreeSet<Identity>,
 }
 
-impl Apart {
+impl Protected {
     /// The sources of the skills of a place, of the new ones, and of those of the other scope. The records of other
     /// projects are not known; what the user wrote there is safe since Prowess did not place it.
     ///
@@ -99,7 +99,7 @@ impl Apart {
     }
 
     /// An error for a new skill whose source is in a folder where it would be installed, or contains that folder.
-    pub(super) fn check(
+    pub(super) fn check_new_source(
         place: &InstallTarget,
         records: &Records,
         new: &NewSkill,
