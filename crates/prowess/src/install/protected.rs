@@ -80,8 +80,8 @@ impl Protected {
         Self { paths: paths.into_iter().collect(), sources: OnceCell::new() }
     }
 
-    /// Whether something at a path is a source, or a part of one, or contains one. What Prowess placed there, and nobody
-    /// edited, `is_placed`.
+    /// Whether something at a path is a source, or a part of one, or contains one. `is_placed` says that Prowess
+    /// placed it, and that it was not edited since.
     pub(super) fn holds_source(&self, path: &Path, is_placed: bool) -> bool {
         if self.paths.is_empty() {
             return false;
