@@ -94,6 +94,27 @@ fn scenes() -> Vec<Scene> {
                 &["show", "using-prowess"],
             ],
         },
+        // Skills of an MCP server, which wait for trust.
+        Scene {
+            files: vec![
+                (
+                    "config/prowess/prowess.toml",
+                    format!(
+                        "[[skills.sources]]\nmcp = \"'{}' serve --in served\"\nprefix = 'team'\n",
+                        env!("CARGO_BIN_EXE_prowess")
+                    ),
+                ),
+                ("config/prowess/served/a/SKILL.md", skill("a", words)),
+            ],
+            before: &[],
+            at: "",
+            runs: vec![
+                &["list"],
+                &["why", "team:a"],
+                &["trust", "--server", "team"],
+                &["trust", "--server", "none"],
+            ],
+        },
         // The user's own folder, in which `new` and `why` print how to install.
         Scene {
             files: vec![("home/mine/SKILL.md", skill("mine", words))],

@@ -119,6 +119,8 @@ impl Head {
             self.is_chunked = true;
         } else if name.eq_ignore_ascii_case(b"content-length") {
             let value = value.strip_prefix(b":").unwrap_or_default().trim_ascii();
+            // Also if both are equal: some programs read a list of two, and others one.
+            self.is_refused |= self.length.is_some();
             self.length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
             self.is_refused |= self.length.is_none() || line.len() >= MAX_LINE;
         }

@@ -19,7 +19,7 @@ pub(crate) mod write_timeout;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bytes::{Buf as _, Bytes};
+use bytes::{Buf as _, Bytes, BytesMut};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
@@ -28,7 +28,7 @@ use rmcp::ErrorData;
 use rmcp::model::RequestId;
 use serde::Deserialize;
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::http::access_log::AccessEntry;
@@ -237,7 +237,7 @@ impl HttpServer {
 
     /// Reads the whole body, within its size limit and timeout. It holds no request permit, so that a slow sender
     /// blocks no other client. A large body waits for memory before it is read, and counts as long as its request; one
-    /// that does not say its size counts as large.
+    /// that does not say its size counts as one of the largest once it is large.
     async fn read<'s>(
         &'s self,
         caller: &'s Caller,
@@ -252,25 +252,42 @@ impl HttpServer {
         if usize::try_from(body.size_hint().lower()).map_or(true, |size| size > limit) {
             return Err(too_large().into());
         }
-        let size = body.size_hint().exact().map_or(limit, |size| usize::try_from(size).unwrap_or(limit));
-        let reserved = self.reserve_body(caller, size).await?;
-        match timeout(self.options.body_time, Limited::new(body, limit).collect()).await {
-            Err(_elapsed) => {
-                let message = "the body did not come in time";
-                Err(refused("body-time", invalid_request(StatusCode::REQUEST_TIMEOUT, message)).into())
-            }
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large().into()),
-            // The client has disconnected, so this response is never read.
-            Ok(Err(_gone)) => Err(invalid_request(StatusCode::BAD_REQUEST, "the body ended early").into()),
-            Ok(Ok(body)) => {
-                let mut body = body.to_bytes();
-                // Accept a byte order mark, as on stdio.
-                if body.starts_with(b"\xef\xbb\xbf") {
-                    body.advance(3);
+        let size = body.size_hint().exact().map(|size| usize::try_from(size).unwrap_or(limit));
+        let mut reserved = self.reserve_body(caller, size.unwrap_or_default()).await?;
+        let mut body = Limited::new(body, limit);
+        let (mut read, mut left) =
+            (BytesMut::with_capacity(size.unwrap_or_default()), self.options.body_time);
+        loop {
+            let begun = Instant::now();
+            let frame = match timeout(left, body.frame()).await {
+                Err(_elapsed) => {
+                    let message = "the body did not come in time";
+                    return Err(
+                        refused("body-time", invalid_request(StatusCode::REQUEST_TIMEOUT, message)).into()
+                    );
                 }
-                Ok((body, reserved))
+                Ok(None) => break,
+                Ok(Some(Err(error))) if error.is::<LengthLimitError>() => return Err(too_large().into()),
+                // The client has disconnected, so this response is never read.
+                Ok(Some(Err(_gone))) => {
+                    return Err(invalid_request(StatusCode::BAD_REQUEST, "the body ended early").into());
+                }
+                Ok(Some(Ok(frame))) => frame,
+            };
+            // Waiting for memory is not the sender's time.
+            left = left.saturating_sub(begun.elapsed());
+            let Ok(data) = frame.into_data() else { continue };
+            if size.is_none() && reserved.is_none() && read.len() + data.len() > LARGE_BODY {
+                reserved = self.reserve_body(caller, limit).await?;
             }
+            read.extend_from_slice(&data);
         }
+        let mut body = read.freeze();
+        // Accept a byte order mark, as on stdio.
+        if body.starts_with(b"\xef\xbb\xbf") {
+            body.advance(3);
+        }
+        Ok((body, reserved))
     }
 
     /// Responds to a POST.

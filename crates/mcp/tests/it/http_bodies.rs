@@ -124,6 +124,7 @@ async fn requests_that_a_proxy_could_read_differently_are_refused() {
         (format!("{post}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n{chunks}"), 400),
         (format!("{post}transfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n{chunks}"), 400),
         (format!("{post}content-length: 2\r\ncontent-length: 3\r\n\r\n{{}}"), 400),
+        (format!("{post}content-length: 2\r\ncontent-length: 2\r\n\r\n{{}}"), 400),
     ] {
         // What follows is never taken for a request.
         let response =
@@ -153,6 +154,46 @@ async fn a_line_feed_alone_is_refused_after_other_requests_of_the_connection() {
         open.send(b"GET /healthz HTTP/1.1\r\nhost: localhost\n\r\n").await;
         open.until("HTTP/1.1 400").await;
     }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn bodies_without_a_length_wait_for_memory_once_they_are_large() {
+    let http = HttpOptions::default().with_max_body(100_000).with_body_time(LONG).with_request_time(LONG);
+    let web = HttpTestServer::with(http).await;
+    let head = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nexpect: 100-continue\r\n\
+                transfer-encoding: chunked\r\n\r\n";
+    let mut slow = Vec::new();
+    for _ in 0..8 {
+        let mut open = web.open(head).await;
+        open.until("100 Continue").await;
+        slow.push(open);
+    }
+    // Those that send slowly take no place of others, with a length or without.
+    let mut large = web.open(&promise(100_000)).await;
+    large.until("100 Continue").await;
+    let mut other = web.open(head).await;
+    other.until("100 Continue").await;
+    other.send(b"2\r\n{}\r\n0\r\n\r\n").await;
+    other.until("HTTP/1.1 4").await;
+    drop((slow, other));
+    let mut others = vec![large];
+    for _ in 0..3 {
+        let mut large = web.open(&promise(100_000)).await;
+        large.until("100 Continue").await;
+        others.push(large);
+    }
+    // One that becomes large waits until there is memory for it.
+    let mut growing = web.open(head).await;
+    growing.until("100 Continue").await;
+    growing.text.clear();
+    growing.send(format!("{:x}\r\n{}\r\n0\r\n\r\n", 70_000, " ".repeat(70_000)).as_bytes()).await;
+    for _ in 0..10 {
+        assert_eq!(web.request("skills/list", json!({})).await.0, 200);
+    }
+    assert!(growing.is_silent(), "more bodies are read than may be in memory");
+    drop(others);
+    growing.until("HTTP/1.1 4").await;
     web.end().await;
 }
 
