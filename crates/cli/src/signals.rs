@@ -65,14 +65,20 @@ fn watch(own: OwnSignals) {
         let heard = all.iter().filter(|signal| ignored & (1 << (**signal - 1)) == 0);
         let Ok(mut signals) = signal_hook::iterator::Signals::new(heard) else { return };
         std::thread::spawn(move || {
-            if let Some(signal) = signals.forever().next() {
-                ENDING.store(true, Ordering::SeqCst);
-                prowess::process::end_children();
-                if let Some(action) = &*LAST_ACTION.lock().unwrap_or_else(PoisonError::into_inner) {
-                    action();
+            // The default effect, so that the parent process sees which signal ended this one.
+            let end = |signal| drop(signal_hook::low_level::emulate_default_handler(signal));
+            for signal in signals.forever() {
+                // A second signal does not wait for the last action.
+                if ENDING.swap(true, Ordering::SeqCst) {
+                    end(signal);
                 }
-                // The default effect, so that the parent process sees which signal ended this one.
-                let _ = signal_hook::low_level::emulate_default_handler(signal);
+                prowess::process::end_children();
+                std::thread::spawn(move || {
+                    if let Some(action) = &*LAST_ACTION.lock().unwrap_or_else(PoisonError::into_inner) {
+                        action();
+                    }
+                    end(signal);
+                });
             }
         });
     });

@@ -48,7 +48,7 @@ export function presentable({ name, description }, id) {
   const trimmed = (text) => text.replace(/^[\s\u0085]+|[\s\u0085]+$/g, '');
   const shown = (value, most) => {
     const text = trimmed(['string', 'number'].includes(typeof value) ? String(value) : '');
-    return cutTo(trimmed(text.slice(0, most + 1).replace(/\p{Surrogate}/gu, '\uFFFD')), most);
+    return cutTo(text, most).replace(/\p{Surrogate}/gu, '\uFFFD');
   };
   const named = shown(name, NAME) || shown(id, NAME) || '-';
   return { name: named, description: shown(description, DESCRIPTION) || named };

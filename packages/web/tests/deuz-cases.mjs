@@ -169,6 +169,7 @@ export function defineDeuzTests(deuz, { InvalidArgumentError, SelectError, Skill
   test('an entry that no SKILL.md can hold hides no other', async () => {
     const bad = [
       { id: 'blank', name: ' ', description: '\u0085' }, { id: 'none', name: null, description: undefined }, { id: 'half', name: 'a\ud800', description: 'b' },
+      { id: 'spaced', name: `${'m'.repeat(200)} more`, description: 'Is cut at a space.' },
       { id: 'long', name: 'n'.repeat(70_000), description: '\u0001'.repeat(70_000) }, { id: 'kind', name: {}, description: [] },
     ];
     const entries = [...bad, { id: 'good', name: 'good', description: 'Fills in forms.' }];
@@ -178,8 +179,9 @@ export function defineDeuzTests(deuz, { InvalidArgumentError, SelectError, Skill
     assert.match(catalog, /- good: Fills in forms\./);
     assert.match(catalog, /- blank: blank\n/);
     assert.ok(catalog.includes(`${'n'.repeat(199)}…`) && !catalog.includes('n'.repeat(200)));
+    assert.ok(catalog.includes(`${'m'.repeat(199)}…`));
     const embed = async (texts) => texts.map(() => [1, 1]);
-    assert.equal((await deuz.embeddingMatcher(embed).match('forms', entries)).length, 6);
+    assert.equal((await deuz.embeddingMatcher(embed).match('forms', entries)).length, 7);
   });
 
   test('mergeSkillSources lists and reads the same skill, the first or the last', async () => {

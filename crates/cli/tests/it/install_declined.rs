@@ -151,3 +151,16 @@ fn a_commit_that_was_declined_does_not_count_as_fetched() {
     let said = run(&place, &["add", &pinned, "--skill", "pdf", "--yes"]);
     assert!(said.starts_with("exit 0") && log(&place).contains(&commit), "{said}");
 }
+
+#[test]
+fn what_was_fetched_does_not_stay_when_a_command_fails_before_it_asks() {
+    let place = place();
+    commit(&place, "from");
+    let url = format!("file://{}/from", place.path().display());
+    let store = place.path().join("cache/prowess/store");
+    let said = run(&place, &["add", &url, "--skill", "none", "--yes"]);
+    assert!(said.starts_with("exit 2"), "{said}");
+    assert_eq!(files(&store), Vec::<PathBuf>::new(), "{said}");
+    let said = run(&place, &["add", &url, "--skill", "pdf", "--yes"]);
+    assert!(said.starts_with("exit 0") && !files(&store).is_empty(), "{said}");
+}

@@ -7,13 +7,13 @@ use prowess::RelPath;
 use prowess::install::{Edits, InstallError, InstallErrorKind, InstallPlace, InstallSpec, Progress};
 
 use super::choose::Chosen;
+use super::consent::Unanswered;
 use super::{choose, consent, installer, report, with_hint};
 use crate::Outcome;
 use crate::args::Add;
 use crate::commands::clients_named;
 use crate::commands::hints::command_for;
 use crate::error::{CommandError, Failure};
-use crate::signals::LastAction;
 use crate::ui::{Ui, count};
 
 /// Runs the command.
@@ -31,14 +31,13 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     installer.check_request(scope, &options, args.alias.as_deref())?;
     let started = Instant::now();
     report::source(&installer, &spec, ui)?;
-    // A signal before the answer declines.
-    let declining = LastAction::new(installer.discarding());
+    let unanswered = Unanswered::new(&installer);
     let bar = report::bar("resolving", 0, json, ui);
     bar.next(&args.source);
     let mut available = installer.find(scope, &spec)?;
     drop(bar);
     let resolved = started.elapsed();
-    let Chosen { skills: chosen, all } = choose::chosen(&available, &spec, args, &installer, ui)?;
+    let Chosen { skills: chosen, all } = choose::chosen(&available, &spec, args, ui)?;
     report::phase("resolved", chosen.len(), resolved, ui);
     let started = Instant::now();
     let alias = args.alias.as_deref();
@@ -90,9 +89,9 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     if options.dry_run {
         consent::would_ask(!previews.is_empty(), args.installing.yes, ui);
     } else {
-        consent::ask(&previews, args.installing.yes, ui).inspect_err(|_| installer.discard_fetched())?;
+        consent::ask(&previews, args.installing.yes, ui)?;
     }
-    drop(declining);
+    unanswered.is_accepted();
     options.accepted = true;
     let started = Instant::now();
     let bar = report::bar("installing", 0, json, ui);

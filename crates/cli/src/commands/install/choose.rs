@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use prowess::install::{Available, AvailableSkill, InstallSpec, Installer, SkippedSkill};
+use prowess::install::{Available, AvailableSkill, InstallSpec, SkippedSkill};
 
 use crate::args::Add;
 use crate::error::{CommandError, Failure};
@@ -27,7 +27,6 @@ pub(super) fn chosen(
     available: &Available,
     spec: &InstallSpec,
     args: &Add,
-    installer: &Installer,
     ui: &mut Ui,
 ) -> Result<Chosen, CommandError> {
     let several = available.skills().len() > 1;
@@ -37,7 +36,7 @@ pub(super) fn chosen(
         match available.choose(&[], false) {
             Ok(skills) => Chosen { skills, all: false },
             // To choose nothing is to decline.
-            Err(_) => pick(available, ui).inspect_err(|_| installer.discard_fetched())?,
+            Err(_) => pick(available, ui)?,
         }
     } else {
         Chosen { skills: available.choose(&args.skill, args.all)?, all: args.all }

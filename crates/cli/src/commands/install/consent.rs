@@ -2,11 +2,39 @@
 
 use std::fmt::Write as _;
 
-use prowess::install::{Preview, PrivateSource, SyncSource};
+use prowess::install::{Installer, Preview, PrivateSource, SyncSource};
 
 use super::{preview, report};
 use crate::error::{CommandError, Failure};
+use crate::signals::LastAction;
 use crate::ui::{STRONG, Ui, clean};
+
+/// What a command fetches before the user answers: it is discarded if the command ends before, whether by an answer, an
+/// error or a signal.
+pub(super) struct Unanswered<'i> {
+    installer: &'i Installer,
+    is_answered: bool,
+    _signal: LastAction,
+}
+
+impl<'i> Unanswered<'i> {
+    pub(super) fn new(installer: &'i Installer) -> Self {
+        Self { installer, is_answered: false, _signal: LastAction::new(installer.discarding()) }
+    }
+
+    /// What was fetched stays from here on.
+    pub(super) fn is_accepted(mut self) {
+        self.is_answered = true;
+    }
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.installer.discard_fetched();
+        }
+    }
+}
 
 /// Shows what skills could do and asks for consent; an error when the answer is no, or when there is no terminal to ask
 /// at.

@@ -6,12 +6,12 @@ use prowess::install::{
     Action, Changes, Edits, InstallError, InstallErrorKind, Installer, Preview, SyncOptions,
 };
 
+use super::consent::Unanswered;
 use super::{consent, installer, report, verify, with_hint};
 use crate::Outcome;
 use crate::args::Sync;
 use crate::commands::clients_named;
 use crate::error::{CommandError, Failure};
-use crate::signals::LastAction;
 use crate::ui::Ui;
 
 /// How often to plan again because another process changed the records.
@@ -94,8 +94,7 @@ fn once(
     let offline = args.offline || args.frozen;
     consent::ask_for_sources(plan.sources(), args.installing.yes, offline, ui)?;
     let started = Instant::now();
-    // A signal before the answer declines.
-    let declining = LastAction::new(installer.discarding());
+    let unanswered = Unanswered::new(installer);
     // What the store has, or the project itself, is not fetched.
     let fetching = plan.sources().len();
     let bar = report::bar("fetching", fetching, json, ui);
@@ -140,12 +139,11 @@ fn once(
         } else {
             consent::ask_to_lose(&lost, consent::REPLACE, args.installing.yes, ui)
                 // A lock that came with a repository is not the user's consent.
-                .and_then(|()| consent::ask(&new, args.installing.yes, ui))
-                .inspect_err(|_| installer.discard_fetched())?;
+                .and_then(|()| consent::ask(&new, args.installing.yes, ui))?;
         }
         options.install.accepted = accepts;
     }
-    drop(declining);
+    unanswered.is_accepted();
     let started = Instant::now();
     let bar = report::bar("installing", 0, json, ui);
     let changes = installer.sync(scope, skills, &options, &mut |what| report::in_bar(what, &bar, ui));

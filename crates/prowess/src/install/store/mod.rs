@@ -17,9 +17,11 @@ use std::time::{Duration, SystemTime};
 use prowess_core::Manifest;
 
 use self::packs::{MAX_SKILLS, Packs};
+use super::fetch::{REPOSITORIES, UNACCEPTED};
 use super::tree::{InstallLimits, SkillTree, TreeFile};
 use crate::error::SourceErrorKind;
 use crate::fs::atomic::unused_name;
+use crate::fs::own;
 use crate::fs::read::{open_regular, read_small};
 use crate::registry::digests;
 
@@ -282,6 +284,13 @@ pub(super) const USERS_STORE: &str = "prowess/store/v1";
 pub(super) fn root_of_store(store: &Path) -> &Path {
     let above = store.ends_with(USERS_STORE).then(|| store.ancestors().nth(2));
     above.flatten().unwrap_or(store)
+}
+
+/// Whether a store is this user's, so that files in it may be removed by their names: what is in place of a folder of
+/// another user could be any file.
+pub(super) fn is_own(store: &Path) -> bool {
+    let folders = [TREES, PACKS, REPOSITORIES, UNACCEPTED].map(|folder| store.join(folder));
+    std::iter::once(store.to_owned()).chain(folders).all(|folder| own::may_use(root_of_store(store), &folder))
 }
 
 /// Creates a folder for this user alone: fetched skills may be secret.

@@ -26,6 +26,7 @@ pub(crate) use self::command::GitCommand;
 pub(super) use self::missing::{leads_to_no_commit, no_commit, unknown_ref};
 pub(crate) use self::received::Received;
 pub(crate) use self::room::{REPOSITORIES, make_room};
+pub(crate) use self::unaccepted::FOLDER as UNACCEPTED;
 pub(crate) use self::waiting::Waiting;
 use crate::install::error::InstallError;
 use crate::install::tree::InstallLimits;

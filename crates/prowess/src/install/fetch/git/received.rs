@@ -164,17 +164,20 @@ impl Received {
         let InCommand { repositories, skills, removed, unaccepted } = std::mem::take(&mut *all);
         all.removed = repositories.values().map(Used::grown).fold(removed, u64::saturating_add);
         drop(all);
+        let mut is_gone = true;
         for (_, used) in repositories {
             let Used { bare, was_there, _held: held, .. } = used;
             drop(held);
             if !was_there {
-                remove_unused(&bare, wait);
+                is_gone &= remove_unused(&bare, wait);
             }
         }
         for (file, _) in skills.into_iter().filter(|(_, was_there)| !was_there) {
             // A process that uses the same skill has read it, and one that misses it fetches it.
             let _ = std::fs::remove_file(file);
         }
-        drop(unaccepted);
+        if let Some(unaccepted) = unaccepted.filter(|_| !is_gone) {
+            unaccepted.leave();
+        }
     }
 }

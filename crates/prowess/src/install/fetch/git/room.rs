@@ -8,7 +8,7 @@ use super::clone::Bare;
 use super::received::{Held, Received};
 use super::watch::size_of;
 use crate::fs::atomic::lock_within;
-use crate::install::store::SKILLS;
+use crate::install::store::{SKILLS, is_own};
 
 /// The folder of a store with the repositories.
 pub(crate) const REPOSITORIES: &str = "git";
@@ -23,6 +23,9 @@ enum Kept {
 /// Removes what was not used for the longest time from a store, until it has at most so many bytes. A repository that any
 /// process uses stays, and so does a skill of this command.
 pub(crate) fn make_room(store: &Path, most: u64, received: &Received) {
+    if !is_own(store) {
+        return;
+    }
     let mut found: Vec<(SystemTime, PathBuf, u64, Kept)> = Vec::new();
     for entry in entries(&store.join(REPOSITORIES)) {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -57,8 +60,8 @@ fn entries(folder: &Path) -> impl Iterator<Item = fs::DirEntry> + use<> {
     fs::read_dir(folder).into_iter().flatten().flatten()
 }
 
-/// Removes a repository unless a process uses it for longer than `wait`; returns whether it is gone. Its lock files stay: a process that waits
-/// for one of them would get the lock of a file that no other process sees.
+/// Removes a repository unless a process uses it for longer than `wait`; returns whether it is gone. Its lock files stay:
+/// a process that waits for one of them would get the lock of a file that no other process sees.
 pub(super) fn remove_unused(bare: &Bare, wait: Duration) -> bool {
     let Ok(_used) = lock_within(None, &bare.use_file(), wait).map(Held) else { return false };
     let Ok(_lock) = lock_within(None, &bare.lock_file(), wait).map(Held) else { return false };

@@ -11,10 +11,10 @@ use super::received::Held;
 use super::room::{REPOSITORIES, remove_unused};
 use crate::fs::atomic::{lock_to_read, lock_within, unused_name};
 use crate::fs::read::read_small;
-use crate::install::store::SKILLS;
+use crate::install::store::{SKILLS, is_own, root_of_store};
 
 /// The folder of a store with these records. Each process locks its own as long as it runs.
-const FOLDER: &str = "unaccepted";
+pub(crate) const FOLDER: &str = "unaccepted";
 /// The largest record that is read: far more than a command fetches.
 const MAX_BYTES: usize = 16 << 20;
 
@@ -23,14 +23,20 @@ const MAX_BYTES: usize = 16 << 20;
 pub(super) struct Unaccepted {
     held: Held,
     file: PathBuf,
+    stays: bool,
 }
 
 impl Unaccepted {
     /// Begins a record in a store; none when it cannot be written. Then a killed command leaves what it fetched.
     pub(super) fn begin(store: &Path) -> Option<Self> {
         let file = store.join(FOLDER).join(unused_name());
-        let held = lock_within(None, &file, Duration::ZERO).ok().map(Held)?;
-        Some(Self { held, file })
+        let held = lock_within(Some(root_of_store(store)), &file, Duration::ZERO).ok().map(Held)?;
+        Some(Self { held, file, stays: false })
+    }
+
+    /// Leaves the record to the next command that fetches, since something that it names could not be removed.
+    pub(super) fn leave(mut self) {
+        self.stays = true;
     }
 
     /// Records a repository or a file with skills, by its path below the store.
@@ -41,12 +47,17 @@ impl Unaccepted {
 
 impl Drop for Unaccepted {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.file);
+        if !self.stays {
+            let _ = fs::remove_file(&self.file);
+        }
     }
 }
 
 /// Removes from a store what killed commands recorded. What another process uses by now stays.
 pub(super) fn sweep(store: &Path) {
+    if !is_own(store) {
+        return;
+    }
     for entry in fs::read_dir(store.join(FOLDER)).into_iter().flatten().flatten() {
         // A process that runs holds its record.
         let Ok(Some(held)) = lock_to_read(&entry.path(), Duration::ZERO) else { continue };
