@@ -20,6 +20,8 @@ pub(super) const MAX_BYTES: u64 = 256 << 20;
 
 /// The most skills that are seen at a glance; more of them end with a summary.
 const MAX_AT_A_GLANCE: usize = 10;
+/// The most places that were not looked into and have a line of their own: more would hide what comes before them.
+const MAX_UNSEEN: usize = 30;
 /// The most names of skills in a part of the summary.
 const MAX_NAMED: usize = 8;
 
@@ -114,8 +116,11 @@ impl Shown {
         for place in &self.reads {
             line("will also be read", place);
         }
-        for unseen in &self.unseen {
+        for unseen in self.unseen.iter().take(MAX_UNSEEN) {
             line("not looked into", unseen);
+        }
+        if let Some(more @ 1..) = self.unseen.len().checked_sub(MAX_UNSEEN) {
+            line("not looked into", &format!("and {} more; --json has all of them", number(more as u64)));
         }
         if many {
             text.push_str(&self.summary());

@@ -1,6 +1,8 @@
 //! Owners and modes on Unix. Folders are opened one in the other, from the root down, and what is open is judged: a path
 //! could lead elsewhere after it was looked at.
 
+mod group;
+
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -229,11 +231,10 @@ fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whether other users can write something. A group with the number of the user is the user's own: systems whose umask
-/// lets the group write make one for each user.
+/// Whether other users can write something.
 fn others_write(stat: &Stat) -> bool {
     let mode = permissions(stat);
-    mode & ANYONE_WRITES != 0 || (mode & GROUP_WRITES != 0 && stat.st_gid != user())
+    mode & ANYONE_WRITES != 0 || (mode & GROUP_WRITES != 0 && !group::is_private(stat.st_gid, user()))
 }
 
 /// The permissions in the mode of a file.

@@ -219,6 +219,9 @@ impl Store {
     fn unfinished(&self) -> io::Result<PathBuf> {
         let folder = self.folder.join("tmp");
         if self.swept.get().is_none() {
+            if !is_own(&self.folder) {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
             make_folder(&folder)?;
             for left in fs::read_dir(&folder)?.flatten() {
                 let age = left.metadata().and_then(|metadata| metadata.modified()).map(|time| time.elapsed());
