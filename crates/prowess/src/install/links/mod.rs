@@ -35,7 +35,7 @@ use crate::error::shown;
 pub(super) fn links(
     place: &InstallTarget,
     records: &Records,
-    (before, protected): (&Before, &Protected),
+    (before, protected): (&Before, &Protected<'_>),
     (orders, done): (&[Order], &mut Vec<Change>),
     how: &Orders<'_>,
     (transaction, made): (&mut Transaction<'_>, &mut Made),
@@ -130,6 +130,9 @@ pub(super) fn links(
                     let loss = Loss::of(path.clone(), there, installed, how.listing);
                     change_of(place, locked, done).replaced.push(loss);
                 }
+            }
+            if there.is_some() && how.plans_files {
+                protected.check_may_replace(&path)?;
             }
             trust(transaction);
             let action =

@@ -28,7 +28,7 @@ pub(super) struct Placed<'p> {
     pub(super) place: &'p InstallTarget,
     pub(super) before: &'p Before,
     /// The user's sources, of which none is removed.
-    pub(super) protected: &'p Protected,
+    pub(super) protected: &'p Protected<'p>,
     pub(super) listing: Listing<'p>,
 }
 

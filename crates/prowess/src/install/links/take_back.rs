@@ -62,6 +62,9 @@ pub(super) fn take_back_elsewhere<'c>(
                 change.left.extend((has_copy || is_source).then_some(left));
                 continue;
             }
+            if how.plans_files {
+                placed.protected.check_may_replace(&path)?;
+            }
             if how.files {
                 transaction.remove(real, &change.name, there)?;
                 end_trust(&change.name, &path, transaction);
@@ -92,6 +95,9 @@ pub(super) fn take_back(
     }
     if !ours {
         removed.replaced.push(Loss::of(path.clone(), &there, Some(&removed.locked), how.listing));
+    }
+    if how.plans_files {
+        placed.protected.check_may_replace(&path)?;
     }
     if how.files {
         transaction.remove(real, &removed.name, there)?;
