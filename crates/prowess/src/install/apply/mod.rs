@@ -100,7 +100,7 @@ pub(crate) fn apply(
     let mut transaction = Transaction::begin(&place.books, files.sum());
     let mut names = Names::of(dir.as_ref(), &records.lock)?;
     let accepted = AcceptedSkills::of(place)?;
-    let before = Before::of(place, &records);
+    let before = Before::of(place, &records)?;
     let mut done = Vec::new();
     if let Some((one, other)) = ordered_twice(orders) {
         let at = |new: &NewSkill| match &new.locked.path {

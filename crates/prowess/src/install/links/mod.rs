@@ -70,6 +70,12 @@ pub(super) fn links(
                 } else if is_users && !is_left {
                     // The same files, which the user wrote: they stay, also when the skill is removed.
                     if how.edits == Edits::Stop {
+                        if there
+                            .as_ref()
+                            .is_some_and(|there| placed.is_forgotten(&folder, &locked.name, there))
+                        {
+                            continue;
+                        }
                         return Err(taken(&path, there.as_ref(), locked, how).in_entry(&locked.name));
                     }
                     leave(transaction);

@@ -59,7 +59,8 @@ pub(super) fn take_back_elsewhere<'c>(
             let is_source = placed.is_source(&folder, &change.name, Some(&there));
             if !ours || is_source {
                 let left = LeftAlone { client: folder.client.clone(), path, is_source };
-                change.left.extend((has_copy || is_source).then_some(left));
+                let is_forgotten = placed.is_forgotten(&folder, &change.name, &there);
+                change.left.extend((has_copy || is_source || is_forgotten).then_some(left));
                 continue;
             }
             if how.plans_files {

@@ -243,7 +243,7 @@ pub(super) fn record(
     books: &Books,
     may_grant: impl Fn(&Approvals) -> bool,
 ) -> Result<(), InstallError> {
-    Placements::record(books, journal)?;
+    Placements::after(books, journal)?.map_or(Ok(()), Placements::save)?;
     if journal.accepted.is_empty() {
         return Ok(());
     }
