@@ -20,6 +20,37 @@ fn placed(place: &Place) -> Vec<(&'static str, Option<Placement>)> {
     ["a", "b", "gone", "users"].map(|name| (name, placements.get(&place.skills.join(name)).cloned())).into()
 }
 
+/// A transaction that also accepts a skill, and leaves a folder to the user.
+fn accepting<'b>(place: &Place, books: &'b Books) -> Transaction<'b> {
+    let mut next = prepared(place, books);
+    let skill_file = place.skills.join("b/SKILL.md");
+    next.accept(Accepted {
+        name: "b".to_owned(),
+        key: None,
+        skill_file,
+        digest: Some("sha256:0".to_owned()),
+    });
+    next.leave_to_user(place.skills.join("users"));
+    next
+}
+
+#[test]
+fn approvals_that_cannot_be_written_leave_the_record_of_placed_folders_as_it_was() {
+    let place = place();
+    let before = placed(&place);
+    let locked = place.books.approvals.with_extension("lock");
+    let next = accepting(&place, &place.books);
+    // Nothing can be locked there.
+    fs::create_dir_all(&locked).unwrap();
+    next.commit().unwrap_err();
+    assert_eq!((shown(&place), placed(&place)), (OLD.map(str::to_owned).into(), before));
+    fs::remove_dir(&locked).unwrap();
+    accepting(&place, &place.books).commit().unwrap();
+    let [a, b, gone, users] = &*placed(&place) else { panic!() };
+    let is = |text: &str| Some(Placement::Placed(tree(text).digest().to_owned()));
+    assert_eq!((&a.1, &b.1, &gone.1, &users.1), (&is("new"), &is("b"), &None, &Some(Placement::Users)));
+}
+
 #[test]
 fn a_record_without_a_version_is_read_and_gets_one() {
     let place = place();
