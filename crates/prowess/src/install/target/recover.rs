@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::dir::Dir;
-use super::journal::{Base, Journal};
+use super::journal::{Base, Journal, OwnPaths};
 use super::later_lock::LaterLock;
 use super::moved;
 use super::set_aside::set_aside_name;
@@ -109,11 +109,13 @@ pub(crate) fn recover(
 ) -> Result<Option<Recovered>, InstallError> {
     moved::take_over(books).map_err(|error| failed(books, error))?;
     let mut stages = Stages::load(&books.journal).map_err(|error| failed(books, error))?;
+    let base = Base::at(&books.base);
+    let own = OwnPaths::new(&base, elsewhere);
+    stages.forget_outside(&own).map_err(|error| failed(books, error))?;
     let recovered = match Journal::load(&books.journal) {
         Ok(Some(journal)) => {
-            let base = Base::at(&books.base);
             let journal = journal.moved_to(&base);
-            if let Some(path) = journal.outside(&base, elsewhere) {
+            if let Some(path) = journal.outside(&own) {
                 let message = format!("it names a path outside of {}: {}", shown(&books.base), shown(&path));
                 let error = io::Error::new(io::ErrorKind::InvalidData, message);
                 return Err(set_aside(books, &mut stages, &failed(books, error)));
