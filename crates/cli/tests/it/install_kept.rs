@@ -75,3 +75,32 @@ fn what_keep_left_in_the_folder_of_a_client_is_replaced_only_on_request() {
         assert!(said.contains("linked for claude-code") && !is_kept(), "{said}");
     }
 }
+
+#[test]
+fn a_copy_that_keep_left_stays_when_the_record_of_it_cannot_be_used() {
+    for damage in ["", "no record", r#"{"version":2,"folders":{}}"#] {
+        let (place, base) = world(false);
+        written(base.join("work/mine"));
+        written(base.join("work/other"));
+        fs::write(base.join("work/other/SKILL.md"), skill("other", "x")).unwrap();
+        let theirs = written(base.join(".claude/skills/mine"));
+        fine(&place, "add ./work/mine --client claude-code --link copy --yes --keep");
+        let state = place.path().join("state/prowess/install");
+        let is_record = |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "placed");
+        let records = fs::read_dir(state).unwrap().map(|entry| entry.unwrap().path());
+        let records: Vec<_> = records.filter(is_record).collect();
+        let [record] = &*records else { panic!("{records:?}") };
+        fs::write(record, damage).unwrap();
+        fine(&place, "verify");
+        assert_eq!(fs::read_to_string(record).unwrap(), damage, "verify changes nothing");
+        let said = fine(&place, "add ./work/other --yes");
+        assert!(said.contains("could not be used") && said.contains(".placed-set-aside"), "{said}");
+        for args in ["sync --yes", "verify", "remove other"] {
+            let said = fine(&place, args);
+            assert!(!said.contains("could not be used"), "{args}: {said}");
+        }
+        let said = fine(&place, "remove mine");
+        assert!(said.contains(".claude/skills/mine"), "{said}");
+        assert_eq!(fs::read_to_string(theirs.join("notes.txt")).unwrap(), NOTES);
+    }
+}

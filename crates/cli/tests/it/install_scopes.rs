@@ -94,3 +94,55 @@ fn an_edit_in_a_skill_that_the_other_scope_installed_from_stays() {
     fine(&place, "remove mine --keep");
     assert_eq!(fs::read_to_string(own.join("notes.txt")).unwrap(), "mine");
 }
+
+/// Records that name a source, and that cannot be read: the record by its name, and how it was damaged.
+const UNREADABLE: [(&str, &str); 3] =
+    [("skills.lock", "<<<<<<< HEAD\n"), ("skills.lock", "version = 999\n"), ("skills.toml", "[skills\n")];
+
+#[test]
+fn nothing_is_replaced_or_removed_while_the_records_of_the_other_scope_cannot_be_read() {
+    for (user_first, from_client) in [(false, false), (false, true), (true, false)] {
+        for (name, damage) in UNREADABLE {
+            let (place, [first, second]) = chained(user_first, from_client);
+            let (own, copy) = (installed(&place, first), installed(&place, second));
+            // Without a copy of its own, the other scope needs what is here.
+            fs::remove_dir_all(&copy).unwrap();
+            let records = if second.is_empty() { "project" } else { "home/.agents" };
+            let file = place.path().join(records).join(name);
+            let text = fs::read_to_string(&file).unwrap();
+            fs::write(&file, format!("{damage}{text}")).unwrap();
+            place.write("hand/mine/SKILL.md", skill("mine", "newer").as_bytes());
+            place.write("hand/other/SKILL.md", skill("other", "x").as_bytes());
+            for args in [
+                "remove mine",
+                "remove mine --dry-run",
+                "remove mine --overwrite --yes",
+                "add ../hand/mine --yes",
+                "add ../hand/mine --yes --overwrite",
+                "sync --yes --overwrite",
+            ] {
+                if args.starts_with("sync") {
+                    fs::write(own.join("SKILL.md"), "edited").unwrap();
+                }
+                let before = fs::read_to_string(own.join("SKILL.md")).unwrap();
+                let said = refused(&place, &format!("{args}{first}"));
+                assert!(
+                    said.contains(name) && said.contains("hint: nothing was changed; "),
+                    "{args}: {said}"
+                );
+                assert_eq!(fs::read_to_string(own.join("SKILL.md")).unwrap(), before, "{args}");
+            }
+            fs::write(own.join("SKILL.md"), skill("mine", "by hand")).unwrap();
+            for args in ["verify", "add ../hand/other --yes", "sync --yes", "verify"] {
+                fine(&place, &format!("{args}{first}"));
+            }
+            fine(&place, "list");
+            fs::write(&file, text).unwrap();
+            let said = in_project(&place, &format!("remove mine{first}").split(' ').collect::<Vec<_>>());
+            let said_why = ["an installed skill comes from this folder", "since mine comes from there"];
+            assert!(said.contains(said_why[usize::from(from_client)]), "{said}");
+            let source = if from_client { own.join("../../../.claude/skills/mine") } else { own };
+            assert_eq!(fs::read_to_string(source.join("notes.txt")).unwrap(), NOTES);
+        }
+    }
+}

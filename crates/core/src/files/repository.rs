@@ -12,22 +12,24 @@ struct Marker {
     system: &'static str,
     /// Whether a skill that its user cloned is installed without it. Otherwise such a skill is refused.
     passed_over: bool,
+    /// Whether it is no part of any skill: no list of files has it, and no walk enters it.
+    never_listed: bool,
     /// Whether a list that is cut leaves it out first: it is a folder that the system fills.
     generated: bool,
 }
 
-/// All of them. No path of a skill has `.git` in it.
+/// All of them.
 const MARKERS: [Marker; 10] = [
-    Marker { name: ".git", system: "git", passed_over: true, generated: true },
-    Marker { name: ".hg", system: "Mercurial", passed_over: true, generated: true },
-    Marker { name: ".jj", system: "Jujutsu", passed_over: true, generated: true },
-    Marker { name: ".svn", system: "Subversion", passed_over: true, generated: true },
-    Marker { name: ".bzr", system: "Bazaar", passed_over: true, generated: true },
-    Marker { name: ".sl", system: "Sapling", passed_over: true, generated: true },
-    Marker { name: ".pijul", system: "Pijul", passed_over: false, generated: true },
-    Marker { name: "_darcs", system: "Darcs", passed_over: false, generated: true },
-    Marker { name: ".fslckout", system: "Fossil", passed_over: false, generated: false },
-    Marker { name: "_fossil_", system: "Fossil", passed_over: false, generated: false },
+    Marker { name: ".git", system: "git", passed_over: true, never_listed: true, generated: true },
+    Marker { name: ".hg", system: "Mercurial", passed_over: true, never_listed: false, generated: true },
+    Marker { name: ".jj", system: "Jujutsu", passed_over: true, never_listed: false, generated: true },
+    Marker { name: ".svn", system: "Subversion", passed_over: true, never_listed: false, generated: true },
+    Marker { name: ".bzr", system: "Bazaar", passed_over: true, never_listed: false, generated: true },
+    Marker { name: ".sl", system: "Sapling", passed_over: true, never_listed: false, generated: true },
+    Marker { name: ".pijul", system: "Pijul", passed_over: false, never_listed: false, generated: true },
+    Marker { name: "_darcs", system: "Darcs", passed_over: false, never_listed: false, generated: true },
+    Marker { name: ".fslckout", system: "Fossil", passed_over: false, never_listed: false, generated: false },
+    Marker { name: "_fossil_", system: "Fossil", passed_over: false, never_listed: false, generated: false },
 ];
 
 fn has(name: &str, is_meant: impl Fn(&Marker) -> bool) -> bool {
@@ -37,6 +39,11 @@ fn has(name: &str, is_meant: impl Fn(&Marker) -> bool) -> bool {
 /// Whether a skill that its user cloned is installed without this folder, which a version control system made.
 pub fn is_passed_over(name: &str) -> bool {
     has(name, |marker| marker.passed_over)
+}
+
+/// Whether no list of files has an entry of this name, which a version control system made, and no walk enters it.
+pub fn is_never_listed(name: &str) -> bool {
+    has(name, |marker| marker.never_listed)
 }
 
 /// Whether a version control system fills the folder of this name.
@@ -147,16 +154,17 @@ mod tests {
         assert_eq!(repository(&["a/b/.HG/hgrc"]), Some(("a/b".to_owned(), "Mercurial")));
         assert_eq!(repository(&["Docs/x/HEAD", "docs/x/config"]), Some(("Docs/x".to_owned(), "git")));
         assert_eq!(repository(&["SKILL.md", "CVS/Root"]).unwrap().1, "CVS");
-        for Marker { name, system, .. } in MARKERS.iter().filter(|marker| marker.name != ".git") {
+        for Marker { name, system, .. } in MARKERS.iter().filter(|marker| !marker.never_listed) {
             assert_eq!(repository(&["SKILL.md", &format!("{name}/x")]), here(system), "{name}");
         }
     }
 
     #[test]
     fn a_folder_that_is_passed_over_in_a_clone_is_refused_elsewhere_and_listed_last() {
-        for Marker { name, passed_over, generated, .. } in MARKERS {
+        for Marker { name, passed_over, never_listed, generated, .. } in MARKERS {
             assert_eq!((is_passed_over(name), is_filled(name)), (passed_over, generated), "{name}");
             assert!(generated || !passed_over, "{name}");
+            assert_eq!((is_never_listed(name), never_listed), (name == ".git", name == ".git"), "{name}");
             assert_eq!(crate::files::is_generated(name), generated, "{name}");
         }
         assert!(!is_passed_over("git") && !is_passed_over(".HG"));

@@ -43,7 +43,8 @@ pub(crate) fn note_ignored(error: &SourceError) {
     note(error.to_string(), Some(error.hint().into_owned()));
 }
 
-fn note(text: String, hint: Option<String>) {
+/// Notes something that was ignored or changed.
+pub(crate) fn note(text: String, hint: Option<String>) {
     let mut notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
     add(&mut notes, StateNote { text, hint });
 }

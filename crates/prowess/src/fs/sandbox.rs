@@ -14,11 +14,10 @@ use std::path::{Path, PathBuf};
 use prowess_core::RelPath;
 
 use crate::error::{SourceError, SourceErrorKind};
-use crate::fs::atomic::is_temporary;
 use crate::fs::dir::{Folder, Kind, Links, Want, leads_out, stamp_of};
 use crate::fs::read;
 use crate::fs::stamp::FileStamp;
-use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
+use crate::fs::walk::{FILE_NAMES, is_no_part};
 use crate::source::{Chunk, Slice};
 
 /// Whether links out of a skill are followed: only where the system identifies files and opens paths without links.
@@ -130,7 +129,7 @@ impl<'s> SkillFolder<'s> {
     pub(crate) fn file(&self, path: &RelPath) -> Result<File, SourceError> {
         let shown = self.path.join(path.as_str());
         // A file that is not in the list of files is not in a digest either, so it is not read.
-        if path.components().any(|component| LEFT_OUT.contains(&component) || is_temporary(component)) {
+        if path.components().any(is_no_part) {
             return Err(SourceErrorKind::Missing.at(shown));
         }
         let (file, _) = self.reach(Path::new(path.as_str()), Want::Bytes)?;

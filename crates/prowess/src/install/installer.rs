@@ -328,15 +328,15 @@ impl Installer {
         })
     }
 
-    /// The records of the other scope. Those that cannot be read name no sources.
-    fn elsewhere(&self, scope: InstallScope) -> Option<(InstallTarget, Records)> {
+    /// The records of the other scope; none when the user's folder is not known.
+    fn elsewhere(&self, scope: InstallScope) -> Result<Option<(InstallTarget, Records)>, InstallError> {
         let other = match scope {
             InstallScope::Project => InstallScope::User,
             InstallScope::User => InstallScope::Project,
         };
-        let place = self.place(other).ok()?;
-        let records = place.read().ok()?;
-        Some((place, records))
+        let Ok(place) = self.place(other) else { return Ok(None) };
+        let records = place.read()?;
+        Ok(Some((place, records)))
     }
 
     /// Changes a place by orders that are made while its lock is held.
@@ -368,6 +368,7 @@ impl Installer {
             clients: &options.clients,
             link: options.link,
             files: write.files,
+            plans_files: write.plans_files,
             records: write.records,
             environment: &self.environment,
             listing: &self.listing(),
@@ -383,12 +384,14 @@ impl Installer {
 #[derive(Clone, Copy)]
 pub(super) struct Write {
     pub(super) files: bool,
+    /// Whether files are written, or would be without the dry run.
+    pub(super) plans_files: bool,
     pub(super) records: bool,
 }
 
 impl Write {
     pub(super) fn unless(dry_run: bool) -> Self {
-        Self { files: !dry_run, records: !dry_run }
+        Self { files: !dry_run, plans_files: true, records: !dry_run }
     }
 }
 

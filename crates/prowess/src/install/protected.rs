@@ -25,8 +25,10 @@ const MAX_LINKS: usize = 40;
 const MAX_ENTRIES: usize = 100_000;
 
 /// The sources on this machine of the skills that are installed, and of those that are going to be.
-pub(super) struct Protected {
+pub(super) struct Protected<'p> {
     paths: Vec<SourcePath>,
+    /// Why the records of the other scope cannot be read, so that its sources are not known.
+    unread: Option<&'p InstallError>,
     sources: OnceCell<Vec<Source>>,
 }
 
@@ -49,7 +51,7 @@ struct Source {
     above: BTreeSet<Identity>,
 }
 
-impl Protected {
+impl<'p> Protected<'p> {
     /// The sources of the skills of a place, of the new ones, and of those of the other scope. The records of other
     /// projects are not known; what the user wrote there is safe since Prowess did not place it.
     ///
@@ -59,8 +61,12 @@ impl Protected {
         place: &InstallTarget,
         records: &Records,
         orders: &[Order],
-        elsewhere: Option<&(InstallTarget, Records)>,
+        elsewhere: &'p Result<Option<(InstallTarget, Records)>, InstallError>,
     ) -> Self {
+        let (elsewhere, unread) = match elsewhere {
+            Ok(elsewhere) => (elsewhere.as_ref(), None),
+            Err(error) => (None, Some(error)),
+        };
         let new = orders.iter().filter_map(|order| match order {
             Order::Install(new) => SourcePath::of(place, &new.locked),
             _ => None,
@@ -77,7 +83,17 @@ impl Protected {
             });
             paths.extend(sources);
         }
-        Self { paths: paths.into_iter().collect(), sources: OnceCell::new() }
+        Self { paths: paths.into_iter().collect(), unread, sources: OnceCell::new() }
+    }
+
+    /// An error for something that would be replaced or removed while it is not known whether the other scope needs it.
+    pub(super) fn check_may_replace(&self, path: &Path) -> Result<(), InstallError> {
+        let Some(unread) = self.unread else { return Ok(()) };
+        let message = format!(
+            "it is not known whether another installed skill comes from this folder, so it is not replaced or removed: {}",
+            shown(path)
+        );
+        Err(InstallError::new(unread.kind(), message, unread.hint()).because(unread.full_message()))
     }
 
     /// Whether something at a path is a source, or a part of one, or contains one. `is_placed` says that Prowess

@@ -269,7 +269,11 @@ impl Installer {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Changes, InstallError> {
         let dry_run = options.install.dry_run || options.fetch_only;
-        let write = Write { files: !dry_run && !options.lock_only, records: !dry_run && !options.frozen };
+        let write = Write {
+            files: !dry_run && !options.lock_only,
+            plans_files: !options.fetch_only && !options.lock_only,
+            records: !dry_run && !options.frozen,
+        };
         let mut install = options.install.clone();
         if options.fetch_only || options.lock_only {
             // No file of a skill is touched, so no edit can be lost.

@@ -7,8 +7,7 @@ use prowess_core::path::{MAX_DEPTH, first_collision};
 use prowess_core::{Document, FileEntry, Manifest, Origin, RelPath, parse};
 
 use super::error::{About, InstallError, InstallErrorKind, InstallLimit};
-use crate::fs::atomic::is_temporary;
-use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
+use crate::fs::walk::{FILE_NAMES, is_no_part};
 use crate::registry::digests::{self, DigestLimits};
 
 /// The limits on a skill that is installed.
@@ -282,7 +281,7 @@ impl SkillTree {
 
 /// An error for names that are not part of a skill elsewhere in Prowess, so that no digest would cover them.
 pub(crate) fn check_name(path: &RelPath) -> Result<(), InstallError> {
-    match path.components().find(|name| LEFT_OUT.contains(name) || is_temporary(name)) {
+    match path.components().find(|name| is_no_part(name)) {
         Some(name) => Err(refused(format!("{name} is no part of a skill, and is not installed: {path}"))),
         None => Ok(()),
     }

@@ -11,11 +11,10 @@ use prowess_core::path::MAX_DEPTH;
 use prowess_core::{FileEntry, LeftOut, Manifest, RelPath};
 
 use crate::error::{Counted, SourceError, SourceErrorKind};
-use crate::fs::atomic::is_temporary;
 use crate::fs::dir::{Folder, Kind, Name, Want};
 use crate::fs::read::special;
 use crate::fs::sandbox::SkillFolder;
-use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
+use crate::fs::walk::{FILE_NAMES, is_no_part};
 
 /// The maximum number of entries that are listed in a skill's folder: twenty times what a skill may have.
 pub const MAX_LISTED_ENTRIES: usize = 10_000;
@@ -32,7 +31,7 @@ pub struct FileListing {
     /// The files, and what was left out.
     pub manifest: Manifest,
     /// Entries that are not part of a skill, such as `.git`.
-    pub apart: Vec<PathBuf>,
+    pub no_part: Vec<PathBuf>,
     /// Whether a limit cut the list, so that readable files are missing from it.
     pub cut: bool,
 }
@@ -50,7 +49,7 @@ impl FileListing {
     /// The first entry of the folder that no digest of its files covers, if there is one.
     pub fn uncovered(&self) -> Option<&Path> {
         let left_out = self.manifest.left_out.iter().map(|left| Path::new(&left.path));
-        left_out.chain(self.apart.iter().map(PathBuf::as_path)).next()
+        left_out.chain(self.no_part.iter().map(PathBuf::as_path)).next()
     }
 }
 
@@ -126,8 +125,8 @@ impl Lister<'_> {
                 continue;
             };
             let relative = below(text);
-            if LEFT_OUT.contains(&text) || is_temporary(text) {
-                self.listing.apart.push(relative.into());
+            if is_no_part(text) {
+                self.listing.no_part.push(relative.into());
                 continue;
             }
             if let Err(reason) = self.entry(folder, Path::new(text), kind, &relative, above) {
@@ -312,11 +311,11 @@ pub(crate) fn folders_below(folder: &Path, found: &mut Vec<PathBuf>) {
     while let Some(folder) = found.get(at).cloned() {
         at += 1;
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let left_out = LEFT_OUT.iter().any(|left| entry.file_name() == *left);
+            let is_no_part = entry.file_name().to_str().is_some_and(is_no_part);
             if found.len() - start >= MAX_LISTED_ENTRIES {
                 return;
             }
-            if !left_out && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if !is_no_part && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 found.push(entry.path());
             }
         }

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::steps::Walk;
 use super::visitor::{Reader, Visitor};
-use super::{FILE_NAMES, FileName, ScanOptions};
+use super::{FILE_NAMES, FileName, ScanOptions, is_never_entered};
 use crate::error::{Counted, SourceError, SourceErrorKind};
-use crate::fs::atomic::is_temporary;
 use crate::fs::dir::{Folder, Kind, Name};
 
 /// How many entries of a folder are looked at to see whether skills may be in it.
@@ -44,7 +43,7 @@ impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
 
 /// Whether a skipped folder may contain skills.
 pub(super) fn may_have_skills(name: &OsStr) -> bool {
-    name != ".git" && !name.to_str().is_some_and(is_temporary)
+    !is_never_entered(name)
 }
 
 /// Whether a folder contains folders in which skills may be. It need not be readable.

@@ -11,6 +11,7 @@ mod visitor;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prowess_core::internal::is_never_listed;
 use prowess_core::path::MAX_DEPTH;
 use prowess_core::with_methods;
 use prowess_core::{Origin, Scope};
@@ -26,9 +27,6 @@ pub(crate) use visitor::{Opened, Reader, Visitor};
 
 /// The names of the file that makes a folder a skill. If both exist, the first one counts.
 pub const FILE_NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
-
-/// Folders with history or third-party packages, which never contain skills of this tree.
-pub const LEFT_OUT: [&str; 2] = [".git", MODULES];
 
 /// The folder with third-party packages. Some clients look there.
 pub(crate) const MODULES: &str = "node_modules";
@@ -309,7 +307,13 @@ impl Visitor<PathBuf> for Collect {
 /// Whether no walk enters a folder of this name, unless it is the root: the history of a repository, and what is
 /// unfinished.
 pub(crate) fn is_never_entered(name: &std::ffi::OsStr) -> bool {
-    name.to_str().is_some_and(|name| (LEFT_OUT.contains(&name) && name != MODULES) || is_temporary(name))
+    name.to_str().is_some_and(|name| is_never_listed(name) || is_temporary(name))
+}
+
+/// Whether an entry of this name is no part of a skill: the history of a repository, third-party packages, and what is
+/// unfinished.
+pub(crate) fn is_no_part(name: &str) -> bool {
+    name == MODULES || is_never_listed(name) || is_temporary(name)
 }
 
 /// Whether a walk with these options skips folders of this name, unless it is the root.

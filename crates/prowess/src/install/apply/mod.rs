@@ -65,6 +65,8 @@ pub(crate) struct Orders<'o> {
     pub(crate) link: Option<LinkMode>,
     /// Whether the folders of skills are changed.
     pub(crate) files: bool,
+    /// Whether they are changed, or would be without the dry run.
+    pub(crate) plans_files: bool,
     /// Whether `skills.toml` and `skills.lock` are written.
     pub(crate) records: bool,
     pub(crate) environment: &'o Environment,
@@ -73,8 +75,8 @@ pub(crate) struct Orders<'o> {
     /// The files of a tree with their bytes, by its digest.
     pub(crate) stored: &'o dyn Fn(&str) -> Option<SkillTree>,
     pub(crate) fetch_log: &'o FetchLog,
-    /// The records of the other scope.
-    pub(crate) elsewhere: &'o Option<(InstallTarget, Records)>,
+    /// The records of the other scope, or why they cannot be read.
+    pub(crate) elsewhere: &'o Result<Option<(InstallTarget, Records)>, InstallError>,
 }
 
 /// Carries out orders. The caller holds the lock of the place, and has recovered interrupted installations.
@@ -98,7 +100,7 @@ pub(crate) fn apply(
     let mut transaction = Transaction::begin(&place.books, files.sum());
     let mut names = Names::of(dir.as_ref(), &records.lock)?;
     let accepted = AcceptedSkills::of(place)?;
-    let before = Before::of(place, &records);
+    let before = Before::of(place, &records)?;
     let mut done = Vec::new();
     if let Some((one, other)) = ordered_twice(orders) {
         let at = |new: &NewSkill| match &new.locked.path {
@@ -112,7 +114,7 @@ pub(crate) fn apply(
             Protected::check_new_source(place, &records, new, (how.clients, how.environment))?;
         }
     }
-    let protected = Protected::of(place, &records, orders, how.elsewhere.as_ref());
+    let protected = Protected::of(place, &records, orders, how.elsewhere);
     let there = There {
         dir: dir.as_ref(),
         accepted: &accepted,
@@ -200,7 +202,7 @@ struct There<'t> {
     dir: Option<&'t Dir>,
     accepted: &'t AcceptedSkills,
     placements: &'t Placements,
-    protected: &'t Protected,
+    protected: &'t Protected<'t>,
 }
 
 impl There<'_> {
@@ -328,6 +330,9 @@ fn install(
         true => return Err(holds_source(&place.skill(name)).in_entry(name)),
         false => action,
     };
+    if action == Action::Updated && how.plans_files {
+        folder.protected.check_may_replace(&place.skill(name))?;
+    }
     if action == Action::Kept {
         let locked = old.unwrap_or_else(|| new.locked.clone());
         return Ok(changed(place, locked, action));
@@ -390,6 +395,9 @@ fn remove(
             Edits::Stop => return Err(edited(place, &old, how)),
         },
     };
+    if there.is_some() && action == Action::Removed && how.plans_files {
+        folder.protected.check_may_replace(&place.skill(name))?;
+    }
     if let (Some(dir), Some(there), Action::Removed, true) = (folder.dir, there, action, how.files) {
         transaction.remove(dir.path(), name, there)?;
     }

@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use prowess_core::RelPath;
 
-use crate::fs::atomic::is_temporary;
-use crate::fs::walk::{FILE_NAMES, LEFT_OUT};
+use crate::fs::walk::{FILE_NAMES, is_no_part};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::tree::{InstallLimits, refused};
 
@@ -132,8 +131,7 @@ pub(super) fn skills_below(
         }
         if depth < limits.depth {
             let below = items.iter().filter(|item| item.kind == Kind::Folder);
-            let below =
-                below.filter(|item| !LEFT_OUT.contains(&item.name.as_str()) && !is_temporary(&item.name));
+            let below = below.filter(|item| !is_no_part(&item.name));
             todo.extend(below.map(|item| (joined(&folder, &item.name), depth + 1)));
         }
     }

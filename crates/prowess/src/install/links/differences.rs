@@ -45,7 +45,7 @@ pub(in crate::install) fn differences(
     listing: Listing<'_>,
 ) -> Result<Vec<(String, ClientDifference)>, InstallError> {
     let copies = records.wanted.link().copies();
-    let placements = Placements::load(&place.books);
+    let placements = Placements::load(&place.books)?;
     let mut found = Vec::new();
     for folder in client_folders(place, records, environment, None)? {
         for locked in records.lock.skills() {

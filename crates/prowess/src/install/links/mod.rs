@@ -35,7 +35,7 @@ use crate::error::shown;
 pub(super) fn links(
     place: &InstallTarget,
     records: &Records,
-    (before, protected): (&Before, &Protected),
+    (before, protected): (&Before, &Protected<'_>),
     (orders, done): (&[Order], &mut Vec<Change>),
     how: &Orders<'_>,
     (transaction, made): (&mut Transaction<'_>, &mut Made),
@@ -70,6 +70,12 @@ pub(super) fn links(
                 } else if is_users && !is_left {
                     // The same files, which the user wrote: they stay, also when the skill is removed.
                     if how.edits == Edits::Stop {
+                        if there
+                            .as_ref()
+                            .is_some_and(|there| placed.is_forgotten(&folder, &locked.name, there))
+                        {
+                            continue;
+                        }
                         return Err(taken(&path, there.as_ref(), locked, how).in_entry(&locked.name));
                     }
                     leave(transaction);
@@ -130,6 +136,9 @@ pub(super) fn links(
                     let loss = Loss::of(path.clone(), there, installed, how.listing);
                     change_of(place, locked, done).replaced.push(loss);
                 }
+            }
+            if there.is_some() && how.plans_files {
+                protected.check_may_replace(&path)?;
             }
             trust(transaction);
             let action =

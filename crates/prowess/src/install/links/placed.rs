@@ -2,6 +2,7 @@
 
 use super::folders::ClientFolder;
 use crate::install::compare::{Listing, is_unchanged};
+use crate::install::error::InstallError;
 use crate::install::protected::Protected;
 use crate::install::records::{InstallTarget, Records, SkillsLock};
 use crate::install::target::{Placement, Placements, State};
@@ -16,10 +17,10 @@ pub(in crate::install) struct Before {
 }
 
 impl Before {
-    pub(in crate::install) fn of(place: &InstallTarget, records: &Records) -> Self {
+    pub(in crate::install) fn of(place: &InstallTarget, records: &Records) -> Result<Self, InstallError> {
         let copied_for =
             if records.wanted.link().copies() { records.wanted.clients().to_vec() } else { Vec::new() };
-        Self { lock: records.lock.clone(), copied_for, placements: Placements::load(&place.books) }
+        Ok(Self { lock: records.lock.clone(), copied_for, placements: Placements::load(&place.books)? })
     }
 }
 
@@ -28,7 +29,7 @@ pub(super) struct Placed<'p> {
     pub(super) place: &'p InstallTarget,
     pub(super) before: &'p Before,
     /// The user's sources, of which none is removed.
-    pub(super) protected: &'p Protected,
+    pub(super) protected: &'p Protected<'p>,
     pub(super) listing: Listing<'p>,
 }
 
@@ -74,12 +75,23 @@ impl Placed<'_> {
         folder.placement(name, &self.before.placements)
     }
 
+    /// Whether it is not known any more who created the copy that a client has under a name: it stays.
+    pub(super) fn is_forgotten(&self, folder: &ClientFolder, name: &str, there: &State) -> bool {
+        let is_lost = self.before.placements.is_lost() && self.placement(folder, name).is_none();
+        is_lost
+            && !matches!(there, State::Link(_))
+            && (self.before.lock.get(name)).is_some_and(|locked| {
+                is_unchanged(there, &folder.folder.join(name), &locked.digest, self.listing)
+            })
+    }
+
     /// The digest of the copy that Prowess placed under a name. In a project that was cloned or moved nothing is known
-    /// about it, and the records that came with it say which copies it has.
+    /// about it, and the records that came with it say which copies it has. Where the record was lost, they do not: it
+    /// may have said that the user keeps the copy.
     fn digest(&self, folder: &ClientFolder, name: &str) -> Option<&str> {
         match self.placement(folder, name) {
             Some(Placement::Placed(digest)) => Some(digest),
-            None if self.before.copied_for.contains(&folder.client) => {
+            None if !self.before.placements.is_lost() && self.before.copied_for.contains(&folder.client) => {
                 self.before.lock.get(name).map(|locked| &*locked.digest)
             }
             Some(Placement::Users) | None => None,

@@ -50,6 +50,9 @@ pub(super) fn refresh_elsewhere(
                 change.left.push(LeftAlone { client, path, is_source });
                 continue;
             }
+            if how.plans_files {
+                placed.protected.check_may_replace(&path)?;
+            }
             change.clients.push(ClientChange { client, action: ClientAction::Copied, path });
             if how.files {
                 for accepted in trusted.accepted(&folder.folder, locked, transaction) {

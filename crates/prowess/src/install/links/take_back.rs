@@ -59,8 +59,12 @@ pub(super) fn take_back_elsewhere<'c>(
             let is_source = placed.is_source(&folder, &change.name, Some(&there));
             if !ours || is_source {
                 let left = LeftAlone { client: folder.client.clone(), path, is_source };
-                change.left.extend((has_copy || is_source).then_some(left));
+                let is_forgotten = placed.is_forgotten(&folder, &change.name, &there);
+                change.left.extend((has_copy || is_source || is_forgotten).then_some(left));
                 continue;
+            }
+            if how.plans_files {
+                placed.protected.check_may_replace(&path)?;
             }
             if how.files {
                 transaction.remove(real, &change.name, there)?;
@@ -92,6 +96,9 @@ pub(super) fn take_back(
     }
     if !ours {
         removed.replaced.push(Loss::of(path.clone(), &there, Some(&removed.locked), how.listing));
+    }
+    if how.plans_files {
+        placed.protected.check_may_replace(&path)?;
     }
     if how.files {
         transaction.remove(real, &removed.name, there)?;

@@ -59,7 +59,7 @@ pub fn preview_of_found(
                 }
             }
             preview.unseen.extend(manifest.left_out.iter().map(|left| left.path.clone()));
-            preview.unseen.extend(kept_apart(registry, skill));
+            preview.unseen.extend(no_part(registry, skill));
             if is_remote {
                 preview.unseen.push("its files, which are on another machine".to_owned());
             }
@@ -81,12 +81,12 @@ pub fn preview_of_text(bytes: &[u8]) -> Preview {
 }
 
 /// The entries in the folder of a skill that are not its files, such as `node_modules`: its scripts can use them.
-fn kept_apart(registry: &Registry, skill: &Candidate) -> Vec<String> {
+fn no_part(registry: &Registry, skill: &Candidate) -> Vec<String> {
     // The file of a skill in an archive is the archive.
     let file = registry.file_of(skill).filter(|_| skill.entry.origin.location.path().is_some());
     let listing = file.as_deref().and_then(Path::parent).map(listing::list);
-    let apart = listing.and_then(Result::ok).map(|listing| listing.apart).unwrap_or_default();
-    apart.iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    let no_part = listing.and_then(Result::ok).map(|listing| listing.no_part).unwrap_or_default();
+    no_part.iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
 /// What the source says about a skill, without its files.

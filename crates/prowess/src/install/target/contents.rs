@@ -97,13 +97,13 @@ fn unread(LeftOut { path, reason, .. }: &LeftOut) -> io::Error {
 pub(crate) fn manifest_of(path: &Path) -> Result<Manifest, SourceError> {
     let folder = SkillFolder::first_seen(path)?;
     let listing = listing::list_in(&folder)?;
-    let apart: Vec<LeftOut> = listing
-        .apart
+    let no_part: Vec<LeftOut> = listing
+        .no_part
         .iter()
         .map(|path| LeftOut::new(path.to_string_lossy(), "it is no part of a skill"))
         .collect();
     let mut manifest = listing.complete(path)?;
-    manifest.left_out.extend(apart);
+    manifest.left_out.extend(no_part);
     let limits = DigestLimits::approving();
     let mut allowed = limits.admit(&manifest, &location_of(&path.join("SKILL.md")))?;
     for entry in &mut manifest.files {

@@ -112,6 +112,44 @@ impl Base {
     }
 }
 
+/// The paths that the files of a place in the state folder may name: those in the base, and the folders of clients that
+/// are elsewhere, by their exact paths.
+pub(crate) struct OwnPaths<'p> {
+    base: &'p Base,
+    elsewhere: &'p dyn Fn() -> Vec<PathBuf>,
+    folders: OnceCell<Vec<PathBuf>>,
+}
+
+impl<'p> OwnPaths<'p> {
+    pub(crate) fn new(base: &'p Base, elsewhere: &'p dyn Fn() -> Vec<PathBuf>) -> Self {
+        Self { base, elsewhere, folders: OnceCell::new() }
+    }
+
+    /// Whether a path is in the base.
+    fn has_in_base(&self, path: &Path) -> bool {
+        is_whole(path) && [&self.base.real, &self.base.named].into_iter().any(|base| path.starts_with(base))
+    }
+
+    /// Whether a path is that of a folder in which skills may be placed.
+    pub(crate) fn has_folder(&self, folder: &Path) -> bool {
+        self.has_in_base(folder) || self.is_clients(folder)
+    }
+
+    /// Whether a path is below such a folder. A skill can be nested: the folder of skills is somewhere above its file.
+    fn has_below(&self, path: &Path) -> bool {
+        let is_in_clients = || path.ancestors().skip(1).any(|folder| self.is_clients(folder));
+        self.has_in_base(path) || is_whole(path) && is_in_clients()
+    }
+
+    fn is_clients(&self, folder: &Path) -> bool {
+        self.folders.get_or_init(self.elsewhere).iter().any(|known| known == folder)
+    }
+}
+
+fn is_whole(path: &Path) -> bool {
+    path.is_absolute() && !path.iter().any(|part| part == "..")
+}
+
 /// Everything that a transaction does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Journal {
@@ -196,32 +234,23 @@ impl Journal {
         Ok(Some(journal))
     }
 
-    /// A path that it must not change, if there is one: each entry has a plain name, and every path is in the base or in
-    /// one of the folders of clients that are elsewhere, by its exact path.
-    pub(crate) fn outside(&self, base: &Base, elsewhere: &dyn Fn() -> Vec<PathBuf>) -> Option<PathBuf> {
+    /// A path that it must not change, if there is one: each entry has a plain name, and every path is one that a place
+    /// may name.
+    pub(crate) fn outside(&self, own: &OwnPaths<'_>) -> Option<PathBuf> {
         let is_plain = |name: &str| {
             let mut parts = Path::new(name).components();
             matches!(parts.next(), Some(Component::Normal(part)) if part == name) && parts.next().is_none()
         };
-        let is_whole = |path: &Path| path.is_absolute() && !path.iter().any(|part| part == "..");
-        let is_in_base = |path: &Path| {
-            is_whole(path) && [&base.real, &base.named].into_iter().any(|base| path.starts_with(base))
-        };
-        let folders = OnceCell::new();
-        let is_clients = |folder: &Path| folders.get_or_init(elsewhere).iter().any(|known| known == folder);
-        let is_folder = |folder: &Path| is_in_base(folder) || is_clients(folder);
-        // A skill can be nested: the folder of skills is somewhere above its file.
-        let is_below =
-            |path: &Path| is_in_base(path) || is_whole(path) && path.ancestors().skip(1).any(is_clients);
         let steps = self
             .steps
             .iter()
-            .filter(|step| !is_folder(&step.folder) || !is_plain(&step.name) || !is_plain(&step.staged));
+            .filter(|step| !own.has_folder(&step.folder) || !is_plain(&step.name) || !is_plain(&step.staged));
         let steps = steps.map(|step| step.folder.join(&step.name));
-        let files = self.files.iter().map(|file| &file.path).filter(|path| !is_in_base(path));
-        let users = self.users.iter().filter(|path| !is_below(path));
+        let files = self.files.iter().flat_map(|file| std::iter::once(&file.path).chain(&file.within));
+        let files = files.filter(|path| !own.has_in_base(path));
+        let users = self.users.iter().filter(|path| !own.has_below(path));
         let accepted = self.accepted.iter().map(|accepted| &accepted.skill_file);
-        let accepted = accepted.filter(|path| !is_below(path));
+        let accepted = accepted.filter(|path| !own.has_below(path));
         steps.chain(files.chain(users).chain(accepted).cloned()).next()
     }
 

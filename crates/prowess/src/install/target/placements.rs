@@ -10,13 +10,17 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Journal, State, state_of};
+use super::set_aside::{first_set_aside_name, set_aside_name};
 use super::transaction::Books;
+use crate::error::{SourceErrorKind, shown};
 use crate::fs::atomic::{self, Durability};
 use crate::fs::own;
 use crate::install::error::InstallError;
 
 /// The largest record that is read.
 const MAX_BYTES: usize = 64 << 20;
+/// The version of the record that is written.
+const VERSION: u32 = 1;
 
 /// Who created the folder at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,20 +36,67 @@ pub(crate) enum Placement {
 #[derive(Debug)]
 pub(crate) struct Placements {
     file: PathBuf,
-    by_path: BTreeMap<String, Placement>,
+    record: Record,
+    /// Why the file cannot be used; it is set aside before another one is written.
+    unusable: Option<String>,
+}
+
+/// The record as it is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    version: u32,
+    /// Whether an earlier record was lost: then a folder that is not named may be the user's.
+    #[serde(default)]
+    lost: bool,
+    folders: BTreeMap<String, Placement>,
+}
+
+impl Record {
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: Option<u32>,
+        }
+        let failed = |error: serde_json::Error| error.to_string();
+        match serde_json::from_slice::<Versioned>(bytes).map_err(failed)?.version {
+            Some(VERSION) => serde_json::from_slice(bytes).map_err(failed),
+            Some(_) => Err("another version of prowess wrote it".to_owned()),
+            // The first form has the folders alone. Their paths are absolute, so none is called like that.
+            None => {
+                let folders = serde_json::from_slice(bytes).map_err(failed)?;
+                Ok(Self { folders, ..Self::default() })
+            }
+        }
+    }
 }
 
 impl Placements {
-    /// Reads the record beside the journal of a place. A record that is missing or damaged names nothing.
-    pub(crate) fn load(books: &Books) -> Self {
+    /// Reads the record beside the journal of a place. One that is damaged or not believed names nothing, and counts as
+    /// lost.
+    pub(crate) fn load(books: &Books) -> Result<Self, InstallError> {
         let file = books.journal.with_extension("placed");
-        let bytes = own::read(state_of(&file), &file, MAX_BYTES).unwrap_or_default();
-        Self { by_path: serde_json::from_slice(&bytes).unwrap_or_default(), file }
+        let read = match own::read_judged(state_of(&file), &file, MAX_BYTES) {
+            Ok(bytes) => Record::parse(&bytes),
+            Err(error) => match error.kind {
+                SourceErrorKind::Missing => {
+                    // A process may have been killed after it set the record aside.
+                    let lost = first_set_aside_name(&file).symlink_metadata().is_ok();
+                    Ok(Record { lost, ..Record::default() })
+                }
+                SourceErrorKind::Io(error) => return Err(InstallError::io("read", &file, error)),
+                _ => Err(error.full_message()),
+            },
+        };
+        let (record, unusable) = match read {
+            Ok(record) => (record, None),
+            Err(reason) => (Record { lost: true, ..Record::default() }, Some(reason)),
+        };
+        Ok(Self { file, record, unusable })
     }
 
     /// Who created a folder, as far as it is known. The folder above it is real.
     pub(crate) fn get(&self, path: &Path) -> Option<&Placement> {
-        self.by_path.get(&*path.to_string_lossy())
+        self.record.folders.get(&*path.to_string_lossy())
     }
 
     /// The digest of the files that Prowess placed at a path.
@@ -56,36 +107,52 @@ impl Placements {
         }
     }
 
-    /// Records what a transaction did.
-    pub(super) fn record(books: &Books, journal: &Journal) -> Result<(), InstallError> {
-        let mut placements = Self::load(books);
-        let before = placements.by_path.clone();
+    /// Whether an earlier record was lost, so that a folder that is not named may be the user's.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.record.lost
+    }
+
+    /// The record after a transaction, to be [saved](Self::save); none when it stays as it is.
+    pub(super) fn after(books: &Books, journal: &Journal) -> Result<Option<Self>, InstallError> {
+        let mut placements = Self::load(books)?;
+        let folders = &mut placements.record.folders;
+        let before = folders.clone();
         let key = |path: &Path| path.to_string_lossy().into_owned();
         for step in &journal.steps {
             let path = key(&step.folder.join(&step.name));
             match &step.after {
                 Some(State::Tree(digest)) => {
-                    placements.by_path.insert(path, Placement::Placed(digest.clone()));
+                    folders.insert(path, Placement::Placed(digest.clone()));
                 }
-                _ => drop(placements.by_path.remove(&path)),
+                _ => drop(folders.remove(&path)),
             }
         }
         for path in &journal.users {
-            placements.by_path.insert(key(path), Placement::Users);
+            folders.insert(key(path), Placement::Users);
         }
-        if placements.by_path == before {
-            return Ok(());
-        }
-        let file = &placements.file;
-        placements.save().map_err(|error| InstallError::io("record what was installed", file, error))
+        let is_changed = *folders != before;
+        Ok(is_changed.then_some(placements))
     }
 
-    fn save(&self) -> io::Result<()> {
-        atomic::write_own(
-            Some(state_of(&self.file)),
-            &self.file,
-            &[&serde_json::to_vec(&self.by_path)?],
-            Durability::Synced,
-        )
+    /// Writes the record. One that cannot be used is kept under another name, which is said.
+    pub(super) fn save(mut self) -> Result<(), InstallError> {
+        let failed = |error| InstallError::io("record what was installed", &self.file, error);
+        if let Some(reason) = &self.unusable {
+            let kept = set_aside_name(&self.file);
+            std::fs::rename(&self.file, &kept).map_err(failed)?;
+            let text = format!(
+                "the record of the folders that prowess placed could not be used: {reason}; it is kept: {}",
+                shown(&kept)
+            );
+            let hint =
+                "folders of clients that it may have named as yours stay; see which with: prowess verify";
+            own::note(text, Some(hint.to_owned()));
+        }
+        self.record.version = VERSION;
+        let write = || -> io::Result<()> {
+            let bytes = serde_json::to_vec(&self.record)?;
+            atomic::write_own(Some(state_of(&self.file)), &self.file, &[&bytes], Durability::Synced)
+        };
+        write().map_err(failed)
     }
 }

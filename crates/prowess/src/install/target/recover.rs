@@ -8,9 +8,10 @@ use std::io;
 use std::path::PathBuf;
 
 use super::dir::Dir;
-use super::journal::{Base, Journal};
+use super::journal::{Base, Journal, OwnPaths};
 use super::later_lock::LaterLock;
 use super::moved;
+use super::set_aside::set_aside_name;
 use super::stages::{self, Stages};
 use super::steps::{Folders, Work};
 use super::transaction::{Books, record};
@@ -108,11 +109,13 @@ pub(crate) fn recover(
 ) -> Result<Option<Recovered>, InstallError> {
     moved::take_over(books).map_err(|error| failed(books, error))?;
     let mut stages = Stages::load(&books.journal).map_err(|error| failed(books, error))?;
+    let base = Base::at(&books.base);
+    let own = OwnPaths::new(&base, elsewhere);
+    stages.forget_outside(&own).map_err(|error| failed(books, error))?;
     let recovered = match Journal::load(&books.journal) {
         Ok(Some(journal)) => {
-            let base = Base::at(&books.base);
             let journal = journal.moved_to(&base);
-            if let Some(path) = journal.outside(&base, elsewhere) {
+            if let Some(path) = journal.outside(&own) {
                 let message = format!("it names a path outside of {}: {}", shown(&books.base), shown(&path));
                 let error = io::Error::new(io::ErrorKind::InvalidData, message);
                 return Err(set_aside(books, &mut stages, &failed(books, error)));
@@ -187,12 +190,7 @@ fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recov
 /// Sets a journal aside that can be neither completed nor undone, so that the next command can continue. Nothing in it
 /// is removed, now or later.
 fn set_aside(books: &Books, stages: &mut Stages, reason: &InstallError) -> InstallError {
-    let names = (1_u32..).map(|number| match number {
-        1 => books.journal.with_extension("journal-set-aside"),
-        _ => books.journal.with_extension(format!("journal-set-aside-{number}")),
-    });
-    let free = names.into_iter().find(|name| name.symlink_metadata().is_err());
-    let kept = free.unwrap_or_else(|| books.journal.with_extension("journal-set-aside"));
+    let kept = set_aside_name(&books.journal);
     let present = stages.present();
     // The folders first: if the journal were removed before them, a kill in between would have them removed.
     let moved = stages.forget(|_| true).and_then(|()| std::fs::rename(&books.journal, &kept));

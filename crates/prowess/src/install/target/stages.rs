@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::dir::Dir;
-use super::journal::state_of;
-use crate::error::{SourceError, SourceErrorKind};
+use super::journal::{OwnPaths, state_of};
+use crate::error::{SourceError, SourceErrorKind, shown};
 use crate::fs::atomic::{self, Durability, is_stage};
 use crate::fs::dir::Kind;
 use crate::fs::own;
@@ -55,6 +55,20 @@ impl Stages {
         let before = self.paths.len();
         self.paths.retain(|path| !is_done(path));
         if self.paths.len() == before && before > 0 { Ok(()) } else { self.save() }
+    }
+
+    /// Removes those from the record that this place may not name, so that they are not removed, which is said.
+    pub(super) fn forget_outside(&mut self, own: &OwnPaths<'_>) -> io::Result<()> {
+        let is_outside = |path: &Path| !path.parent().is_some_and(|folder| own.has_folder(folder));
+        if !self.has(is_outside) {
+            return Ok(());
+        }
+        for path in self.present().iter().filter(|path| is_outside(path)) {
+            let text =
+                format!("this folder is named as unfinished, and is outside, so it stays: {}", shown(path));
+            own::note(text, Some("remove it if you do not need it".to_owned()));
+        }
+        self.forget(is_outside)
     }
 
     /// Whether one of them is meant.

@@ -243,7 +243,17 @@ pub(super) fn record(
     books: &Books,
     may_grant: impl Fn(&Approvals) -> bool,
 ) -> Result<(), InstallError> {
-    Placements::record(books, journal)?;
+    let placements = Placements::after(books, journal)?;
+    record_approvals(journal, books, may_grant)?;
+    // Last: when something before fails, the folders are undone, and the record still says who created them.
+    placements.map_or(Ok(()), Placements::save)
+}
+
+fn record_approvals(
+    journal: &Journal,
+    books: &Books,
+    may_grant: impl Fn(&Approvals) -> bool,
+) -> Result<(), InstallError> {
     if journal.accepted.is_empty() {
         return Ok(());
     }

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod meanwhile;
+mod placed;
 mod recovery;
 
 use std::fs;

@@ -337,7 +337,7 @@ fn without_executable_bits_what_was_done_is_undone_too() {
 #[test]
 fn a_journal_that_names_a_path_outside_of_its_place_is_set_aside() {
     type Change = fn(&mut Journal, &Path);
-    let changes: [Change; 8] = [
+    let changes: [Change; 10] = [
         |journal, outside| journal.steps.iter_mut().for_each(|step| step.folder = outside.to_owned()),
         |journal, _| journal.steps.iter_mut().for_each(|step| step.folder = step.folder.join("../../../..")),
         |journal, outside| journal.users.push(outside.join("mine")),
@@ -347,6 +347,10 @@ fn a_journal_that_names_a_path_outside_of_its_place_is_set_aside() {
         },
         |journal, outside| journal.files.iter_mut().for_each(|file| file.path = outside.join("victim")),
         |journal, _| journal.files.iter_mut().for_each(|file| file.path = file.path.join("../../victim")),
+        |journal, outside| {
+            journal.files.iter_mut().for_each(|file| file.within = Some(outside.to_owned()));
+        },
+        |journal, _| journal.files.iter_mut().for_each(|file| file.within = Some("/".into())),
         |journal, _| journal.steps.iter_mut().for_each(|step| step.name = "../victim".to_owned()),
         |journal, _| journal.steps.iter_mut().for_each(|step| step.staged = "/victim".to_owned()),
     ];
@@ -391,4 +395,29 @@ fn a_journal_that_names_the_folder_of_a_client_elsewhere_is_completed() {
     assert!(recovered.undone.is_none(), "{recovered:?}");
     assert!(folder.join("b").is_symlink());
     assert_eq!(shown(&place), NEW);
+}
+
+#[test]
+fn only_staging_folders_of_the_place_and_of_known_clients_are_removed() {
+    let place = place();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let elsewhere = fs::canonicalize(elsewhere.path()).unwrap();
+    let name = unused_stage_name();
+    let clients = elsewhere.join("client");
+    let [known, below, above, unclear] = [
+        clients.join(&name),
+        clients.join("below").join(&name),
+        elsewhere.join(&name),
+        place.skills.join("../../..").join(&name),
+    ];
+    let own = place.skills.join(&name);
+    let mut stages = Stages::load(&place.books.journal).unwrap();
+    for stage in [&known, &below, &above, &unclear, &own] {
+        fs::create_dir_all(stage.join("0")).unwrap();
+        stages.add(stage.clone()).unwrap();
+    }
+    assert_eq!(recover_with(&place.books, &|| vec![clients.clone()]).unwrap(), None);
+    assert!(!own.exists() && !known.exists());
+    assert!([&below, &above, &unclear].iter().all(|stage| stage.join("0").is_dir()));
+    assert!(left(&place).is_empty());
 }

@@ -1,0 +1,98 @@
+//! The record of who created a folder: it stays as it was when a transaction fails, and is never overwritten unread.
+
+use std::collections::BTreeMap;
+
+use super::super::super::placements::Placement;
+use super::*;
+use crate::fs::own;
+
+fn file(place: &Place) -> PathBuf {
+    place.books.journal.with_extension("placed")
+}
+
+fn set_aside(place: &Place) -> PathBuf {
+    place.root.path().join("state/1.placed-set-aside")
+}
+
+/// Who created the folders, by their names.
+fn placed(place: &Place) -> Vec<(&'static str, Option<Placement>)> {
+    let placements = Placements::load(&place.books).unwrap();
+    ["a", "b", "gone", "users"].map(|name| (name, placements.get(&place.skills.join(name)).cloned())).into()
+}
+
+/// A transaction that also accepts a skill, and leaves a folder to the user.
+fn accepting<'b>(place: &Place, books: &'b Books) -> Transaction<'b> {
+    let mut next = prepared(place, books);
+    let skill_file = place.skills.join("b/SKILL.md");
+    next.accept(Accepted {
+        name: "b".to_owned(),
+        key: None,
+        skill_file,
+        digest: Some("sha256:0".to_owned()),
+    });
+    next.leave_to_user(place.skills.join("users"));
+    next
+}
+
+#[test]
+fn approvals_that_cannot_be_written_leave_the_record_of_placed_folders_as_it_was() {
+    let place = place();
+    let before = placed(&place);
+    let locked = place.books.approvals.with_extension("lock");
+    let next = accepting(&place, &place.books);
+    // Nothing can be locked there.
+    fs::create_dir_all(&locked).unwrap();
+    next.commit().unwrap_err();
+    assert_eq!((shown(&place), placed(&place)), (OLD.map(str::to_owned).into(), before));
+    fs::remove_dir(&locked).unwrap();
+    accepting(&place, &place.books).commit().unwrap();
+    let [a, b, gone, users] = &*placed(&place) else { panic!() };
+    let is = |text: &str| Some(Placement::Placed(tree(text).digest().to_owned()));
+    assert_eq!((&a.1, &b.1, &gone.1, &users.1), (&is("new"), &is("b"), &None, &Some(Placement::Users)));
+}
+
+#[test]
+fn a_record_without_a_version_is_read_and_gets_one() {
+    let place = place();
+    let own = |name: &str| place.skills.join(name).to_string_lossy().into_owned();
+    let folders = BTreeMap::from([(own("users"), Placement::Users)]);
+    fs::write(file(&place), serde_json::to_vec(&folders).unwrap()).unwrap();
+    assert_eq!(placed(&place)[3].1, Some(Placement::Users));
+    prepared(&place, &place.books).commit().unwrap();
+    assert_eq!(placed(&place)[3].1, Some(Placement::Users));
+    let text = text_of(&file(&place));
+    assert!(text.starts_with(r#"{"version":1,"lost":false,"folders":{"#), "{text}");
+    assert!(!set_aside(&place).exists());
+}
+
+#[test]
+fn a_record_that_cannot_be_used_is_set_aside_and_said_and_its_loss_is_remembered() {
+    for text in ["{\"version\":2,\"folders\":{}}", "no record", ""] {
+        let place = place();
+        fs::write(file(&place), text).unwrap();
+        assert!(Placements::load(&place.books).unwrap().is_lost());
+        assert_eq!(text_of(&file(&place)), text, "a look changes nothing");
+        prepared(&place, &place.books).commit().unwrap();
+        assert_eq!(text_of(&set_aside(&place)), text);
+        let name = set_aside(&place).to_string_lossy().into_owned();
+        let said = own::state_notes().into_iter().filter(|note| note.text.contains(&name)).count();
+        assert_eq!(said, 1, "{text}");
+        assert!(placed(&place)[1].1.is_some() && Placements::load(&place.books).unwrap().is_lost());
+        // The next one has another name.
+        fs::write(file(&place), "again").unwrap();
+        let mut next = Transaction::begin(&place.books, 0);
+        next.leave_to_user(place.skills.join("users"));
+        next.commit().unwrap();
+        assert_eq!(text_of(&set_aside(&place)), text);
+        assert_eq!(text_of(&place.root.path().join("state/1.placed-set-aside-2")), "again");
+    }
+}
+
+#[test]
+fn a_record_that_is_missing_after_it_was_set_aside_is_lost() {
+    let place = place();
+    fs::rename(file(&place), set_aside(&place)).unwrap();
+    assert!(Placements::load(&place.books).unwrap().is_lost());
+    fs::remove_file(set_aside(&place)).unwrap();
+    assert!(!Placements::load(&place.books).unwrap().is_lost());
+}
