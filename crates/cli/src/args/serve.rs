@@ -97,6 +97,9 @@ pub(crate) struct Serve {
     /// The maximum size of what the sessions of each token of the token file keep, in bytes
     #[arg(long, value_name = "BYTES", requires = "http", default_value_t = HttpOptions::default().max_token_kept, value_parser = some)]
     pub(crate) max_token_kept: usize,
+    /// The maximum size of all large responses that the clients of each token of the token file have not read yet, in bytes
+    #[arg(long, value_name = "BYTES", requires = "http", default_value_t = HttpOptions::default().max_token_unsent, value_parser = some)]
+    pub(crate) max_token_unsent: usize,
     /// What to log to standard error
     #[arg(long, value_name = "FORMAT", default_value = "warnings")]
     pub(crate) log: Log,

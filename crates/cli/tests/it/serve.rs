@@ -250,6 +250,7 @@ fn options_of_an_address_need_one() {
         ("--max-token-streams", "1"),
         ("--max-body", "1"),
         ("--max-token-kept", "1"),
+        ("--max-token-unsent", "1"),
     ] {
         let text = place.run(&["serve", option, value]);
         assert!(text.starts_with("exit 2\n") && text.contains("--http <ADDRESS>"), "{text}");
@@ -272,6 +273,7 @@ fn limits_of_zero_are_refused() {
         "--max-unsent",
         "--max-kept",
         "--max-token-kept",
+        "--max-token-unsent",
     ] {
         for value in ["0", "99999999999999999999"] {
             let text = place.run(&["serve", "--http", "127.0.0.1:0", option, value]);

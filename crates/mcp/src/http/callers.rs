@@ -39,6 +39,8 @@ pub(crate) struct Caller {
     pub(crate) connections: Arc<Semaphore>,
     pub(crate) max_connections: usize,
     pub(crate) open_streams: Arc<Semaphore>,
+    /// For its requests.
+    pub(crate) requests: Semaphore,
     /// For its requests with a large body.
     pub(crate) large: Semaphore,
     /// For the bytes of its large bodies.
@@ -77,6 +79,10 @@ pub(crate) struct Callers {
     share: usize,
     /// The maximum number of bytes that the sessions of each token of a file keep.
     max_kept: usize,
+    /// The maximum number of bytes of unread responses of each token of the file.
+    max_unsent: usize,
+    /// The maximum number of requests at once of each token of the file.
+    max_requests: usize,
     /// The maximum number of connections, and of open streams, of each token of a file.
     max_open: (usize, usize),
     next: AtomicU64,
@@ -115,6 +121,8 @@ impl Callers {
                 (options.max_connections, options.max_connections)
             },
             max_kept: if in_file { options.max_token_kept } else { usize::MAX },
+            max_unsent: if in_file { options.max_token_unsent } else { usize::MAX },
+            max_requests: if in_file { options.max_token_requests } else { options.max_requests },
             next: AtomicU64::new(1),
             current: Mutex::default(),
             form: tokens.map_or(Form::Single, Tokens::form),
@@ -135,7 +143,8 @@ impl Callers {
 
     fn caller(&self, token: Option<NamedToken>) -> Arc<Caller> {
         let bounds = token.as_ref().map_or_else(Filter::all, |token| token.filter.clone());
-        let shared = self.shared.within(bounds, self.max_kept, self.shared.stop.child_token());
+        let limits = (self.max_kept, self.max_unsent);
+        let shared = self.shared.within(bounds, limits, self.shared.stop.child_token());
         let owner = self.next.fetch_add(1, Ordering::Relaxed);
         let sessions = Arc::new(self.sessions.owned_by(owner, self.share));
         let streams = self.streams.child_token();
@@ -166,6 +175,7 @@ impl Callers {
             connections,
             max_connections,
             open_streams,
+            requests: Semaphore::new(self.max_requests.min(Semaphore::MAX_PERMITS)),
             large,
             bodies,
             streams,

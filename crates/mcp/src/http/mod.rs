@@ -317,7 +317,7 @@ impl HttpServer {
         let slot = ResultSlot::new(self.options.request_time / 2);
         parts.extensions.insert(slot.clone());
         let _large = self.permits_if_large(caller, body.len()).await?;
-        let _permit = self.permit().await?;
+        let _permit = self.permit(caller).await?;
         if head.is_initialize()
             && let Some(reason) = caller.sessions.full().await
         {
@@ -358,7 +358,7 @@ impl HttpServer {
         parts: Parts,
         entry: &AccessEntry,
     ) -> Result<HttpResponse, ErrorResponse> {
-        let _permit = self.permit().await?;
+        let _permit = self.permit(caller).await?;
         let stream = parts.method == Method::GET;
         let request = Request::from_parts(parts, Full::new(Bytes::new()));
         if stream {
@@ -448,11 +448,15 @@ impl HttpServer {
         }
     }
 
-    /// A request permit. It is held until the response begins, not while it is sent, so that a slow reader blocks no
-    /// other request.
-    async fn permit(&self) -> Result<SemaphorePermit<'_>, ErrorResponse> {
-        match timeout(self.options.request_time, self.requests.acquire()).await {
-            Ok(Ok(permit)) => Ok(permit),
+    /// The permits of a request: one of its caller, then one of all. They are held until the response begins, not while it
+    /// is sent, so that a slow reader blocks no other request.
+    async fn permit<'s>(&'s self, caller: &'s Caller) -> Result<[SemaphorePermit<'s>; 2], ErrorResponse> {
+        let permits = async {
+            let own = caller.requests.acquire().await?;
+            Ok::<_, AcquireError>([own, self.requests.acquire().await?])
+        };
+        match timeout(self.options.request_time, permits).await {
+            Ok(Ok(permits)) => Ok(permits),
             _ => {
                 let most = self.options.max_requests;
                 let what = format_args!("too many requests at once: at most {most}");

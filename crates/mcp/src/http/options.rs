@@ -37,6 +37,8 @@ pub struct HttpOptions {
     pub max_token_streams: usize,
     /// The maximum number of requests at once; others wait for a permit, then get 503.
     pub max_requests: usize,
+    /// The maximum number of requests at once of each token of a token file, so that none keeps the others waiting.
+    pub max_token_requests: usize,
     /// The maximum number of sessions, which protocol versions with a handshake have.
     pub max_sessions: usize,
     /// The maximum number of sessions of each token of a token file, so that none can take them all.
@@ -44,6 +46,9 @@ pub struct HttpOptions {
     /// The maximum number of bytes that the sessions of each token of a token file keep, so that none can take all of
     /// [`max_kept`](crate::ServeOptions::max_kept).
     pub max_token_kept: usize,
+    /// The maximum size of the responses that the clients of each token of a token file have not read yet, in bytes, so
+    /// that none can take all of [`max_unsent`](crate::ServeOptions::max_unsent).
+    pub max_token_unsent: usize,
     /// How long a session lives without a request from its client and without an open stream.
     pub session_time: Duration,
     /// How long the head of a request may take.
@@ -75,10 +80,13 @@ impl Default for HttpOptions {
             max_streams: 128,
             max_token_streams: 64,
             max_requests: 64,
+            max_token_requests: 32,
             max_sessions: 1024,
             max_token_sessions: 256,
             // A quarter of what all sessions keep.
             max_token_kept: 64 << 20,
+            // Half of what all responses take.
+            max_token_unsent: 128 << 20,
             session_time: Duration::from_secs(300),
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(10),
@@ -101,9 +109,11 @@ with_methods! { HttpOptions:
     with_max_streams max_streams: usize;
     with_max_token_streams max_token_streams: usize;
     with_max_requests max_requests: usize;
+    with_max_token_requests max_token_requests: usize;
     with_max_sessions max_sessions: usize;
     with_max_token_sessions max_token_sessions: usize;
     with_max_token_kept max_token_kept: usize;
+    with_max_token_unsent max_token_unsent: usize;
     with_session_time session_time: Duration;
     with_header_time header_time: Duration;
     with_body_time body_time: Duration;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 /// Responses up to this size are not counted: all connections together hold few of these bytes, and small responses
 /// must get through when the budget is exhausted.
@@ -20,8 +20,15 @@ pub(crate) const SMALL_RESPONSE: usize = 64 * 1024;
 #[error("the budget for responses that clients have not read is exhausted: {0} bytes")]
 pub(crate) struct BudgetExhausted(usize);
 
-/// The budget, shared by all connections.
+/// The budget: all of it, or the part of one caller.
+#[derive(Clone)]
 pub(crate) struct ResponseBudget {
+    all: Arc<Limits>,
+    own: Option<Arc<Limits>>,
+    waiting: usize,
+}
+
+struct Limits {
     /// Bytes of responses that are being sent.
     sending: Arc<Semaphore>,
     /// Bytes of responses that are built and wait to be sent.
@@ -31,13 +38,13 @@ pub(crate) struct ResponseBudget {
     most: usize,
 }
 
-/// Bytes of the budget that are reserved for a response.
-pub(crate) struct Reservation(OwnedSemaphorePermit);
+/// Bytes of the budget that are reserved for a response: of its caller's part, and of all.
+pub(crate) struct Reservation(Vec<OwnedSemaphorePermit>);
 
 /// Bytes that count until they are dropped.
 struct Counted {
     bytes: Bytes,
-    _reservation: OwnedSemaphorePermit,
+    _reserved: Vec<OwnedSemaphorePermit>,
 }
 
 impl AsRef<[u8]> for Counted {
@@ -49,16 +56,56 @@ impl AsRef<[u8]> for Counted {
 impl Reservation {
     /// The bytes, which count until they are sent or dropped. The rest of the reservation is released.
     pub(crate) fn hold(mut self, bytes: Bytes) -> Bytes {
-        if let Some(rest) = self.0.num_permits().checked_sub(bytes.len()) {
-            drop(self.0.split(rest));
+        for reserved in &mut self.0 {
+            if let Some(rest) = reserved.num_permits().checked_sub(bytes.len()) {
+                drop(reserved.split(rest));
+            }
         }
-        Bytes::from_owner(Counted { bytes, _reservation: self.0 })
+        Bytes::from_owner(Counted { bytes, _reserved: self.0 })
     }
 }
 
 impl ResponseBudget {
     /// A budget of `most` bytes, for which up to `waiting` requests may wait.
     pub(crate) fn new(most: usize, waiting: usize) -> Self {
+        Self { all: Arc::new(Limits::new(most, waiting)), own: None, waiting }
+    }
+
+    /// The part of a caller whose responses take at most so many bytes. At most half of the requests that may wait are its.
+    pub(crate) fn part(&self, most: usize) -> Self {
+        let most = most.min(self.all.most);
+        Self { own: Some(Arc::new(Limits::new(most, self.waiting.div_ceil(2)))), ..self.clone() }
+    }
+
+    /// A caller waits for its own part first, so that it takes no place of the others meanwhile.
+    fn limits(&self) -> impl Iterator<Item = &Limits> {
+        self.own.iter().chain([&self.all]).map(|limits| &**limits)
+    }
+
+    /// Reserves up to `size` bytes for a response that is not built yet. A waiting request holds no memory.
+    pub(crate) async fn reserve(&self, size: usize, time: Duration) -> Result<Reservation, BudgetExhausted> {
+        let (deadline, mut reserved) = (Instant::now() + time, Vec::with_capacity(2));
+        for limits in self.limits() {
+            reserved.push(limits.reserve(size, deadline).await?);
+        }
+        Ok(Reservation(reserved))
+    }
+
+    /// The bytes of a response that is already built, once they fit.
+    pub(crate) async fn admit(&self, bytes: Bytes, time: Duration) -> Result<Bytes, BudgetExhausted> {
+        if bytes.len() <= SMALL_RESPONSE {
+            return Ok(bytes);
+        }
+        let (deadline, mut reserved) = (Instant::now() + time, Vec::with_capacity(2));
+        for limits in self.limits() {
+            reserved.push(limits.admit(bytes.len(), deadline).await?);
+        }
+        Ok(Reservation(reserved).hold(bytes))
+    }
+}
+
+impl Limits {
+    fn new(most: usize, waiting: usize) -> Self {
         let most = most.min(u32::MAX as usize).min(Semaphore::MAX_PERMITS);
         let built = most / 8;
         Self {
@@ -78,35 +125,27 @@ impl ResponseBudget {
         BudgetExhausted(self.most)
     }
 
-    async fn wait(&self, permits: u32, time: Duration) -> Result<Reservation, BudgetExhausted> {
-        let reservation = timeout(time, Arc::clone(&self.sending).acquire_many_owned(permits)).await;
-        reservation.ok().and_then(Result::ok).map(Reservation).ok_or_else(|| self.exhausted())
+    async fn wait(&self, permits: u32, deadline: Instant) -> Result<OwnedSemaphorePermit, BudgetExhausted> {
+        let reserved = timeout_at(deadline, Arc::clone(&self.sending).acquire_many_owned(permits)).await;
+        reserved.ok().and_then(Result::ok).ok_or_else(|| self.exhausted())
     }
 
-    /// Reserves up to `size` bytes for a response that is not built yet. A waiting request holds no memory.
-    pub(crate) async fn reserve(&self, size: usize, time: Duration) -> Result<Reservation, BudgetExhausted> {
+    async fn reserve(&self, size: usize, deadline: Instant) -> Result<OwnedSemaphorePermit, BudgetExhausted> {
         let permits = self.permits(size);
         if let Ok(permit) = Arc::clone(&self.sending).try_acquire_many_owned(permits) {
-            return Ok(Reservation(permit));
+            return Ok(permit);
         }
         let _waiting = self.waiting.try_acquire().map_err(|_| self.exhausted())?;
-        self.wait(permits, time).await
+        self.wait(permits, deadline).await
     }
 
-    /// The bytes of a response that is already built, once they fit.
-    pub(crate) async fn admit(&self, bytes: Bytes, time: Duration) -> Result<Bytes, BudgetExhausted> {
-        if bytes.len() <= SMALL_RESPONSE {
-            return Ok(bytes);
+    async fn admit(&self, size: usize, deadline: Instant) -> Result<OwnedSemaphorePermit, BudgetExhausted> {
+        let permits = self.permits(size);
+        if let Ok(permit) = Arc::clone(&self.sending).try_acquire_many_owned(permits) {
+            return Ok(permit);
         }
-        let permits = self.permits(bytes.len());
-        let reservation = match Arc::clone(&self.sending).try_acquire_many_owned(permits) {
-            Ok(permit) => Reservation(permit),
-            Err(_) => {
-                let _counted = self.built.try_acquire_many(permits).map_err(|_| self.exhausted())?;
-                self.wait(permits, time).await?
-            }
-        };
-        Ok(reservation.hold(bytes))
+        let _counted = self.built.try_acquire_many(permits).map_err(|_| self.exhausted())?;
+        self.wait(permits, deadline).await
     }
 }
 
@@ -155,7 +194,7 @@ mod tests {
         let refused = async {
             let refused = budget.admit(response(65), TIME * 10).await;
             // The first still waits, and nothing was reserved for the second.
-            assert_eq!(budget.built.available_permits(), 0);
+            assert_eq!(budget.all.built.available_permits(), 0);
             refused
         };
         let (waited, refused) = tokio::join!(waits, refused);
@@ -170,7 +209,7 @@ mod tests {
         let waits = budget.reserve(500 * 1024, TIME);
         let refused = async {
             let refused = budget.reserve(500 * 1024, TIME * 10).await;
-            assert_eq!(budget.waiting.available_permits(), 0);
+            assert_eq!(budget.all.waiting.available_permits(), 0);
             refused
         };
         let (waited, refused) = tokio::join!(waits, refused);
@@ -178,6 +217,26 @@ mod tests {
         let held = reservation.hold(response(200));
         assert!(budget.reserve(500 * 1024, TIME).await.is_ok());
         drop(held);
-        assert_eq!(budget.sending.available_permits(), 700 * 1024);
+        assert_eq!(budget.all.sending.available_permits(), 700 * 1024);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_reads_nothing_leaves_room_for_the_others() {
+        let budget = ResponseBudget::new(800 * 1024, 4);
+        let (one, other) = (budget.part(400 * 1024), budget.part(400 * 1024));
+        let held = one.admit(response(340), TIME).await.unwrap();
+        // Two of its requests wait, and the next is refused at once.
+        let waits = async { tokio::join!(one.reserve(100 * 1024, TIME), one.reserve(100 * 1024, TIME)) };
+        let others = async {
+            assert!(one.reserve(100 * 1024, TIME * 10).await.is_err());
+            assert!(other.admit(response(300), TIME).await.is_ok());
+            assert!(other.reserve(300 * 1024, TIME).await.is_ok());
+        };
+        let ((first, second), ()) = tokio::join!(waits, others);
+        assert!(first.is_err() && second.is_err());
+        // One that is larger than the part takes all of it.
+        drop(held);
+        let _huge = one.reserve(400 * 1024, TIME).await.unwrap();
+        assert!(one.reserve(1, TIME).await.is_err() && other.reserve(300 * 1024, TIME).await.is_ok());
     }
 }

@@ -83,11 +83,17 @@ impl Shared {
     }
 
     /// The same for the connections of one token, until `stop` is cancelled: they see what a filter passes, and their
-    /// sessions keep at most `max_kept` bytes.
-    pub(crate) fn within(&self, bounds: Filter, max_kept: usize, stop: CancellationToken) -> Arc<Self> {
+    /// sessions keep at most `max_kept` bytes, and their unread responses take at most `max_unsent`.
+    pub(crate) fn within(
+        &self,
+        bounds: Filter,
+        (max_kept, max_unsent): (usize, usize),
+        stop: CancellationToken,
+    ) -> Arc<Self> {
         let live = LibraryView::new(Arc::clone(&self.library.publication), bounds);
         let pool = Arc::new(MemoryPool::part_of(&self.pool, max_kept));
-        Arc::new(Self { live, pool, stop, ..self.clone() })
+        let budget = Arc::new(self.budget.part(max_unsent));
+        Arc::new(Self { live, pool, budget, stop, ..self.clone() })
     }
 
     /// The number of bytes that sessions keep.

@@ -125,6 +125,14 @@ async fn requests_that_a_proxy_could_read_differently_are_refused() {
         (format!("{post}transfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n{chunks}"), 400),
         (format!("{post}content-length: 2\r\ncontent-length: 3\r\n\r\n{{}}"), 400),
         (format!("{post}content-length: 2\r\ncontent-length: 2\r\n\r\n{{}}"), 400),
+        (
+            format!(
+                "{post}transfer-encoding: chunked\r\n\r\n2;\n{{}}\r\n37\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nhost: localhost\r\nx-padding: 123\r\n\r\n\r\n0\r\n\r\n"
+            ),
+            400,
+        ),
+        (format!("{post}transfer-encoding: chunked\r\n\r\n2;a=\"\n\"xx\r\n{{}}\r\n0\r\n\r\n"), 400),
+        (format!("{post}transfer-encoding: chunked\r\n\r\n2;\0\r\n{{}}\r\n0\r\n\r\n"), 400),
     ] {
         // What follows is never taken for a request.
         let response =

@@ -377,3 +377,28 @@ async fn one_token_cannot_take_all_connections_and_streams() {
     web.end().await;
     drop((streams, third));
 }
+
+#[tokio::test]
+async fn a_token_that_reads_nothing_keeps_no_other_waiting() {
+    // Two requests at once, of which one may be of a token; its large responses fill its part of the memory.
+    let http = HttpOptions::default().with_max_requests(2).with_max_token_requests(1);
+    let http = http.with_max_token_unsent(1 << 20).with_request_time(LONG).with_stall_time(LONG);
+    let (web, _file, home) = served_within("", http).await;
+    write(home.path(), "alpha/large.txt", "x".repeat(8 << 20));
+    let large =
+        sessionless("resources/read", "skill://alpha/large.txt", json!({"uri": "skill://alpha/large.txt"}));
+    let large = String::from_utf8(large).unwrap();
+    let large = large.replacen("host:", &format!("authorization: Bearer {ALL}\r\nhost:"), 1);
+    let mut first = web.open_slow(large.as_bytes()).await;
+    first.until("HTTP/1.1 200").await;
+    // These wait for memory, and one of them has the only place of its token.
+    let mut waiting = Vec::new();
+    for _ in 0..4 {
+        waiting.push(web.open_slow(large.as_bytes()).await);
+    }
+    for _ in 0..10 {
+        assert_eq!(ask(&web, SOME, "skills/list", json!({})).await.0, 200);
+    }
+    drop((first, waiting));
+    web.end().await;
+}

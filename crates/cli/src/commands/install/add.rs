@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     } else {
         consent::ask(&previews, args.installing.yes, ui)?;
     }
-    unanswered.is_accepted();
+    unanswered.accept();
     options.accepted = true;
     let started = Instant::now();
     let bar = report::bar("installing", 0, json, ui);

@@ -23,7 +23,7 @@ impl<'i> Unanswered<'i> {
     }
 
     /// What was fetched stays from here on.
-    pub(super) fn is_accepted(mut self) {
+    pub(super) fn accept(mut self) {
         self.is_answered = true;
     }
 }

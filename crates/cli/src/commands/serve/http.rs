@@ -51,6 +51,7 @@ pub(super) fn listen(address: HttpAddress, args: &Serve, ui: &mut Ui) -> Result<
         .with_max_sessions(args.max_sessions)
         .with_max_token_sessions(args.max_token_sessions)
         .with_max_token_kept(args.max_token_kept)
+        .with_max_token_unsent(args.max_token_unsent)
         .with_session_time(Duration::from_secs(args.session_time));
     Ok(Listening { listen, http })
 }
