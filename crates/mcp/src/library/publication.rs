@@ -110,18 +110,19 @@ impl Publication {
         // Built outside of the lock, which the threads of the runtime take too.
         let changes = Arc::clone(&self.file_changes);
         let whole = Arc::new(Snapshot::new(number, before.as_deref(), sessions, changes));
+        let views = filters.into_iter().map(|(text, filter)| (text, Arc::new(whole.view(&filter)))).collect();
+        let current = Current::new(Arc::clone(&whole), views);
+        {
+            let mut state = locked(&self.state);
+            state.generation = generation;
+            state.current = Some(current);
+        }
+        // Logged only now: a reader of the log finds these skills in the metrics.
         let counts = whole.counts();
         let left_out = counts.left_out();
         tracing::info!(target: "prowess", state = number, skills = counts.served(), left_out, "library");
         if let Some(before) = before {
             log_lost(&whole, &before);
-        }
-        let views = filters.into_iter().map(|(text, filter)| (text, Arc::new(whole.view(&filter)))).collect();
-        let current = Current::new(whole, views);
-        {
-            let mut state = locked(&self.state);
-            state.generation = generation;
-            state.current = Some(current);
         }
         self.first.notify_all();
         self.changed.send_replace(number);
