@@ -1,6 +1,7 @@
 //! Hints of the command line. Each command in them can be copied and run.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,7 @@ use prowess::{
     SourceErrorKind, SpecialFile, Standing, env,
 };
 
+use super::advice::never;
 use super::install::scope_option;
 use super::provenance::are_line_ends;
 use crate::args::{Places, Scan};
@@ -270,10 +272,48 @@ pub(crate) fn trust_command(folder: &Path) -> String {
     format!("prowess trust {}", shell_word(&folder.to_string_lossy()))
 }
 
-/// The commands that trust these skills: their folders and their servers, each once. A skill that changed since it was
-/// trusted is trusted by its name: trust in its folder would accept everything in there.
+/// What to do about skills that are not trusted. Written out, it is all of these commands.
+pub(super) struct TrustHint {
+    /// The commands that trust them, if any can be trusted.
+    pub(super) trust: Option<String>,
+    /// How many can never be trusted.
+    pub(super) never: usize,
+    /// The command that says why, if there are such.
+    pub(super) why: Option<String>,
+}
+
+impl fmt::Display for TrustHint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let commands: Vec<&str> =
+            [&self.trust, &self.why].into_iter().flatten().map(String::as_str).collect();
+        f.write_str(&commands.join(", "))
+    }
+}
+
+/// The hint for skills that are not trusted.
 pub(super) fn trust_hint<'c>(
     skills: impl IntoIterator<Item = &'c Candidate>,
+    registry: &Registry,
+    origins: &Origins,
+    places: &Places,
+) -> TrustHint {
+    let (never, skills): (Vec<&Candidate>, Vec<&Candidate>) =
+        skills.into_iter().partition(|skill| never(skill, registry).is_some());
+    let name = match never.as_slice() {
+        [skill] => &*skill.entry.key,
+        _ => "NAME",
+    };
+    TrustHint {
+        trust: (!skills.is_empty()).then(|| trust_commands(skills, registry, origins, places)),
+        never: never.len(),
+        why: (!never.is_empty()).then(|| command_for("why", name, &places.options())),
+    }
+}
+
+/// The commands that trust these skills: their folders and their servers, each once. A skill that changed since it was
+/// trusted is trusted by its name: trust in its folder would accept everything in there.
+fn trust_commands(
+    skills: Vec<&Candidate>,
     registry: &Registry,
     origins: &Origins,
     places: &Places,

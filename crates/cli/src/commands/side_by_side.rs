@@ -160,7 +160,12 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let _ = writeln!(foot, "\n{}: {}", count(skills.len(), "skill"), counts.join(", "));
     if !untrusted.is_empty() {
         let trust = trust_hint(untrusted.iter().copied(), registry, &provenance::origins(ui), &args.places);
-        let _ = writeln!(foot, "prowess serve withholds {} not trusted: {}", untrusted.len(), clean(&trust));
+        let _ = writeln!(
+            foot,
+            "prowess serve withholds {} not trusted: {}",
+            untrusted.len(),
+            clean(&trust.to_string())
+        );
     }
     if left_out > 0 {
         let options = args.places.options();

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
+use prowess_mcp::testing::{FakeContent, FakeServer};
 use serde_json::{Value, json};
 
 use crate::Place;
@@ -475,6 +476,21 @@ fn skills_that_wait_for_trust_are_not_said_to_be_hidden_by_the_filter() {
     assert_eq!(line["message"], "no skill is served: they wait for trust", "{line}");
     assert_eq!(line["skills"], 1, "{line}");
     let hint = "look at them with: prowess list --all --in SPEC; trust them with: prowess trust --server prowess --in SPEC";
+    assert_eq!(line["hint"], hint, "{line}");
+    server.end();
+}
+
+#[test]
+fn a_server_of_skills_that_cannot_be_trusted_is_not_told_to_trust_them() {
+    let place = Place::with(&[SKILL]);
+    let mut content = FakeContent::default();
+    content.skill("skill://deep", "", &[]);
+    content.last()["resources"] = "dynamic".into();
+    let far = FakeServer::serving(content);
+    let mut server = Running::start(&place, &["--in", &format!("mcp={},prefix=team", far.url)]);
+    let line: Value = serde_json::from_str(&server.logged("no skill is served")).unwrap();
+    let hint = "look at them with: prowess list --all --in SPEC; \
+                see why a skill cannot be trusted with: prowess why team:deep --in SPEC";
     assert_eq!(line["hint"], hint, "{line}");
     server.end();
 }

@@ -176,7 +176,7 @@ fn no_hint_says_to_trust_a_skill_whose_files_are_made_on_demand() {
     --- stdout
     team:deep  cannot be trusted: About deep.
 
-    1 skill; 1 that cannot be trusted: prowess why NAME --in SPEC
+    1 skill; 1 that cannot be trusted: prowess why team:deep --in SPEC
     ");
     assert_snapshot!(told(&place, &server, &["why", "team:deep"]), @"
     exit 1
@@ -186,6 +186,18 @@ fn no_hint_says_to_trust_a_skill_whose_files_are_made_on_demand() {
       path for filters: deep
       it cannot be trusted: its files are made on demand, so no digest binds them to what was approved
     ");
+    let prompt = told(&place, &server, &["prompt"]);
+    let hint = "1 skill not trusted and left out: prowess why team:deep --in SPEC\n";
+    assert!(prompt.contains(hint) && !prompt.contains("prowess trust"), "{prompt}");
+    let refused = told(&place, &server, &["trust", "--server", "team", "--yes"]);
+    assert!(refused.contains("  hint: see why with: prowess why NAME --in SPEC\n"), "{refused}");
+    // Beside one that can be trusted.
+    server.change(|content| {
+        content.skill("skill://good", "", &[]);
+    });
+    let prompt = told(&place, &server, &["prompt"]);
+    let hint = "prowess trust --server team --in SPEC, prowess why team:deep --in SPEC\n";
+    assert!(prompt.contains(hint), "{prompt}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! Refuses heads of requests that other programs read differently: a line that ends with a line feed alone, a body with two
-//! lengths, and a chunk without a plain one. A proxy in front of the server could take the rest of such a request for another one.
+//! Refuses requests that other programs read differently: a line of a head that ends with a line feed alone, a body with
+//! two lengths, and a chunk whose size is unclear. A proxy in front of the server could take the rest of such a request
+//! for another one.
 //!
 //! hyper accepts them, so its input is changed before: a NUL in place of the line feed makes the head invalid.
 

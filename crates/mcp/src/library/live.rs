@@ -20,6 +20,7 @@ use crate::ServeOptions;
 use crate::library::publication::{Publication, Reading};
 use crate::library::sessions::{self, Index, Sessions};
 use crate::library::snapshot::Snapshot;
+use crate::library::turns::{Turn, Turns};
 use crate::options::TrustHint;
 use prowess::internal::locked;
 
@@ -106,31 +107,29 @@ impl LiveLibrary {
     /// Fetches the files of remote skills, which are needed to publish them. Each source has its own thread, so that a
     /// slow one delays no other. The thread that follows the library sends the notifications.
     fn fetch(self: &Arc<Self>) {
-        if self.published().is_none() {
-            return;
-        }
-        // A client may see a skill that another one shadows in the whole library.
-        let snapshots = self.publication.all();
-        let sources: BTreeSet<Arc<str>> =
-            snapshots.iter().flat_map(|snapshot| snapshot.fetched_sources()).collect();
-        for source in sources {
+        let Some(turns) = self.turns() else { return };
+        for source in turns.fetched_sources() {
             // The last fetch may still be running.
             if !locked(&self.fetching).insert(Arc::clone(&source)) {
                 continue;
             }
-            let (own, snapshots) = (Arc::clone(self), snapshots.clone());
+            let (own, turns) = (Arc::clone(self), Arc::clone(&turns));
             std::thread::spawn(move || {
                 let _guard = FetchGuard { live: &own, source: &source };
-                for snapshot in snapshots {
-                    snapshot.fetch(&source, FETCH_TIME, || own.stop.is_cancelled());
-                }
+                turns.fetch(&source, FETCH_TIME, || own.stop.is_cancelled());
             });
         }
     }
 
     /// The current snapshot, if it is of this generation.
     fn published(&self) -> Option<Arc<Snapshot>> {
-        self.publication.whole().filter(|now| Arc::ptr_eq(&now.sessions.registry, &self.registry))
+        self.turns().map(|turns| Arc::clone(&turns.whole))
+    }
+
+    /// The skills of the current snapshot and its views, if it is of this generation.
+    fn turns(&self) -> Option<Arc<Turns>> {
+        let turns = self.publication.turns();
+        turns.filter(|turns| Arc::ptr_eq(&turns.whole.sessions.registry, &self.registry))
     }
 
     /// Reads the library, and again whenever it changes, until it is stopped.
@@ -225,17 +224,11 @@ impl LiveLibrary {
     /// Polls the files beside SKILL.md, which the watcher does not report: those of skills that a client has listed or
     /// read, while there are clients to notify, and for a hundredth of the time.
     fn poll_files(&self, state: &mut PollState) {
-        let Some(snapshot) = self.published().filter(|_| self.publication.has_listeners()) else { return };
-        state.after = snapshot.inspect_again(state.after.as_deref(), TICK / 100);
-        // Those that only a client sees, since another skill shadows them in the whole library.
-        for view in self.publication.all() {
-            if !Arc::ptr_eq(&view, &snapshot) {
-                view.inspect_again(None, TICK / 100);
-            }
-        }
-        let changes = snapshot.state().1;
+        let Some(turns) = self.turns().filter(|_| self.publication.has_listeners()) else { return };
+        state.after = turns.inspect_again(state.after.as_ref(), TICK / 100);
+        let (number, changes) = turns.whole.state();
         if std::mem::replace(&mut state.changes, changes) != changes {
-            self.publication.announce(snapshot.number);
+            self.publication.announce(number);
         }
     }
 
@@ -376,8 +369,8 @@ impl Drop for FetchGuard<'_> {
 /// The state of polling what the watcher does not report.
 #[derive(Default)]
 struct PollState {
-    /// The key after which polling of files continues.
-    after: Option<String>,
+    /// The skill after which polling of files continues.
+    after: Option<Turn>,
     /// The number of file changes that clients were notified of.
     changes: u64,
     /// The modification time and size of the approvals file, if there is one.

@@ -9,3 +9,4 @@ pub(crate) mod scripts;
 pub(crate) mod sessions;
 pub(crate) mod snapshot;
 pub(crate) mod states;
+mod turns;

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::library::sessions::Sessions;
 use crate::library::snapshot::{FileChanges, Snapshot};
+use crate::library::turns::Turns;
 
 /// How long clients may cache results when changes are not watched, in milliseconds.
 const UNWATCHED_TTL: u64 = 60_000;
@@ -51,6 +52,14 @@ struct Current {
     whole: Arc<Snapshot>,
     /// By the text of their filters.
     views: BTreeMap<String, Arc<Snapshot>>,
+    turns: Arc<Turns>,
+}
+
+impl Current {
+    fn new(whole: Arc<Snapshot>, views: BTreeMap<String, Arc<Snapshot>>) -> Self {
+        let turns = Turns::new(Arc::clone(&whole), views.values());
+        Self { whole, views, turns }
+    }
 }
 
 /// What is known about reading the library.
@@ -96,30 +105,24 @@ impl Publication {
             let state = locked(&self.state);
             (state.current.clone(), state.filters.clone())
         };
-        let (before, known) = before.map(|Current { whole, views }| (whole, views)).unzip();
-        let known = known.unwrap_or_default();
+        let before = before.map(|Current { whole, .. }| whole);
         let number = before.as_ref().map_or(1, |before| before.number + 1);
         // Built outside of the lock, which the threads of the runtime take too.
         let changes = Arc::clone(&self.file_changes);
         let whole = Arc::new(Snapshot::new(number, before.as_deref(), sessions, changes));
+        let views = filters.into_iter().map(|(text, filter)| (text, Arc::new(whole.view(&filter)))).collect();
+        let current = Current::new(Arc::clone(&whole), views);
+        {
+            let mut state = locked(&self.state);
+            state.generation = generation;
+            state.current = Some(current);
+        }
+        // Logged only now: a reader of the log finds these skills in the metrics.
         let counts = whole.counts();
         let left_out = counts.left_out();
         tracing::info!(target: "prowess", state = number, skills = counts.served(), left_out, "library");
         if let Some(before) = before {
             log_lost(&whole, &before);
-        }
-        let views = filters
-            .into_iter()
-            .map(|(text, filter)| {
-                let before = known.get(&text).map(AsRef::as_ref);
-                let view = Arc::new(whole.view(&filter, before));
-                (text, view)
-            })
-            .collect();
-        {
-            let mut state = locked(&self.state);
-            state.generation = generation;
-            state.current = Some(Current { whole, views });
         }
         self.first.notify_all();
         self.changed.send_replace(number);
@@ -132,12 +135,13 @@ impl Publication {
         let filters = filters.into_iter().map(|filter| (filter.as_str().to_owned(), filter));
         let filters: BTreeMap<String, Filter> = filters.filter(|(text, _)| !text.is_empty()).collect();
         let current = locked(&self.state).current.clone();
-        let current = current.map(|Current { whole, views: known }| {
+        let current = current.map(|Current { whole, views: known, .. }| {
             let view = |(text, filter): (&String, &Filter)| {
                 let known = known.get(text).map(Arc::clone);
-                (text.clone(), known.unwrap_or_else(|| Arc::new(whole.view(filter, None))))
+                (text.clone(), known.unwrap_or_else(|| Arc::new(whole.view(filter))))
             };
-            Current { views: filters.iter().map(view).collect(), whole }
+            let views = filters.iter().map(view).collect();
+            Current::new(whole, views)
         });
         let mut state = locked(&self.state);
         state.current = current;
@@ -149,12 +153,9 @@ impl Publication {
         locked(&self.state).current.as_ref().map(|current| Arc::clone(&current.whole))
     }
 
-    /// The current snapshot and its views.
-    pub(crate) fn all(&self) -> Vec<Arc<Snapshot>> {
-        let state = locked(&self.state);
-        let all =
-            |current: &Current| [&current.whole].into_iter().chain(current.views.values()).cloned().collect();
-        state.current.as_ref().map(all).unwrap_or_default()
+    /// The skills of the current snapshot and its views, for inspecting them in turn.
+    pub(crate) fn turns(&self) -> Option<Arc<Turns>> {
+        locked(&self.state).current.as_ref().map(|current| Arc::clone(&current.turns))
     }
 
     /// Notifies clients of changed files.
@@ -244,7 +245,7 @@ impl LibraryView {
                 // The token was revoked a moment ago, and its view is gone.
                 let whole = Arc::clone(&current.whole);
                 drop(state);
-                return Arc::new(whole.view(&self.bounds, None));
+                return Arc::new(whole.view(&self.bounds));
             }
             state = self.publication.first.wait(state).unwrap_or_else(PoisonError::into_inner);
         }

@@ -17,9 +17,9 @@ pub(crate) type Index = LazyIndex<Arc<Registry>>;
 #[derive(Clone)]
 pub(crate) struct Sessions {
     pub(crate) registry: Arc<Registry>,
-    index: Arc<dyn Selector + Send + Sync>,
-    /// The catalog of a client that is offered other skills than those of the registry.
-    own: Option<Arc<Catalog>>,
+    index: Arc<Index>,
+    /// What a client is offered in place of skills that it may not see.
+    own: Option<Arc<Own>>,
     /// For a connection; preloaded skills are active in it.
     pub(crate) connection: Session,
     /// For a single call, which has no limit of active skills and nothing to unload.
@@ -39,9 +39,9 @@ impl Sessions {
 
     fn over(
         registry: Arc<Registry>,
-        index: Arc<dyn Selector + Send + Sync>,
+        index: Arc<Index>,
         catalog: Arc<Catalog>,
-        own: Option<Arc<Catalog>>,
+        own: Option<Arc<Own>>,
         policy: Policy,
         options: Options,
     ) -> Self {
@@ -56,24 +56,26 @@ impl Sessions {
 
     /// The same for a client with another policy. A skill that it may not see shadows none that it may see.
     pub(crate) fn with_policy(&self, policy: Policy) -> Self {
-        let registry = Arc::clone(&self.registry);
-        let (catalog, options) = (self.connection.shared_catalog(), self.connection.options().clone());
-        match catalog.among(|skill| may_see(&policy, skill)).map(Arc::new) {
-            None => Self::over(registry, Arc::clone(&self.index), catalog, None, policy, options),
-            Some(own) => {
-                let (of, catalog) = (Arc::clone(&registry), Arc::clone(&own));
-                let index = Arc::new(OwnIndex { registry: of, catalog, built: OnceLock::new() });
-                Self::over(registry, index, Arc::clone(&own), Some(own), policy, options)
-            }
-        }
+        let (registry, index) = (Arc::clone(&self.registry), Arc::clone(&self.index));
+        let (whole, options) = (self.connection.shared_catalog(), self.connection.options().clone());
+        let own = whole.among(|skill| may_see(&policy, skill)).map(|catalog| {
+            let index = OwnIndex {
+                registry: Arc::clone(&registry),
+                whole: Arc::clone(&index),
+                replaced: replaced(&catalog, &whole),
+                built: OnceLock::new(),
+            };
+            Arc::new(Own { catalog: Arc::new(catalog), index })
+        });
+        let catalog = own.as_ref().map_or(whole, |own| Arc::clone(&own.catalog));
+        Self::over(registry, index, catalog, own, policy, options)
     }
 
     /// What performs the effects of these sessions.
     pub(crate) fn performer(&self) -> Performer<'_> {
-        let performer = Performer::new(&self.registry, &*self.index);
         match &self.own {
-            Some(own) => performer.with_catalog(own),
-            None => performer,
+            Some(own) => Performer::new(&self.registry, &own.index).with_catalog(&own.catalog),
+            None => Performer::new(&self.registry, &*self.index),
         }
     }
 
@@ -105,18 +107,40 @@ fn may_see(policy: &Policy, skill: &Candidate) -> bool {
     policy.judge(skill, &Ask { act, by, filter, active: false, approved: false, invocation }).is_ok()
 }
 
-/// The search index of a catalog that is not the registry's, built at the first search.
+/// What a client is offered that may not see some skills of the library which have the keys of others.
+struct Own {
+    catalog: Arc<Catalog>,
+    index: OwnIndex,
+}
+
+/// A small index of the skills that a client is offered in place of others, beside the index of the whole library, which all
+/// clients share. So what the server keeps for a token grows with these skills alone.
 struct OwnIndex {
     registry: Arc<Registry>,
-    catalog: Arc<Catalog>,
+    whole: Arc<Index>,
+    replaced: Vec<Arc<Candidate>>,
+    /// Built at the first search.
     built: OnceLock<SearchIndex>,
+}
+
+impl OwnIndex {
+    fn built(&self) -> &SearchIndex {
+        self.built
+            .get_or_init(|| SearchIndex::of_catalog(&self.registry, &Catalog::apart(self.replaced.clone())))
+    }
 }
 
 impl Selector for OwnIndex {
     fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
-        let index = self.built.get_or_init(|| SearchIndex::of_catalog(&self.registry, &self.catalog));
-        index.select(query, among, limit)
+        self.whole.select_with(self.built(), query, among, limit)
     }
+}
+
+/// The offered skills of a catalog that are others than those of the whole library.
+fn replaced(own: &Catalog, whole: &Catalog) -> Vec<Arc<Candidate>> {
+    // Both offer the same keys.
+    let different = own.iter().zip(whole.iter()).filter(|(own, whole)| !std::ptr::eq(*own, *whole));
+    different.filter_map(|(skill, _)| own.shared(&skill.entry.key)).collect()
 }
 
 /// How all sessions of a server behave.
@@ -127,3 +151,6 @@ pub(crate) fn options(options: &ServeOptions) -> Options {
     session.tools.remove(&Tool::Run);
     session
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! A snapshot of the library: the served skills, who may see each, and what was last published of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use prowess::render::estimate_tokens;
 use prowess::session::{Actor, Filter, ReinjectBudget};
-use prowess::{Candidate, Catalog, Registry, RelPath};
+use prowess::{Candidate, Catalog, Location, Registry, RelPath};
 
 use crate::library::pages::PageCache;
 use crate::library::published::{Published, inspect};
@@ -39,8 +39,6 @@ struct Served {
     remote: Option<Arc<str>>,
     /// Whether its files must be fetched from there before it can be published.
     fetched: bool,
-    /// Whether another snapshot inspects its files for clients: that of the whole library.
-    shared: bool,
     /// Shared with views, and with earlier and later snapshots in which the skill is unchanged.
     inspections: Arc<Inspections>,
 }
@@ -135,8 +133,58 @@ pub(crate) struct Snapshot {
     /// The texts of the preloaded skills, within the usual budget; empty when there are none.
     pub(crate) preloaded: String,
     served: BTreeMap<String, Served>,
+    /// The skills of a view that the whole library does not have.
+    own: Vec<SkillId>,
+    /// What is known about those of all views of this snapshot.
+    others: Others,
     file_changes: Arc<FileChanges>,
     pages: PageCache,
+}
+
+/// A skill that only views have: another one has its key in the whole library.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SkillId {
+    pub(crate) key: String,
+    location: Location,
+}
+
+impl SkillId {
+    fn of(skill: &Candidate) -> Self {
+        Self { key: skill.entry.key.clone(), location: skill.entry.origin.location.clone() }
+    }
+}
+
+/// What is known about the files of skills that only views have, so that each is inspected once for all views.
+#[derive(Default)]
+struct Others {
+    /// Of the snapshot before, and of skills that the whole library had then.
+    before: BTreeMap<SkillId, (Candidate, Arc<Inspections>)>,
+    now: Mutex<BTreeMap<SkillId, (Candidate, Arc<Inspections>)>>,
+}
+
+impl Others {
+    fn after(before: &Snapshot, now: &Catalog) -> Self {
+        let mut known = locked(&before.others.now).clone();
+        for (key, served) in &before.served {
+            let Some(old) = before.catalog().get(key) else { continue };
+            if !now.get(key).is_some_and(|new| is_same(old, new)) {
+                known.insert(SkillId::of(old), (old.clone(), Arc::clone(&served.inspections)));
+            }
+        }
+        Self { before: known, now: Mutex::default() }
+    }
+
+    fn inspections(&self, skill: &Candidate) -> Arc<Inspections> {
+        let (id, mut now) = (SkillId::of(skill), locked(&self.now));
+        let known = now.get(&id).or_else(|| self.before.get(&id));
+        let inspections = match known {
+            Some((old, known)) if is_same(old, skill) => Arc::clone(known),
+            Some((_, known)) => Arc::new(Inspections::after(known)),
+            None => Arc::default(),
+        };
+        now.insert(id, (skill.clone(), Arc::clone(&inspections)));
+        inspections
+    }
 }
 
 impl Snapshot {
@@ -149,6 +197,7 @@ impl Snapshot {
         file_changes: Arc<FileChanges>,
     ) -> Self {
         let mut snapshot = Self::with_visible(number, sessions, file_changes);
+        snapshot.others = before.map(|before| Others::after(before, snapshot.catalog())).unwrap_or_default();
         let Self { sessions, served, .. } = &mut snapshot;
         for (key, served) in served {
             let Some(skill) = sessions.connection.catalog().get(key) else { continue };
@@ -159,23 +208,23 @@ impl Snapshot {
     }
 
     /// The part of this snapshot that a filter passes. Its skills are inspected once for all views.
-    /// What `before`, the same view of the snapshot before, knows about skills that only the view has is taken over.
-    pub(crate) fn view(&self, bounds: &Filter, before: Option<&Self>) -> Self {
+    pub(crate) fn view(&self, bounds: &Filter) -> Self {
         let policy = self.sessions.connection.policy().clone().with_bounds(bounds.clone());
         let sessions = self.sessions.with_policy(policy);
         let mut view = Self::with_visible(self.number, sessions, Arc::clone(&self.file_changes));
-        let Self { sessions, served, .. } = &mut view;
+        let Self { sessions, served, own, .. } = &mut view;
         for (key, served) in served {
             let Some(skill) = sessions.connection.catalog().get(key) else { continue };
             match self.served.get(key).filter(|_| self.catalog().get(key) == Some(skill)) {
                 Some(whole) => {
                     let Served { listed, invocable, .. } = *served;
-                    *served = Served { listed, invocable, shared: true, ..whole.clone() };
+                    *served = Served { listed, invocable, ..whole.clone() };
                 }
                 // A skill that another one shadows in the whole library.
                 None => {
                     served.set_source(&sessions.registry, skill);
-                    served.take_over(before, skill);
+                    served.inspections = self.others.inspections(skill);
+                    own.push(SkillId::of(skill));
                 }
             }
         }
@@ -198,7 +247,8 @@ impl Snapshot {
             served.entry(key).or_default().invocable = true;
         }
         let preloaded = session.reinject(ReinjectBudget::default(), &estimate_tokens).text;
-        Self { number, sessions, preloaded, served, file_changes, pages: PageCache::default() }
+        let (own, others, pages) = (Vec::new(), Others::default(), PageCache::default());
+        Self { number, sessions, preloaded, served, own, others, file_changes, pages }
     }
 
     /// The keys of all served skills, in order.
@@ -232,34 +282,19 @@ impl Snapshot {
         served.inspections.last().and_then(|last| last.published.ok())
     }
 
-    /// The sources whose skills must be fetched.
-    pub(crate) fn fetched_sources(&self) -> BTreeSet<Arc<str>> {
-        let fetched = self.served.values().filter(|served| served.fetched);
-        fetched.filter_map(|served| served.remote.clone()).collect()
+    /// The skills of a view that the whole library does not have.
+    pub(crate) fn own(&self) -> &[SkillId] {
+        &self.own
     }
 
-    /// Fetches the files of one source's skills, of at least one skill, until `budget` is used up or `stopped`: first of
-    /// new skills, then of those that were inspected longest ago. The next call continues there, so that slow skills
-    /// keep no others off the list.
-    pub(crate) fn fetch(&self, source: &str, budget: Duration, stopped: impl Fn() -> bool) {
-        let begun = Instant::now();
-        let of_source = |served: &Served| served.fetched && served.remote.as_deref() == Some(source);
-        let mut due: Vec<(Option<Instant>, &str)> = self
-            .served
-            .iter()
-            .filter(|(_, served)| of_source(served))
-            .map(|(key, served)| (served.inspections.at(), key.as_str()))
-            .collect();
-        due.sort_unstable();
-        for (_, key) in due {
-            if stopped() {
-                return;
-            }
-            self.published(key);
-            if begun.elapsed() >= budget {
-                return;
-            }
-        }
+    /// The source from which the files of a skill must be fetched.
+    pub(crate) fn fetched_source(&self, key: &str) -> Option<&Arc<str>> {
+        self.served.get(key).filter(|served| served.fetched)?.remote.as_ref()
+    }
+
+    /// When the files of a skill were last inspected.
+    pub(crate) fn inspected_at(&self, key: &str) -> Option<Instant> {
+        self.served.get(key)?.inspections.at()
     }
 
     pub(crate) fn catalog(&self) -> &Catalog {
@@ -322,20 +357,15 @@ impl Snapshot {
         published.ok()
     }
 
-    /// Inspects skills again that a client has listed or read, until `budget` is used up. Returns the key after which to
-    /// continue.
-    pub(crate) fn inspect_again(&self, after: Option<&str>, budget: Duration) -> Option<String> {
-        let begun = Instant::now();
-        let seen = |(_, served): &(&String, &Served)| {
-            !served.fetched && !served.shared && served.inspections.asked.load(Ordering::Relaxed)
-        };
-        for (key, _) in self.after(after).filter(seen) {
+    /// Inspects the files of a skill again if a client has listed or read it, and they need not be fetched. Returns whether
+    /// it did.
+    pub(crate) fn inspect_if_asked(&self, key: &str) -> bool {
+        let asked = |served: &Served| !served.fetched && served.inspections.asked.load(Ordering::Relaxed);
+        let due = self.served.get(key).is_some_and(asked);
+        if due {
             self.published(key);
-            if begun.elapsed() >= budget {
-                return Some(key.clone());
-            }
         }
-        None
+        due
     }
 
     /// Identifies the state that clients are notified of: the snapshot and its file changes.
@@ -363,6 +393,11 @@ impl Snapshot {
     /// Whether a user may start a skill.
     pub(crate) fn is_invocable(&self, key: &str) -> bool {
         self.served.get(key).is_some_and(|served| served.invocable)
+    }
+
+    /// The keys of served skills after a key, in order.
+    pub(crate) fn keys_after(&self, after: Option<&str>) -> impl Iterator<Item = &str> {
+        self.after(after).map(|(key, _)| key.as_str())
     }
 
     fn after(&self, after: Option<&str>) -> impl Iterator<Item = (&String, &Served)> {
@@ -421,11 +456,12 @@ impl Snapshot {
     }
 }
 
-/// Whether two skills are equal, apart from the registry through which they are read: a reload makes a new one.
+/// Whether two skills have the same files, as far as their listing says: a reload reads the same skill through another
+/// registry, and two views may have it with and without preload.
 fn is_same(old: &Candidate, new: &Candidate) -> bool {
     old == new || {
         let mut old = old.clone();
-        old.layer = new.layer;
+        (old.layer, old.preload) = (new.layer, new.preload);
         old == *new
     }
 }

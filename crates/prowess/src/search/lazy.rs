@@ -15,6 +15,9 @@ use crate::registry::{Inside, Operation, Registry};
 /// How deep searches may be inside one another, if code of the host is read on the thread of the search.
 const MAX_NESTED: usize = 16;
 
+/// The result of a search.
+type Ranked = Result<Vec<Hit>, SelectError>;
+
 /// A search index over name, description and body of all skills of a registry, built at the first search. After a
 /// refresh of the registry the next search reads what changed, so that a search always ranks the current catalog.
 ///
@@ -67,23 +70,28 @@ impl<R: Deref<Target = Registry>> LazyIndex<R> {
         self
     }
 
-    /// Ranks with the index that is there, if it is that of this catalog.
-    fn ranked(
+    /// The best skills of this index, or of a small one for the keys that the small one has: for a client that is offered
+    /// other skills with some keys. The scores are comparable: a word is as rare as in both indexes together.
+    pub fn select_with(
         &self,
-        now: &Arc<Catalog>,
+        own: &SearchIndex,
         query: &Query,
         among: &[&Entry],
         limit: usize,
-    ) -> Option<Result<Vec<Hit>, SelectError>> {
+    ) -> Result<Vec<Hit>, SelectError> {
+        self.ranked(|index| Ok(index.select_with(own, query, among, limit)))
+    }
+
+    /// Ranks with the index that is there, if it is that of this catalog.
+    fn ranked_now(&self, now: &Arc<Catalog>, rank: &impl Fn(&SearchIndex) -> Ranked) -> Option<Ranked> {
         let built = read_locked(&self.built);
         let (_, index) = built.as_ref().filter(|(of, _)| Arc::ptr_eq(of, now))?;
-        Some(index.select(query, among, limit))
+        Some(rank(index))
     }
-}
 
-impl<R: Deref<Target = Registry> + Send + Sync> Selector for LazyIndex<R> {
-    fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
-        if let Some(hits) = self.ranked(&self.registry.catalog(), query, among, limit) {
+    /// Ranks with the index of the current catalog.
+    fn ranked(&self, rank: impl Fn(&SearchIndex) -> Ranked) -> Ranked {
+        if let Some(hits) = self.ranked_now(&self.registry.catalog(), &rank) {
             return hits;
         }
         // Code of the host may search while it is read. It must not wait for the search that reads it, nor search
@@ -97,7 +105,7 @@ impl<R: Deref<Target = Registry> + Send + Sync> Selector for LazyIndex<R> {
         let _turn = (!calling_thread).then(|| locked(&self.building));
         // Another search may have waited for the same refresh, or for a later one.
         let now = self.registry.catalog();
-        if let Some(hits) = self.ranked(&now, query, among, limit) {
+        if let Some(hits) = self.ranked_now(&now, &rank) {
             return hits;
         }
         let before = write_locked(&self.built).take();
@@ -105,7 +113,10 @@ impl<R: Deref<Target = Registry> + Send + Sync> Selector for LazyIndex<R> {
             before.unwrap_or_else(|| (Arc::default(), SearchIndex::remembered(self.cache.clone())));
         let (_, ended) = index.follow(&self.registry, &now);
         let (of, hits) = match ended {
-            None => (now, index.select(query, among, limit)),
+            None => {
+                let hits = rank(&index);
+                (now, hits)
+            }
             // The next search reads what is missing.
             Some(error) => (Arc::default(), Err(SelectError::Stopped { reason: error.full_message() })),
         };
@@ -115,5 +126,11 @@ impl<R: Deref<Target = Registry> + Send + Sync> Selector for LazyIndex<R> {
             *built = Some((of, index));
         }
         hits
+    }
+}
+
+impl<R: Deref<Target = Registry> + Send + Sync> Selector for LazyIndex<R> {
+    fn select(&self, query: &Query, among: &[&Entry], limit: usize) -> Result<Vec<Hit>, SelectError> {
+        self.ranked(|index| index.select(query, among, limit))
     }
 }

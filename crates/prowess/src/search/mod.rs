@@ -10,7 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use prowess_core::select::{Bm25, Hit, Postings, Query, SelectError, Selector, Settings, Texts};
+use prowess_core::select::{Bm25, Hit, Postings, Query, SelectError, Selector, Settings, Texts, best};
 use prowess_core::{Candidate, Catalog, Entry, Location, Stamp};
 
 pub use gather::{analyse, gather, threads};
@@ -204,6 +204,17 @@ impl SearchIndex {
     /// Whether it has no skills.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
+    }
+
+    /// The best skills of this index, or of a small one for the keys that the small one has. A query weighs its words
+    /// as in both indexes together, so that the scores are comparable.
+    fn select_with(&self, own: &Self, query: &Query, among: &[&Entry], limit: usize) -> Vec<Hit> {
+        let is_own = |entry: &&Entry| own.index.keys().binary_search(&entry.key).is_ok();
+        let (of_own, others): (Vec<&Entry>, Vec<&Entry>) = among.iter().copied().partition(is_own);
+        let mut hits = self.index.search(&query.text, limit, Some(&self.index.mask(&others)));
+        let mask = own.index.mask(&of_own);
+        hits.extend(own.index.search_beside(&self.index, &query.text, limit, Some(&mask)));
+        best(hits, limit)
     }
 
     /// The selector over these skills.

@@ -18,7 +18,7 @@ use super::super::hints::{shell_word, trust_hint};
 use super::super::readers::few;
 use super::super::row::Row;
 use super::super::short_path::ShortPaths;
-use super::super::{advice, filter_place, unmatched};
+use super::super::{filter_place, unmatched};
 use crate::args::{List, Sort};
 use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count, number, wrap_lines};
 
@@ -141,21 +141,19 @@ impl Page<'_> {
             if let Some(tokens) = prompt_tokens {
                 text.push_str(&in_prompts(tokens));
             }
-            let (never, untrusted): (Vec<&Candidate>, Vec<&Candidate>) = listed
-                .iter()
-                .copied()
-                .filter(|candidate| candidate.obstacle == Some(Obstacle::Untrusted))
-                .partition(|candidate| advice::never(candidate, registry).is_some());
-            if !untrusted.is_empty() {
-                let trust = trust_hint(untrusted.iter().copied(), registry, origins, places);
+            let is_untrusted = |skill: &&Candidate| skill.obstacle == Some(Obstacle::Untrusted);
+            let untrusted: Vec<&Candidate> = listed.iter().copied().filter(is_untrusted).collect();
+            let hint = trust_hint(untrusted.iter().copied(), registry, origins, places);
+            if let Some(trust) = &hint.trust {
+                let number = untrusted.len() - hint.never;
                 let _ = match registry.client() {
-                    Some(_) => write!(text, "; prowess serve withholds {} not trusted: ", untrusted.len()),
-                    None => write!(text, "; {} not trusted: ", untrusted.len()),
+                    Some(_) => write!(text, "; prowess serve withholds {number} not trusted: "),
+                    None => write!(text, "; {number} not trusted: "),
                 };
-                text.push_str(&clean(&trust));
+                text.push_str(&clean(trust));
             }
-            if !never.is_empty() {
-                let _ = write!(text, "; {} that cannot be trusted: prowess why NAME{options}", never.len());
+            if let Some(why) = &hint.why {
+                let _ = write!(text, "; {} that cannot be trusted: {}", hint.never, clean(why));
             }
             text.push('\n');
         }

@@ -119,8 +119,13 @@ fn refuse_duplicates(registry: &Registry) -> Result<(), CommandError> {
 fn trust_hint(places: &Places) -> TrustHint {
     let places = places.clone();
     TrustHint::new(move |registry, waiting| {
-        let trust = hints::trust_hint(waiting.iter().copied(), registry, &read_origins(), &places);
-        format!("look at them with: prowess list --all{}; trust them with: {trust}", places.options())
+        let hint = hints::trust_hint(waiting.iter().copied(), registry, &read_origins(), &places);
+        let trust = hint.trust.map(|trust| format!("; trust them with: {trust}")).unwrap_or_default();
+        let why = hint
+            .why
+            .map(|why| format!("; see why a skill cannot be trusted with: {why}"))
+            .unwrap_or_default();
+        format!("look at them with: prowess list --all{}{trust}{why}", places.options())
     })
 }
 

@@ -45,7 +45,8 @@ pub(super) fn trust(
         if !refused.is_empty() {
             let error =
                 format!("none of the skills of this server that wait for trust can be trusted: {shown}");
-            return Err(Failure::new(error, "see why with: prowess list --all").into());
+            let hint = format!("see why with: prowess why NAME{}", args.places.options());
+            return Err(Failure::new(error, hint).into());
         }
         return say(&format!("no skill of this server waits for trust: {shown}"), json, ui);
     }

@@ -39,7 +39,8 @@ struct Wanted {
 }
 
 impl Bm25 {
-    pub(super) fn ask(&self, text: &str) -> Asked {
+    /// The words of a text. With another index, words are as rare as in both together.
+    pub(super) fn ask(&self, text: &str, other: Option<&Self>) -> Asked {
         let folded = fold(text.get(..boundary(text, MAX_QUERY_BYTES)).unwrap_or_default());
         // Sorted, so that sums of floats are the same whatever the numbers of the terms.
         let mut wanted: BTreeMap<(bool, String), Wanted> = BTreeMap::new();
@@ -60,7 +61,8 @@ impl Bm25 {
                     analyse::pieces(written, &mut pieces);
                     for piece in &pieces {
                         let times = f32::from(piece.units) / f32::from(WHOLE);
-                        let known = self.known(&piece.text);
+                        let known =
+                            [Some(self), other].into_iter().flatten().any(|index| index.known(&piece.text));
                         let nearest =
                             if known || piece.units < WHOLE { None } else { self.nearest(&piece.text) };
                         let word = nearest.unwrap_or(&piece.text);
@@ -82,17 +84,19 @@ impl Bm25 {
                 }
             }
         }
-        self.weigh(wanted)
+        self.weigh(wanted, other)
     }
 
-    fn weigh(&self, wanted: BTreeMap<(bool, String), Wanted>) -> Asked {
+    fn weigh(&self, wanted: BTreeMap<(bool, String), Wanted>, other: Option<&Self>) -> Asked {
+        let all = self.len() + other.map_or(0, Self::len);
         let mut asked = Asked::default();
         for ((single, text), Wanted { times, instead_of }) in wanted {
             let said = if times > 1.0 { 1.0 + self.settings.repeat * times.ln() } else { times };
             let importance = if single { said } else { said * self.settings.pair };
             let term = self.postings.find(&text);
             let skills = term.map_or(0, |term| self.skills_with(term));
-            let weight = importance * self.idf(skills);
+            let elsewhere = other.map_or(0, |other| other.skills_with_text(&text));
+            let weight = importance * idf(all, skills + elsewhere);
             if single {
                 asked.mass += weight;
             }
@@ -103,12 +107,16 @@ impl Bm25 {
         asked
     }
 
-    fn idf(&self, skills: usize) -> f32 {
-        let (all, some) = (self.keys.len() as f32, skills as f32);
-        (1.0 + (all - some + 0.5) / (some + 0.5)).ln()
+    fn skills_with_text(&self, text: &str) -> usize {
+        self.postings.find(text).map_or(0, |term| self.skills_with(term))
     }
 
     fn known(&self, text: &str) -> bool {
-        self.postings.find(text).is_some_and(|term| self.skills_with(term) > 0)
+        self.skills_with_text(text) > 0
     }
+}
+
+fn idf(all: usize, some: usize) -> f32 {
+    let (all, some) = (all as f32, some as f32);
+    (1.0 + (all - some + 0.5) / (some + 0.5)).ln()
 }

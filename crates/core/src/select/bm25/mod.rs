@@ -179,14 +179,23 @@ impl Bm25 {
 
     /// The best skills for a text, each with its reasons.
     pub fn search(&self, text: &str, limit: usize, mask: Option<&Mask>) -> Vec<Hit> {
-        let asked = self.ask(text);
-        let ranked = self.rank(&asked, limit, mask);
-        ranked.into_iter().map(|(doc, score)| self.explain(&asked, doc, score)).collect()
+        self.hits(&self.ask(text, None), limit, mask)
+    }
+
+    /// The same for a small index beside a large one, with scores that are comparable to those of the large one: a word
+    /// is as rare as in both together.
+    pub fn search_beside(&self, large: &Self, text: &str, limit: usize, mask: Option<&Mask>) -> Vec<Hit> {
+        self.hits(&self.ask(text, Some(large)), limit, mask)
+    }
+
+    fn hits(&self, asked: &ask::Asked, limit: usize, mask: Option<&Mask>) -> Vec<Hit> {
+        let ranked = self.rank(asked, limit, mask);
+        ranked.into_iter().map(|(doc, score)| self.explain(asked, doc, score)).collect()
     }
 
     /// The keys of the best skills and their scores, without reasons.
     pub fn ranking(&self, text: &str, limit: usize, mask: Option<&Mask>) -> Vec<(&str, f32)> {
-        let ranked = self.rank(&self.ask(text), limit, mask);
+        let ranked = self.rank(&self.ask(text, None), limit, mask);
         ranked.into_iter().map(|(doc, score)| (self.key(doc), score)).collect()
     }
 

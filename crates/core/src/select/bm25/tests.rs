@@ -188,3 +188,28 @@ fn the_ranking_has_the_same_bits_for_every_order_and_way_of_building() {
         assert_eq!(found(&order, Postings::joined(parts)), expected, "round {round}");
     }
 }
+
+#[test]
+fn a_small_index_beside_a_large_one_has_comparable_scores() {
+    let large = index(
+        &[("alpha", "red fish", None), ("beta", "red bird", None), ("gamma", "green tree", None)],
+        Settings::default(),
+    );
+    let small = index(&[("delta", "red boat", None)], Settings::default());
+    let both = index(
+        &[
+            ("alpha", "red fish", None),
+            ("beta", "red bird", None),
+            ("delta", "red boat", None),
+            ("gamma", "green tree", None),
+        ],
+        Settings::default(),
+    );
+    for text in ["red", "boat", "red boat", "red fish", "boats red bird"] {
+        let expected: Vec<Hit> =
+            both.search(text, 5, None).into_iter().filter(|hit| hit.key == "delta").collect();
+        assert_eq!(small.search_beside(&large, text, 5, None), expected, "{text}");
+        assert!(small.search(text, 5, None)[0].score < expected[0].score, "{text}");
+    }
+    assert_eq!(small.search_beside(&large, "fish", 5, None), []);
+}
