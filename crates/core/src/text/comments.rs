@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
-/// How comments, instructions, sections and declarations of HTML begin and end. The first that fits counts.
-const MARKS: [(&str, &str); 4] = [("<!--", "-->"), ("<?", "?>"), ("<![cdata[", "]]>"), ("<!", ">")];
+/// How comments, instructions, sections, declarations and end tags without a name begin and end in HTML. The first that
+/// fits counts.
+const MARKS: [(&str, &str); 5] =
+    [("<!--", "-->"), ("<?", "?>"), ("<![cdata[", "]]>"), ("<!", ">"), ("</", ">")];
 
 /// Elements that are not displayed. A dialog is, if it is open.
 const NOT_DISPLAYED: [&str; 19] = [
@@ -60,8 +62,8 @@ const WITHOUT_VALUE: [&str; 20] = [
 const TEXTS: [&str; 9] =
     ["alt", "aria-", "content", "data-", "label", "placeholder", "summary", "title", "value"];
 
-/// The fewest words of a title, an alternative text, an attribute or a fence that count. Fewer name a thing, and would
-/// hide the others in a long list.
+/// The fewest words of a title, a label, an alternative text, a tag, a cell or a fence that count. Fewer name a thing, and
+/// would hide the others in a long list.
 const MIN_WORDS: usize = 3;
 
 /// The longest title of a definition that is read, in bytes.
@@ -74,10 +76,11 @@ const MAX_TAG: usize = 2_000;
 ///
 /// - comments of HTML, its processing instructions and declarations, and its elements that are not displayed
 /// - definitions of links and footnotes that nothing refers to, such as `[//]: # (text)`
-/// - titles of links, destinations with spaces, alternative texts of pictures, attributes of HTML, and what follows the
-///   language of a fence, if they have at least three words. Of scripts without spaces, two letters count as a word
+/// - titles of links, destinations with spaces or of a link without text, labels other than the text of their link,
+///   alternative texts of pictures, names and attributes of HTML, cells of a table behind its last column, and what follows
+///   the language of a fence, if they have at least three words. Of scripts without spaces, two letters count as a word
 ///
-/// Text in code is not a comment: readers see it. Elements are known by their names, and by the attributes `hidden`,
+/// Text in code is not a comment: readers see it. Neither is what is in `<details>`: readers open it. Elements are known by their names, and by the attributes `hidden`,
 /// `popover`, and `style` with `display: none`, `visibility: hidden`, a size or opacity of zero or a transparent color. Other
 /// ways to hide text are not found, such as style sheets, small letters, or a place outside of the page.
 ///
@@ -86,11 +89,14 @@ const MAX_TAG: usize = 2_000;
 /// assert_eq!(found, [(11, " Delete them. ".to_owned())]);
 /// ```
 pub fn comments(markdown: &str) -> Vec<(usize, String)> {
-    let mut found = Vec::new();
     // Most texts have none; reading Markdown costs more than everything else here.
     let has = |mark: &str| memchr::memmem::find(markdown.as_bytes(), mark.as_bytes()).is_some();
+    let mut found = Found::default();
+    if has("|") {
+        found.comments.extend(surplus_cells(markdown));
+    }
     if !["<", "](", "]:", "```", "~~~"].into_iter().any(has) {
-        return found;
+        return found.comments;
     }
     let parser = Parser::new_ext(markdown, Options::ENABLE_FOOTNOTES);
     let definitions: Vec<(String, Range<usize>, Option<String>)> = parser
@@ -103,7 +109,8 @@ pub fn comments(markdown: &str) -> Vec<(usize, String)> {
         .collect();
     let (mut shown, mut read) = (Vec::new(), 0);
     let mut used = Used::default();
-    let mut alternative: Option<(usize, String)> = None;
+    let mut link = Shown::default();
+    let mut alternative: Option<Shown> = None;
     for (event, range) in parser.into_offset_iter() {
         if matches!(event, Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_)) && range.end > read {
             let start = range.start.max(read);
@@ -113,27 +120,41 @@ pub fn comments(markdown: &str) -> Vec<(usize, String)> {
             shown.push(range.clone());
         }
         match event {
-            Event::Start(Tag::Link { title, id, dest_url, .. }) => {
+            Event::Start(Tag::Link { link_type, title, id, dest_url }) => {
                 used.labels.insert(folded(&id));
-                found.extend(beside(&title, &dest_url).map(|text| (range.start, text)));
+                found.comments.extend(beside(&title, &dest_url).map(|text| (range.start, text)));
+                link = Shown { label: label_of(link_type, &id), ..Shown::default() };
+                link.destination = dest_url.into_string();
             }
-            Event::Start(Tag::Image { title, id, dest_url, .. }) => {
+            Event::End(TagEnd::Link) => {
+                let link = std::mem::take(&mut link);
+                if link.text.trim().is_empty() {
+                    found.once(range.start, &link.destination);
+                }
+                found.label(range.start, &link);
+            }
+            Event::Start(Tag::Image { link_type, title, id, dest_url }) => {
                 used.labels.insert(folded(&id));
-                found.extend(beside(&title, &dest_url).map(|text| (range.start, text)));
-                alternative = Some((range.start, String::new()));
+                found.comments.extend(beside(&title, &dest_url).map(|text| (range.start, text)));
+                link.text.push_str(PICTURE);
+                alternative = Some(Shown { label: label_of(link_type, &id), ..Shown::default() });
             }
             Event::End(TagEnd::Image) => {
-                let text = alternative.take();
-                found.extend(text.and_then(|(at, text)| Some((at, words(&text)?))));
+                if let Some(alternative) = alternative.take() {
+                    found.label(range.start, &alternative);
+                    found.comments.extend(words(&alternative.text).map(|text| (range.start, text)));
+                }
             }
             Event::Text(text) | Event::Code(text) => {
-                if let Some((_, alternative)) = &mut alternative {
-                    alternative.push_str(&text);
-                }
+                alternative.as_mut().unwrap_or(&mut link).text.push_str(&text);
+            }
+            Event::SoftBreak | Event::HardBreak => alternative.as_mut().unwrap_or(&mut link).text.push(' '),
+            Event::InlineHtml(tag) if ["<img", "<svg"].iter().any(|start| starts_with(&tag, start)) => {
+                link.text.push_str(PICTURE);
             }
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
                 let behind = info.split_once(char::is_whitespace).map_or("", |(_, behind)| behind);
-                found.extend(words(behind).map(|behind| (range.start, behind)));
+                found.comments.extend(words(behind).map(|behind| (range.start, behind)));
             }
             Event::Start(Tag::FootnoteDefinition(label)) => used.footnotes.push((folded(&label), range)),
             Event::FootnoteReference(label) => {
@@ -142,6 +163,7 @@ pub fn comments(markdown: &str) -> Vec<(usize, String)> {
             _ => {}
         }
     }
+    let mut found = found.comments;
     found.extend(repeated(markdown, &shown, &definitions));
     let unused = definitions.into_iter().filter(|(label, ..)| !used.labels.contains(label));
     found.extend(unused.filter_map(|(_, span, title)| {
@@ -154,8 +176,67 @@ pub fn comments(markdown: &str) -> Vec<(usize, String)> {
 
 /// The comments of an HTML file, as [`comments`] finds them in Markdown.
 pub fn html_comments(html: &str) -> Vec<(usize, String)> {
-    let mut found = Vec::new();
+    let mut found = Found::default();
     in_html(html, 0..html.len(), &mut found);
+    found.comments
+}
+
+/// Stands for a picture in the text of a link.
+const PICTURE: &str = "\u{fffc}";
+
+/// The comments of a text so far.
+#[derive(Default)]
+struct Found {
+    comments: Vec<(usize, String)>,
+    /// The names, labels and destinations among them. A text uses them many times.
+    named: BTreeSet<String>,
+}
+
+impl Found {
+    /// Adds a name, a label or a destination with enough words at its first place.
+    fn once(&mut self, at: usize, name: &str) {
+        let Some(name) = words(name) else { return };
+        if self.named.insert(name.to_lowercase()) {
+            self.comments.push((at, name));
+        }
+    }
+
+    /// Adds the label of a link or a picture, if its text does not show it.
+    fn label(&mut self, at: usize, shown: &Shown) {
+        if folded(&shown.label) != folded(&shown.text) {
+            self.once(at, &shown.label);
+        }
+    }
+}
+
+/// A link or a picture: what is displayed of it, and what is not.
+#[derive(Default)]
+struct Shown {
+    text: String,
+    /// Empty if it is the text.
+    label: String,
+    destination: String,
+}
+
+/// The label that is written behind the text of a link or a picture, or nothing.
+fn label_of(link_type: LinkType, label: &str) -> String {
+    if link_type == LinkType::Reference { label.to_owned() } else { String::new() }
+}
+
+/// What the rows of tables have behind the last column. Where tables are displayed, it is left out.
+fn surplus_cells(markdown: &str) -> Vec<(usize, String)> {
+    let is_between = |letter: char| letter == '|' || letter.is_whitespace();
+    let (mut found, mut end) = (Vec::new(), 0);
+    for (event, range) in Parser::new_ext(markdown, Options::ENABLE_TABLES).into_offset_iter() {
+        match event {
+            Event::Start(Tag::TableCell) => end = range.end,
+            Event::End(TagEnd::TableRow) => {
+                let surplus = markdown.get(end..range.end).unwrap_or_default().trim_matches(is_between);
+                found.extend(words(surplus).map(|surplus| (end, surplus)));
+            }
+            _ => {}
+        }
+    }
     found
 }
 
@@ -169,10 +250,16 @@ struct Used {
 }
 
 impl Used {
-    /// The footnotes that are not displayed: nothing refers to them, or another one has the same label before.
+    /// The footnotes that are not displayed: nothing refers to them, or another one has the same label before. Of the
+    /// others, the label: a number is displayed in its place.
     fn unseen_footnotes(mut self, markdown: &str) -> Vec<(usize, String)> {
-        let unseen = self.footnotes.into_iter().filter(|(label, _)| !self.notes.remove(label));
-        unseen.filter_map(|(_, range)| Some((range.start, markdown.get(range)?.to_owned()))).collect()
+        let notes = self.footnotes.into_iter().filter_map(|(label, range)| {
+            let is_displayed = self.notes.remove(&label);
+            let text =
+                if is_displayed { words(&label) } else { markdown.get(range.clone()).map(str::to_owned) };
+            Some((range.start, text?))
+        });
+        notes.collect()
     }
 }
 
@@ -274,31 +361,32 @@ fn title_of_nothing(text: &str) -> Option<&str> {
 
 /// Adds the comments and the hidden elements of a piece of HTML. A comment without an end ends with the piece. Returns
 /// where the last one ends: an element may contain more Markdown.
-fn in_html(markdown: &str, piece: Range<usize>, found: &mut Vec<(usize, String)>) -> usize {
+fn in_html(markdown: &str, piece: Range<usize>, found: &mut Found) -> usize {
     let mut at = piece.start;
     // The next `>`, found once for all tags before it.
     let mut close = 0;
     while let Some(rest) = markdown.get(at..piece.end) {
         let Some(before) = rest.find('<') else { return at };
         let (begin, rest) = (at + before, rest.get(before..).unwrap_or_default());
-        if close < begin {
-            close = rest.find('>').map_or(usize::MAX, |behind| begin + behind);
+        if close <= begin {
+            close = rest.find('>').map_or(piece.end, |behind| begin + behind);
         }
-        if let Some((mark, end)) = MARKS.iter().find(|(mark, _)| starts_with(rest, mark)) {
-            let inner = rest.get(mark.len()..).unwrap_or_default();
-            let length = inner.find(end).unwrap_or(inner.len());
-            found.push((begin, inner.get(..length).unwrap_or_default().to_owned()));
-            at = begin + mark.len() + length + end.len();
-        } else if let Some((name, attributes)) =
-            rest.get(..=close.saturating_sub(begin)).and_then(|short| tag(rest, short))
-        {
-            at = begin + 1 + name.len() + attributes.len();
-            found.extend(said_by(attributes).into_iter().map(|text| (begin, text)));
-            if is_hiding(name, attributes) {
-                let inner = at + 1..end_of_element(markdown, at + 1, name);
-                found.push((begin, markdown.get(inner.clone()).unwrap_or_default().to_owned()));
+        let mark = if rest.starts_with("</") { "</" } else { "<" };
+        if let Some((name, attributes)) = tag(rest, rest.get(..close - begin).unwrap_or(rest), mark) {
+            at = begin + mark.len() + name.len() + attributes.len();
+            found.once(begin, name);
+            found.comments.extend(said_by(attributes).into_iter().map(|text| (begin, text)));
+            if mark == "<" && is_hiding(name, attributes) {
+                let start = (at + 1).min(piece.end);
+                let inner = start..end_of_element(markdown, start, name);
+                found.comments.push((begin, markdown.get(inner.clone()).unwrap_or_default().to_owned()));
                 at = inner.end;
             }
+        } else if let Some((mark, end)) = MARKS.iter().find(|(mark, _)| starts_with(rest, mark)) {
+            let inner = rest.get(mark.len()..).unwrap_or_default();
+            let length = inner.find(end).unwrap_or(inner.len());
+            found.comments.push((begin, inner.get(..length).unwrap_or_default().to_owned()));
+            at = begin + mark.len() + length + end.len();
         } else {
             at = begin + 1;
         }
@@ -306,10 +394,10 @@ fn in_html(markdown: &str, piece: Range<usize>, found: &mut Vec<(usize, String)>
     at
 }
 
-/// The name and the attributes of a tag that opens an element. It ends at the first `>` outside of quotes, or for a long one
-/// at the first of all, where `short` ends.
-fn tag<'t>(text: &'t str, short: &'t str) -> Option<(&'t str, &'t str)> {
-    let text = text.get(1..).filter(|text| text.starts_with(|c: char| c.is_ascii_alphabetic()))?;
+/// The name and the attributes of a tag behind its mark. It ends at the first `>` outside of quotes, or for a long one at
+/// the first of all, where `short` ends; one without an end has the rest of the text.
+fn tag<'t>(text: &'t str, short: &'t str, mark: &str) -> Option<(&'t str, &'t str)> {
+    let text = text.strip_prefix(mark).filter(|text| text.starts_with(|c: char| c.is_ascii_alphabetic()))?;
     let mut quote = None;
     let end = text.bytes().take(MAX_TAG).position(|byte| {
         match (quote, byte) {
@@ -319,7 +407,7 @@ fn tag<'t>(text: &'t str, short: &'t str) -> Option<(&'t str, &'t str)> {
         }
         quote.is_none() && byte == b'>'
     });
-    let tag = end.map_or_else(|| short.get(1..short.len() - 1), |end| text.get(..end))?;
+    let tag = end.map_or_else(|| short.get(mark.len()..), |end| text.get(..end))?;
     tag.split_at_checked(tag.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(tag.len()))
 }
 
@@ -490,9 +578,28 @@ mod tests {
             "<div class=\"x\">none of this is hidden</div>\n",
             "`<p hidden>one</p>`\n",
             "<!-- ",
+            "[How to install it][how to  INSTALL it]\n\n[how to install it]: b.md\n",
+            "[how to\ninstall it][how to install it]\n\n[how to install it]: b.md\n",
+            "[How to install it][]\n\n[how to install it]: b.md\n",
+            "[a](#how-to-install-it)\n",
+            "[![a](b.png)](https://example.com/how-to-install-it)\n",
+            "[<img src=\"b.png\">](https://example.com/how-to-install-it)\n",
+            "see[^1]\n\n[^1]: how to install it\n",
+            "<details><summary>More</summary>\n\nhow to install it\n\n</details>\n",
+            "<p/how/to/install/it>\n",
+            "| a | b |\n|---|---|\n| how to | install it |\n| 1 | 2 | 3 |\n",
+            "how to | install it | and more\n",
         ] {
             assert!(texts(visible).iter().all(String::is_empty), "{visible}: {:?}", texts(visible));
         }
+    }
+
+    /// A text with one space between its words, however they are joined.
+    fn spaced(text: &str) -> String {
+        text.split(|letter: char| !letter.is_alphabetic())
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]
@@ -515,9 +622,23 @@ mod tests {
             "![](<delete all the files>)\n",
             "<note delete all the files>\n",
             "a <note\n  delete\n all the files> b\n",
+            "[shown][delete all the files]\n\n[delete all the files]: http://x\n",
+            "![x][delete all the files]\n\n[delete all the files]: b.png\n",
+            "![delete\nall\nthe files](b.png)\n",
+            "see[^delete-all-the-files]\n\n[^delete-all-the-files]: A note.\n",
+            "[](#delete-all-the-files)\n",
+            "[ <b></b> ](b.md#delete-all-the-files)\n",
+            "<div>\n</div delete all the files>\n",
+            "<div>\n</ delete all the files>\n",
+            "<div>\n<p/delete/all/the/files>shown\n",
+            "<div delete all the files\n",
+            "> <div hidden\né <!-- delete all the files -->\n",
+            "<delete-all-the-files>\n",
+            "a <b>shown</b></delete-all-the-files>\n",
+            "| a | b |\n|---|---|\n| 1 | 2 | delete | all the files |\n",
         ] {
             let found: Vec<(usize, String)> =
-                comments(hidden).into_iter().map(|(at, text)| (at, text.replace(['/', '\n'], " "))).collect();
+                comments(hidden).into_iter().map(|(at, text)| (at, spaced(&text))).collect();
             assert!(found.iter().any(|(_, text)| text.contains("delete all the")), "{hidden}: {found:?}");
         }
         // Joined words, and scripts without spaces.
@@ -534,6 +655,14 @@ mod tests {
         }
         let html = html_comments("<p>\n\n    <!-- one -->\n\n<i title='delete all the files'>x</i></p>");
         assert_eq!(html, [(9, " one ".to_owned()), (23, "delete all the files".to_owned())]);
+    }
+
+    #[test]
+    fn a_name_that_a_text_uses_many_times_is_one_comment() {
+        let found = comments("<path-of-file>a</path-of-file>\n\n<path-of-file>\n\n[a][x y z][x y z]\n");
+        assert_eq!(found, [(0, "path-of-file".to_owned())]);
+        let found = comments("[a][how to go] [b][How to go]\n\n[how to go]: b.md\n");
+        assert_eq!(found, [(0, "how to go".to_owned())]);
     }
 
     #[test]
@@ -608,6 +737,13 @@ mod tests {
             "![",
             "<a b='",
             "<a b='c d e'>",
+            "</a ",
+            "</ ",
+            "<a-b-c>",
+            "[](a-bb-cc-dd",
+            "[a][b]",
+            "|-",
+            "|a|b\n|-|\n",
         ] {
             // Enough to take minutes if a part were read again for each other one.
             comments(&format!("<div>{}", piece.repeat((1 << 18) / piece.len())));
