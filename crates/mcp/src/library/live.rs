@@ -13,7 +13,7 @@ use prowess::registry::trust::{Approvals, Trust};
 use prowess::search::LazyIndex;
 use prowess::session::{Filter, Options, Policy};
 use prowess::watch::{WatchError, WatchOptions, Watcher};
-use prowess::{Candidate, Delta, Obstacle, Registry, SourceError, Standing};
+use prowess::{Candidate, Catalog, Delta, Obstacle, Registry, SourceError, Standing};
 use tokio_util::sync::CancellationToken;
 
 use crate::ServeOptions;
@@ -167,7 +167,8 @@ impl LiveLibrary {
                     self.record_refresh(true);
                     self.publish();
                 }
-                Ok(None) => {}
+                // A change of a skill that another one shadows is none for the watcher.
+                Ok(None) => self.publish(),
                 // Keep serving the old snapshot; a later refresh may succeed.
                 Err(error @ WatchError::Registry(_)) => {
                     self.record_refresh(false);
@@ -286,8 +287,10 @@ impl LiveLibrary {
         self.log_problems();
         let catalog = self.registry.catalog();
         if let Some(now) = self.published() {
-            let known = &now.sessions.connection;
-            if Arc::ptr_eq(&known.shared_catalog(), &catalog) || catalog.since(known.catalog()).is_empty() {
+            let known = now.sessions.connection.shared_catalog();
+            // The client of a token may be offered a skill that another one shadows.
+            let is_same = || catalog.since(&known).is_empty() && shadowed(&catalog).eq(shadowed(&known));
+            if Arc::ptr_eq(&known, &catalog) || is_same() {
                 return;
             }
         }
@@ -329,6 +332,12 @@ impl LiveLibrary {
             tracing::warn!(target: "prowess", left_out, "no skill is served");
         }
     }
+}
+
+/// The skills that others shadow.
+fn shadowed(catalog: &Catalog) -> impl Iterator<Item = &Candidate> {
+    let is_shadowed = |standing: &Standing| matches!(standing, Standing::Shadowed { .. });
+    catalog.all().filter(move |(_, standing)| is_shadowed(standing)).map(|(skill, _)| skill)
 }
 
 /// Polls remote sources from time to time. Local skills do not wait for them.

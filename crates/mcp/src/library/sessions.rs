@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use prowess::drive::{Performer, finish};
 use prowess::search::{LazyIndex, SearchIndex};
 use prowess::select::{Hit, Query, SelectError, Selector};
-use prowess::session::{Act, Actor, Ask, Options, Policy, Session, Step, Tool};
+use prowess::session::{Options, Policy, Session, Step, Tool};
 use prowess::{Candidate, Catalog, Entry, Registry};
 
 use crate::ServeOptions;
@@ -54,11 +54,12 @@ impl Sessions {
         sessions
     }
 
-    /// The same for a client with another policy. A skill that it may not see shadows none that it may see.
+    /// The same for a client with another policy. A skill outside of its bounds shadows none within them; the filter of the
+    /// server only narrows what the library offers.
     pub(crate) fn with_policy(&self, policy: Policy) -> Self {
         let (registry, index) = (Arc::clone(&self.registry), Arc::clone(&self.index));
         let (whole, options) = (self.connection.shared_catalog(), self.connection.options().clone());
-        let own = whole.among(|skill| may_see(&policy, skill)).map(|catalog| {
+        let own = whole.among(|skill| policy.bounds.passes(&skill.virtual_path)).map(|catalog| {
             let index = OwnIndex {
                 registry: Arc::clone(&registry),
                 whole: Arc::clone(&index),
@@ -99,12 +100,6 @@ impl Sessions {
         }
         self.connection = session;
     }
-}
-
-/// Whether a policy shows a skill to anyone.
-fn may_see(policy: &Policy, skill: &Candidate) -> bool {
-    let (act, by, filter, invocation) = (Act::See, Actor::Host, &policy.filter, skill.entry.invocation);
-    policy.judge(skill, &Ask { act, by, filter, active: false, approved: false, invocation }).is_ok()
 }
 
 /// What a client is offered that may not see some skills of the library which have the keys of others.

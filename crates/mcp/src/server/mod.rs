@@ -93,7 +93,7 @@ impl Shared {
         let live = LibraryView::new(Arc::clone(&self.library.publication), bounds);
         let pool = Arc::new(MemoryPool::part_of(&self.pool, max_kept));
         let budget = Arc::new(self.budget.part(max_unsent));
-        Arc::new(Self { live, pool, budget, stop, ..self.clone() })
+        Arc::new(Self { live, budget, pool, stop, ..self.clone() })
     }
 
     /// The number of bytes that sessions keep.

@@ -174,6 +174,27 @@ async fn a_skill_that_a_token_may_not_see_takes_away_none_that_it_may_see_on_any
         let response = web.post(&[("authorization", &bearer), ("mcp-session-id", &id)], &body).await;
         assert!(response.2.contains(wanted), "{method}: {}", response.2);
     }
+    // Its changes are noticed as those of any other skill.
+    let twin = web.root.path().join("second/twin/SKILL.md");
+    let list = || json!({"name": "list_skills", "arguments": {}});
+    for (text, wanted) in [
+        (Some("---\nname: twin\ndescription: About trains.\n---\nDo trains.\n"), "About trains."),
+        (None, "third"),
+        (Some("---\nname: twin\ndescription: About planes.\n---\nDo planes.\n"), "About planes."),
+    ] {
+        match text {
+            Some(text) => std::fs::write(&twin, text).unwrap(),
+            None => std::fs::remove_file(&twin).unwrap(),
+        }
+        let deadline = tokio::time::Instant::now() + LONG;
+        loop {
+            let listed = ask(&web, SOME, "tools/call", list()).await.2;
+            if listed.contains(wanted) && (text.is_some() || !listed.contains("twin")) {
+                break;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "{wanted}: {listed}");
+        }
+    }
     web.end().await;
 }
 

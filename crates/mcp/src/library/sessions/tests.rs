@@ -41,6 +41,9 @@ fn a_view_indexes_only_what_it_has_in_place_of_hidden_skills_and_finds_all_that_
     assert_eq!(find("sails boats"), ["twin", "third"], "its own skill ranks as it would in one index");
     assert_eq!(find("paints doors"), ["fourth", "third"]);
     assert!(find("ledgers harbours").is_empty());
+    // The filter of the server narrows what the library offers, with tokens and without.
+    let server = Policy::default().with_filter("second/**".parse().unwrap());
+    assert!(whole.with_policy(server).own.is_none());
     // A client that is offered what all are has no index of its own.
     let other = whole.with_policy(Policy::default().with_bounds("first/**".parse().unwrap()));
     assert!(other.own.is_none());
