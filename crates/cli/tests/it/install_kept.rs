@@ -71,8 +71,41 @@ fn what_keep_left_in_the_folder_of_a_client_is_replaced_only_on_request() {
         fine(&place, "remove mine");
         refused(&place, add);
         fine(&place, &format!("{add} --keep"));
-        let said = fine(&place, "sync --yes --overwrite");
+        let said = fine(&place, &format!("{add} --overwrite"));
         assert!(said.contains("linked for claude-code") && !is_kept(), "{said}");
+    }
+}
+
+#[test]
+fn overwriting_what_was_edited_leaves_what_keep_left() {
+    for mode in ["symlink", "copy"] {
+        let (place, base) = world(true);
+        let team = base.join("team/mine");
+        written(base.join("team/other"));
+        fs::write(base.join("team/other/SKILL.md"), skill("other", "x")).unwrap();
+        written(team.clone());
+        let own = base.join(".claude/skills/mine/SKILL.md");
+        fs::create_dir_all(own.parent().unwrap()).unwrap();
+        fs::write(&own, skill("mine", "my own")).unwrap();
+        fine(
+            &place,
+            &format!("add {} --user --client claude-code --link {mode} --keep --yes", team.display()),
+        );
+        let installed = base.join(".agents/skills/mine/notes.txt");
+        for args in [
+            "sync --overwrite --user --yes".to_owned(),
+            format!("add {} --overwrite --user --yes", base.join("team/other").display()),
+        ] {
+            fs::write(&installed, "edited\n").unwrap();
+            let said = fine(&place, &args);
+            let is_sync = args.starts_with("sync");
+            assert_eq!(fs::read_to_string(&installed).unwrap() == NOTES, is_sync, "{args}: {said}");
+            assert!(said.contains("left alone") && said.contains(".claude/skills/mine"), "{args}: {said}");
+            assert_eq!(fs::read_to_string(&own).unwrap(), skill("mine", "my own"), "{args}");
+        }
+        let said = fine(&place, &format!("add {} --overwrite --user --yes", team.display()));
+        assert!(said.contains("replaced: ") && said.contains(".claude/skills/mine"), "{said}");
+        assert_ne!(fs::read_to_string(&own).unwrap(), skill("mine", "my own"));
     }
 }
 
