@@ -137,3 +137,62 @@ fn a_copy_that_keep_left_stays_when_the_record_of_it_cannot_be_used() {
         assert_eq!(fs::read_to_string(theirs.join("notes.txt")).unwrap(), NOTES);
     }
 }
+
+#[test]
+fn a_lock_that_came_from_elsewhere_deletes_and_replaces_nothing_that_the_user_made() {
+    for mode in ["symlink", "copy"] {
+        let (place, base) = world(false);
+        let team = written(base.join("vendor/mine"));
+        fine(&place, &format!("add ./vendor/mine --client claude-code --link {mode} --yes"));
+        let lock = fs::read(base.join("skills.lock")).unwrap();
+        fine(&place, "remove mine");
+        // The same files by hand, then records by pull.
+        let own = written(base.join(".agents/skills/mine"));
+        let copy = written(base.join(".claude/skills/mine"));
+        let settings = format!("[settings]\nclients = [\"claude-code\"]\nlink = \"{mode}\"\n\n[skills]\n");
+        for args in ["sync", "sync --overwrite --yes"] {
+            fs::write(base.join("skills.lock"), &lock).unwrap();
+            fs::write(base.join("skills.toml"), &settings).unwrap();
+            let said = fine(&place, &format!("{args} --dry-run"));
+            assert!(said.contains("would be left, since it is not known"), "{mode} {args}: {said}");
+            let said = fine(&place, args);
+            assert!(
+                said.contains("left, since it is not known that prowess placed it"),
+                "{mode} {args}: {said}"
+            );
+            assert!(
+                said.contains("delete the folder yourself: [DIR]/project/.agents/skills/mine"),
+                "{mode} {args}: {said}"
+            );
+            let lock = fs::read_to_string(base.join("skills.lock")).unwrap();
+            assert!(!lock.contains("mine"), "{mode} {args}: {lock}");
+            for made in [&own, &copy] {
+                assert_eq!(fs::read_to_string(made.join("notes.txt")).unwrap(), NOTES, "{mode} {args}");
+            }
+        }
+        // It is used as it is, which makes it no folder that Prowess placed.
+        fs::remove_dir_all(&copy).unwrap();
+        fs::write(base.join("skills.lock"), &lock).unwrap();
+        fs::write(base.join("skills.toml"), format!("{settings}mine = {{ path = \"vendor/mine\" }}\n"))
+            .unwrap();
+        fine(&place, "sync --yes");
+        fs::write(team.join("notes.txt"), "the next version\n").unwrap();
+        let add = "add ./vendor/mine --yes";
+        let said = refused(&place, add);
+        assert!(said.contains("only skills.lock says that prowess placed this"), "{mode}: {said}");
+        assert_eq!(fs::read_to_string(own.join("notes.txt")).unwrap(), NOTES, "{mode}");
+        let said = fine(&place, &format!("{add} --overwrite"));
+        assert!(said.contains("replaced: [DIR]/project/.agents/skills/mine"), "{mode}: {said}");
+        assert_ne!(fs::read_to_string(own.join("notes.txt")).unwrap(), NOTES, "{mode}");
+    }
+}
+
+#[test]
+fn what_prowess_placed_goes_with_its_entry_in_skills_toml() {
+    let (place, base) = world(false);
+    written(base.join("vendor/mine"));
+    fine(&place, "add ./vendor/mine --yes");
+    fs::write(base.join("skills.toml"), "[skills]\n").unwrap();
+    fine(&place, "sync");
+    assert!(!base.join(".agents/skills/mine").exists());
+}

@@ -42,7 +42,11 @@ pub(super) fn links(
 ) -> Result<(), InstallError> {
     let copies = records.wanted.link().copies();
     let trusted = Trusted::of(place, how)?;
-    let placed = Placed { place, before, protected, listing: how.listing };
+    let dropped = orders.iter().filter_map(|order| match order {
+        Order::Drop(name) => Some(&**name),
+        _ => None,
+    });
+    let placed = Placed { place, before, protected, listing: how.listing, dropped: dropped.collect() };
     let available = Installed { orders, place, dir: open_skills(place)?, how };
     let making = (how.files && !records.lock.skills().is_empty()).then_some(made);
     for folder in client_folders(place, records, how.environment, making)? {
@@ -154,8 +158,9 @@ pub(super) fn links(
                 _ => transaction.link(real, &locked.name, &folder.target(place, &locked.name), there)?,
             }
         }
-        for removed in done.iter_mut().filter(|change| !change.recorded && change.action != Action::LeftThere)
-        {
+        for removed in done.iter_mut().filter(|change| {
+            !change.recorded && !matches!(change.action, Action::LeftThere | Action::NotPlaced)
+        }) {
             take_back(&folder, removed, (how, &placed), transaction)?;
         }
     }
