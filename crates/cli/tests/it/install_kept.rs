@@ -196,3 +196,58 @@ fn what_prowess_placed_goes_with_its_entry_in_skills_toml() {
     fine(&place, "sync");
     assert!(!base.join(".agents/skills/mine").exists());
 }
+
+#[test]
+fn what_keep_left_is_the_users_own_skill_everywhere() {
+    for mode in ["symlink", "copy"] {
+        let (place, base) = world(true);
+        let team = base.join("team/mine");
+        written(team.clone());
+        let own = base.join(".claude/skills/mine/SKILL.md");
+        fs::create_dir_all(own.parent().unwrap()).unwrap();
+        fs::write(&own, skill("mine", "my own")).unwrap();
+        let offered = |edited: &str| {
+            fs::write(&own, skill("mine", edited)).unwrap();
+            let prompt = fine(&place, "prompt --client claude-code");
+            assert!(prompt.contains("mine"), "{mode} {edited}: {prompt}");
+            fine(&place, "activate mine --client claude-code")
+        };
+        let before = offered("my own");
+        fine(
+            &place,
+            &format!("add {} --user --client claude-code --link {mode} --keep --yes", team.display()),
+        );
+        assert_eq!(offered("my own"), before, "{mode}");
+        // It needs no consent, also after the user has edited it.
+        offered("my own, edited");
+        let why = fine(&place, "why mine --client claude-code");
+        for false_word in ["prowess made this copy", "installed from", "edited:", "prowess sync"] {
+            assert!(!why.contains(false_word), "{mode} {false_word}: {why}");
+        }
+        let doctor = in_project(&place, &["doctor", "--client", "claude-code"]);
+        assert!(!doctor.contains("it was installed") && !doctor.contains("not trusted"), "{mode}: {doctor}");
+        // A record that cannot be used makes nothing trusted.
+        let state = place.path().join("state/prowess/install");
+        let records = fs::read_dir(state).unwrap().map(|entry| entry.unwrap().path());
+        for record in records.filter(|path| path.extension().is_some_and(|end| end == "placed")) {
+            fs::write(record, "no record").unwrap();
+        }
+        let prompt = in_project(&place, &["prompt", "--client", "claude-code"]);
+        assert!(!prompt.contains("my own"), "{mode}: {prompt}");
+    }
+}
+
+#[test]
+fn a_kept_link_to_installed_files_does_not_make_them_the_users_own() {
+    let (place, base) = world(true);
+    written(base.join("team/mine"));
+    let there = base.join(".claude/skills/mine");
+    fs::create_dir_all(there.parent().unwrap()).unwrap();
+    // Another link than the one that Prowess makes.
+    symlink(base.join(".agents/skills/../skills/mine"), &there).unwrap();
+    let add = format!("add {} --user --client claude-code --keep --yes", base.join("team/mine").display());
+    fine(&place, &add);
+    fs::write(base.join(".agents/skills/mine/SKILL.md"), skill("mine", "changed")).unwrap();
+    let prompt = in_project(&place, &["prompt", "--client", "claude-code"]);
+    assert!(!prompt.contains("changed"), "{prompt}");
+}
