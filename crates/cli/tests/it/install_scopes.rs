@@ -141,7 +141,8 @@ fn nothing_is_replaced_or_removed_while_the_records_of_the_other_scope_cannot_be
             let said = in_project(&place, &format!("remove mine{first}").split(' ').collect::<Vec<_>>());
             let said_why = ["an installed skill comes from this folder", "since mine comes from there"];
             assert!(said.contains(said_why[usize::from(from_client)]), "{said}");
-            let source = if from_client { own.join("../../../.claude/skills/mine") } else { own };
+            let client = place.path().join("project/.claude/skills/mine");
+            let source = if from_client { client } else { own };
             assert_eq!(fs::read_to_string(source.join("notes.txt")).unwrap(), NOTES);
         }
     }

@@ -33,6 +33,8 @@ pub enum Action {
     Kept,
     /// Something that was not installed has its name, and was left unchanged.
     LeftThere,
+    /// The records do not name it any more. Its folder stays, since it is not known that Prowess placed it.
+    NotPlaced,
     /// The lock names it, and it is not installed: clients do not get it before the next `sync`.
     NotInstalled,
     /// It was removed.

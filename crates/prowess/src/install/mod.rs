@@ -31,7 +31,7 @@ pub use change::{Action, Change, Changes, ClientAction, ClientChange, Edits, Lef
 pub use compare::FileChange;
 pub use error::{InstallError, InstallErrorKind, InstallLimit, Relock};
 pub use fetch::git::{FetchedRef, Git, GitEntry, GitObject, GitVersion};
-pub(crate) use installed::{InstalledNames, named};
+pub(crate) use installed::{InstalledNames, named, users_own};
 pub use installed::{InstalledOrigin, InstalledSkill, InstalledState, Origins, upstream_name};
 pub use installer::{InstallFolders, InstallOptions, Installer, Progress};
 pub use leftovers::{Leftover, LeftoverKind};

@@ -88,7 +88,7 @@ impl SyncOptions {
             (false, false) => return changes,
         };
         if self.fetch_only {
-            changes.skills.retain(|change| change.action != Action::Removed);
+            changes.skills.retain(|change| !matches!(change.action, Action::Removed | Action::NotPlaced));
         }
         for change in &mut changes.skills {
             if matches!(change.action, Action::Installed | Action::Updated) {
@@ -308,7 +308,7 @@ impl Installer {
                     staying.push(name.clone());
                     orders.push(Order::Hold(name));
                 } else {
-                    orders.push(Order::Remove(name));
+                    orders.push(Order::Drop(name));
                 }
             }
             Ok(orders)

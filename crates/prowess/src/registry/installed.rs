@@ -1,7 +1,8 @@
 //! [`UserRecords`]: which of the user's own folders contain installed skills. These come from elsewhere, so unlike the
 //! user's own skills they need an accepted digest.
 //!
-//! This does not depend on the feature `install`: a program without it reads the same folders.
+//! A program without the feature `install` reads the same folders. It does not know which of them `--keep` left to the
+//! user, so these count as installed there.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -62,10 +63,15 @@ impl UserRecords {
                 roots.extend(CLIENTS.iter().flat_map(|client| self.folders_of(client.user)));
             }
         }
+        #[cfg(feature = "install")]
+        let is_users_own = crate::install::users_own(&self.environment);
+        #[cfg(not(feature = "install"))]
+        let is_users_own = |_: &Path, _: &str| false;
         for root in roots {
             match &lock {
                 Some(names) => {
-                    installed.folders.extend(names.iter().map(|name| text(&root.join(name))));
+                    let copies = names.iter().filter(|name| !is_users_own(&root, name));
+                    installed.folders.extend(copies.map(|name| text(&root.join(name))));
                 }
                 None => drop(installed.folders.insert(text(&root))),
             }

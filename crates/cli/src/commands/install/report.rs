@@ -95,7 +95,10 @@ pub(super) fn sources(sources: &[SyncSource], ui: &mut Ui) {
 /// Reports the skills of repositories that only the lock says are from there, because the network was not used.
 pub(super) fn unchecked(changes: &Changes, (installer, scope): (&Installer, InstallScope), ui: &mut Ui) {
     let is_claim = |change: &&Change| {
-        let is_there = !matches!(change.action, Action::Removed | Action::LeftThere | Action::StillInstalled);
+        let is_there = !matches!(
+            change.action,
+            Action::Removed | Action::LeftThere | Action::NotPlaced | Action::StillInstalled
+        );
         is_there && !change.fetched && change.locked.commit.is_some()
     };
     let names: Vec<&str> = changes.skills.iter().filter(is_claim).map(|change| &*change.name).collect();
@@ -298,12 +301,13 @@ fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<()
             Action::Installed => "+",
             Action::Updated => "~",
             Action::Removed => "-",
-            Action::NotInstalled | Action::StillInstalled => "!",
+            Action::NotInstalled | Action::NotPlaced | Action::StillInstalled => "!",
             _ => "=",
         };
         let kept = match change.action {
             Action::Kept => " (not as installed, kept)",
             Action::LeftThere => " (left out: something that was not installed has its name)",
+            Action::NotPlaced => " (not in skills.lock any more)",
             Action::Fetched => " (fetched, not installed)",
             Action::Locked => " (locked, not installed)",
             Action::NotInstalled if common.user => " (not installed; install it with: prowess sync --user)",
@@ -325,6 +329,15 @@ fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<()
         if change.newly_trusted && change.action == Action::Unchanged {
             let trusted = if common.dry_run { "would be trusted" } else { "trusted" };
             let _ = writeln!(text, "  {trusted} as it is");
+        }
+        if change.action == Action::NotPlaced {
+            let left = if common.dry_run { "would be left" } else { "left" };
+            let _ = writeln!(
+                text,
+                "  {left}, since it is not known that prowess placed it; if you do not need it, delete the folder \
+                 yourself: {}",
+                clean(&place(&change.path))
+            );
         }
         for ClientChange { client, action, path, .. } in &change.clients {
             let done = client_words(*action, common.dry_run);

@@ -50,6 +50,9 @@ pub(crate) enum Order {
     /// The files are correct; only the links are checked.
     Hold(String),
     Remove(String),
+    /// The lock names it and `skills.toml` does not. The user did not name it, and the lock may have come from
+    /// elsewhere, so only files that Prowess is known to have placed are removed.
+    Drop(String),
 }
 
 /// How orders are carried out.
@@ -135,6 +138,7 @@ pub(crate) fn apply(
                 Err(unknown(place, name, &before.lock))
             }
             Order::Remove(name) => remove(place, &mut records, &there, name, how, &mut transaction),
+            Order::Drop(name) => drop_extra(place, &mut records, &there, name, how, &mut transaction),
         };
         match change {
             Ok(change) => done.push(change),
@@ -270,6 +274,9 @@ fn install(
         Action::Updated
     };
     let is_same = |digest: &str| is_tree(digest, &new.locked.digest, &place.base, how.listing);
+    let is_as_locked = |there: &State| {
+        old.as_ref().is_some_and(|old| is_unchanged(there, &place.skill(name), &old.digest, how.listing))
+    };
     // Equal bytes alone do not show that Prowess placed them.
     let is_installed = |there: &State, old: &Option<LockedSkill>| match old {
         Some(old) => {
@@ -293,11 +300,17 @@ fn install(
             Action::Kept
         }
         // What was installed before, by a lock that has changed since, is not an edit.
-        (Some(there @ State::Tree(digest)), Some(old))
-            if is_unchanged(there, &place.skill(name), &old.digest, how.listing)
+        (Some(there @ State::Tree(digest)), Some(_))
+            if is_as_locked(there) && folder.placed(place, name, how).is_some()
                 || folder.was_installed(place, name, digest, how) =>
         {
             Action::Updated
+        }
+        (Some(there), Some(_)) if is_as_locked(there) && how.edits == Edits::Stop => {
+            let message =
+                format!("only skills.lock says that prowess placed this: {}", shown(&place.skill(name)));
+            let hint = "keep it, or overwrite it";
+            return Err(InstallError::new(InstallErrorKind::Taken, message, hint).in_entry(name));
         }
         (Some(there), Some(old)) => match how.edits {
             Edits::Overwrite => replace(there),
@@ -408,6 +421,28 @@ fn remove(
     records.lock.remove(name);
     records.wanted.remove(name);
     Ok(Change { replaced, recorded: false, ..changed(place, old, action) })
+}
+
+/// Removes a skill that only the lock names. A folder that Prowess is not known to have placed stays.
+fn drop_extra(
+    place: &InstallTarget,
+    records: &mut Records,
+    folder: &There<'_>,
+    name: &str,
+    how: &Orders<'_>,
+    transaction: &mut Transaction<'_>,
+) -> Result<Change, InstallError> {
+    let Some(old) = records.lock.get(name).cloned() else { return Err(unknown(place, name, &records.lock)) };
+    let is_known = |there: &State| {
+        let is = |digest: &str| is_unchanged(there, &place.skill(name), digest, how.listing);
+        // Files that the lock names and that were not placed here are not edits of those that were.
+        folder.placed(place, name, how).is_some_and(|placed| is(placed) || !is(&old.digest))
+    };
+    if folder.state(name)?.is_none_or(|there| is_known(&there)) {
+        return remove(place, records, folder, name, how, transaction);
+    }
+    records.lock.remove(name);
+    Ok(Change { recorded: false, ..changed(place, old, Action::NotPlaced) })
 }
 
 /// What the user accepts with a skill in a folder: the skill, and the skills inside it, with the files that are there.

@@ -12,7 +12,7 @@ use crate::install::installer::Installer;
 use crate::install::links::AcceptedSkills;
 use crate::install::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER};
 use crate::install::store::Store;
-use crate::install::target::{Dir, State, state_of};
+use crate::install::target::{Dir, Placements, State, state_of};
 
 /// How many folders the folder of skills is below its project.
 const DEPTH: usize = 2;
@@ -67,12 +67,17 @@ impl Installer {
         for client in place.read()?.wanted.clients() {
             folders.extend(place.client_folder(client, self.environment())?);
         }
+        let placements = Placements::load(&place.books)?;
+        let installed = place.base.join(SKILLS_FOLDER);
         origins.approvals.clone_from(&place.books.approvals);
         for locked in lock.into_skills() {
             let path = place.skill(&locked.name);
             let fetched = self.fetch_log().has(&locked);
             for folder in &folders {
                 let there = folder.join(&locked.name);
+                if placements.is_users_own(folder, &locked.name, &installed) {
+                    continue;
+                }
                 let (path, locked) = (path.clone(), locked.clone());
                 // A link leads to the skill itself.
                 let found_in = if there.is_symlink() { path.clone() } else { there.clone() };

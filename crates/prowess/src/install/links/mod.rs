@@ -42,7 +42,11 @@ pub(super) fn links(
 ) -> Result<(), InstallError> {
     let copies = records.wanted.link().copies();
     let trusted = Trusted::of(place, how)?;
-    let placed = Placed { place, before, protected, listing: how.listing };
+    let dropped = orders.iter().filter_map(|order| match order {
+        Order::Drop(name) => Some(&**name),
+        _ => None,
+    });
+    let placed = Placed { place, before, protected, listing: how.listing, dropped: dropped.collect() };
     let available = Installed { orders, place, dir: open_skills(place)?, how };
     let making = (how.files && !records.lock.skills().is_empty()).then_some(made);
     for folder in client_folders(place, records, how.environment, making)? {
@@ -82,11 +86,14 @@ pub(super) fn links(
                 }
                 continue;
             }
-            // The user chose to keep it, for the skill as it was installed then. A source is not replaced in any case.
+            // The user chose to keep it, for the skill as it was installed then. Only a command that names the skill
+            // replaces it, and none replaces a source.
             let was_kept = is_left && before.lock.get(&locked.name).is_some();
             let edits = match how.edits {
                 Edits::Stop if was_kept => Edits::Keep,
-                Edits::Overwrite if was_kept && is_source => Edits::Keep,
+                Edits::Overwrite if is_left && (is_source && was_kept || !is_named(orders, &locked.name)) => {
+                    Edits::Keep
+                }
                 edits => edits,
             };
             if is_source && edits != Edits::Keep {
@@ -151,14 +158,21 @@ pub(super) fn links(
                 _ => transaction.link(real, &locked.name, &folder.target(place, &locked.name), there)?,
             }
         }
-        for removed in done.iter_mut().filter(|change| !change.recorded && change.action != Action::LeftThere)
-        {
+        for removed in done.iter_mut().filter(|change| {
+            !change.recorded && !matches!(change.action, Action::LeftThere | Action::NotPlaced)
+        }) {
             take_back(&folder, removed, (how, &placed), transaction)?;
         }
     }
     refresh_elsewhere(&available, (records, &before.lock), (&trusted, &placed), done, transaction)?;
     let removed = done.iter_mut().filter(|change| change.action == Action::Removed);
     take_back_elsewhere(place, records, removed, (how, &placed), transaction)
+}
+
+/// Whether the command names a skill with its source, as `add` does.
+fn is_named(orders: &[Order], name: &str) -> bool {
+    let adds = |order: &Order| matches!(order, Order::Install(new) if new.wanted.is_some() && new.locked.name == name);
+    orders.iter().any(adds)
 }
 
 /// The change of a skill; a skill without an order is unchanged.

@@ -1,5 +1,7 @@
 //! [`Placed`]: what Prowess placed in the folders of clients, and what the user wrote there.
 
+use std::collections::BTreeSet;
+
 use super::folders::ClientFolder;
 use crate::install::compare::{Listing, is_unchanged};
 use crate::install::error::InstallError;
@@ -31,6 +33,8 @@ pub(super) struct Placed<'p> {
     /// The user's sources, of which none is removed.
     pub(super) protected: &'p Protected<'p>,
     pub(super) listing: Listing<'p>,
+    /// The skills that are removed since only the lock names them, so that it proves nothing about their copies.
+    pub(super) dropped: BTreeSet<&'p str>,
 }
 
 impl Placed<'_> {
@@ -91,7 +95,10 @@ impl Placed<'_> {
     fn digest(&self, folder: &ClientFolder, name: &str) -> Option<&str> {
         match self.placement(folder, name) {
             Some(Placement::Placed(digest)) => Some(digest),
-            None if !self.before.placements.is_lost() && self.before.copied_for.contains(&folder.client) => {
+            None if !self.before.placements.is_lost()
+                && !self.dropped.contains(name)
+                && self.before.copied_for.contains(&folder.client) =>
+            {
                 self.before.lock.get(name).map(|locked| &*locked.digest)
             }
             Some(Placement::Users) | None => None,

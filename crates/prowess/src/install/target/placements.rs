@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::journal::{Journal, State, state_of};
 use super::set_aside::{first_set_aside_name, set_aside_name};
 use super::transaction::Books;
+use crate::env;
 use crate::error::{SourceErrorKind, shown};
 use crate::fs::atomic::{self, Durability};
 use crate::fs::own;
@@ -105,6 +106,17 @@ impl Placements {
             Placement::Placed(digest) => Some(digest),
             Placement::Users => None,
         }
+    }
+
+    /// Whether what a client has under a name of an installed skill is the user's own, and no installed copy: an earlier
+    /// command was told to keep it. The folder of the client may be reached by links. A link of the user to an installed
+    /// skill leads to that.
+    pub(crate) fn is_users_own(&self, folder: &Path, name: &str, installed: &Path) -> bool {
+        let path = env::real(folder).join(name);
+        let leads_to = env::real(&path);
+        self.get(&path) == Some(&Placement::Users)
+            && !leads_to.starts_with(env::real(installed))
+            && !leads_to.ancestors().any(|above| self.digest(above).is_some())
     }
 
     /// Whether an earlier record was lost, so that a folder that is not named may be the user's.
