@@ -1,5 +1,6 @@
 //! What a client finds that may not see some skills.
 
+use prowess::session::Actor;
 use prowess::source::Layer;
 use prowess::{MemorySource, Scope};
 
