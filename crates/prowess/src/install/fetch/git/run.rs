@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::GitLimits;
 use super::clone::{Bare, REMOTE, Temporary};
 use super::errors::{Fault, Problem};
-use super::received::Received;
+use super::received::{Held, Received};
 use super::redirect::{self, MAX_REDIRECTS, Redirect};
 use super::room::make_room;
 use super::variables;
@@ -169,7 +169,7 @@ impl GitRunner {
         }
         let _held = match self.wait(url, &|timeout| lock_to_read(&bare.lock_file(), timeout)) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(busy(url, error)),
-            lock => lock.ok().flatten(),
+            lock => lock.ok().flatten().map(Held),
         };
         if bare.is_complete() { read(&bare).map(Some) } else { Ok(None) }
     }
