@@ -10,6 +10,7 @@ use prowess_core::Location;
 use serde::{Deserialize, Serialize};
 
 use super::dir::Dir;
+use super::placements::Placement;
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
@@ -48,6 +49,9 @@ pub(crate) struct Step {
     /// done, whatever else changed. None on systems without inode numbers.
     #[serde(default)]
     pub(crate) moved: Option<u64>,
+    /// Who created what the name had before, as far as it is known, for the record when the step is undone.
+    #[serde(default)]
+    pub(crate) placed: Option<Placement>,
 }
 
 /// One file whose text is replaced.

@@ -34,7 +34,7 @@ pub(crate) enum Placement {
 }
 
 /// The folders of a place, by their real paths.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Placements {
     file: PathBuf,
     record: Record,
@@ -124,11 +124,24 @@ impl Placements {
         self.record.lost
     }
 
-    /// The record after a transaction, to be [saved](Self::save); none when it stays as it is.
-    pub(super) fn after(books: &Books, journal: &Journal) -> Result<Option<Self>, InstallError> {
-        let mut placements = Self::load(books)?;
+    /// The record after a transaction was undone, to be [saved](Self::save); none when it stays as it is.
+    pub(super) fn before(&self, journal: &Journal) -> Option<Self> {
+        let mut placements = self.clone();
         let folders = &mut placements.record.folders;
-        let before = folders.clone();
+        for step in &journal.steps {
+            let path = step.folder.join(&step.name).to_string_lossy().into_owned();
+            match &step.placed {
+                Some(placed) => drop(folders.insert(path, placed.clone())),
+                None => drop(folders.remove(&path)),
+            }
+        }
+        (placements.record.folders != self.record.folders).then_some(placements)
+    }
+
+    /// The record after a transaction, to be [saved](Self::save); none when it stays as it is.
+    pub(super) fn after(&self, journal: &Journal) -> Option<Self> {
+        let mut placements = self.clone();
+        let folders = &mut placements.record.folders;
         let key = |path: &Path| path.to_string_lossy().into_owned();
         for step in &journal.steps {
             let path = key(&step.folder.join(&step.name));
@@ -142,8 +155,7 @@ impl Placements {
         for path in &journal.users {
             folders.insert(key(path), Placement::Users);
         }
-        let is_changed = *folders != before;
-        Ok(is_changed.then_some(placements))
+        (placements.record.folders != self.record.folders).then_some(placements)
     }
 
     /// Writes the record. One that cannot be used is kept under another name, which is said.

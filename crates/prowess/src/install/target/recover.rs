@@ -11,6 +11,7 @@ use super::dir::Dir;
 use super::journal::{Base, Journal, OwnPaths};
 use super::later_lock::LaterLock;
 use super::moved;
+use super::placements::Placements;
 use super::set_aside::set_aside_name;
 use super::stages::{self, Stages};
 use super::steps::{Folders, Work};
@@ -170,6 +171,7 @@ fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recov
         let Ok(not_undone) = work.backward(&LaterLock::of(journal)) else {
             return Err(set_aside(books, stages, &error));
         };
+        Placements::load(books)?.before(journal).map_or(Ok(()), Placements::save)?;
         recovered.undone = Some(error.full_message());
         (recovered.recorded, recovered.changed) = (not_undone.recorded, not_undone.changed);
     }

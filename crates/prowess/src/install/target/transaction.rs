@@ -149,7 +149,11 @@ impl<'b> Transaction<'b> {
         let done = work.forward().and_then(|()| record(&journal, self.books, |_| true));
         // The steps that were performed are undone. If that fails too, or an edit would be lost with the staging
         // folder, the journal stays for the next command.
-        let undone = || work.backward(&LaterLock::default()).and_then(|_| work.edits());
+        let undone = || {
+            work.backward(&LaterLock::default())?;
+            Placements::load(self.books)?.before(&journal).map_or(Ok(()), Placements::save)?;
+            work.edits()
+        };
         let settled = done.is_ok() || undone().is_ok_and(|edits| edits.is_empty());
         if settled && let Err(error) = Journal::clear(file) {
             return done.and(Err(InstallError::io("remove the journal", file, error)));
@@ -171,7 +175,9 @@ impl<'b> Transaction<'b> {
         }
         let without_modes: Vec<&PathBuf> =
             self.folders.keys().filter(|folder| !keeps_modes(folder.as_path())).collect();
+        let placements = Placements::load(self.books)?;
         for step in &mut self.journal.steps {
+            step.placed = placements.get(&step.folder.join(&step.name)).cloned();
             let Some((dir, stage)) = self.folders.get(&step.folder) else { continue };
             let failed = |error| InstallError::io("look at", dir.path(), error);
             let moved =
@@ -217,7 +223,15 @@ impl<'b> Transaction<'b> {
         self.folder(folder)?;
         let staged = self.journal.steps.len().to_string();
         let (folder, name) = (folder.to_owned(), name.to_owned());
-        self.journal.steps.push(Step { folder, name, staged: staged.clone(), before, after, moved: None });
+        self.journal.steps.push(Step {
+            folder,
+            name,
+            staged: staged.clone(),
+            before,
+            after,
+            moved: None,
+            placed: None,
+        });
         Ok(staged)
     }
 }
@@ -243,10 +257,9 @@ pub(super) fn record(
     books: &Books,
     may_grant: impl Fn(&Approvals) -> bool,
 ) -> Result<(), InstallError> {
-    let placements = Placements::after(books, journal)?;
-    record_approvals(journal, books, may_grant)?;
-    // Last: when something before fails, the folders are undone, and the record still says who created them.
-    placements.map_or(Ok(()), Placements::save)
+    Placements::load(books)?.after(journal).map_or(Ok(()), Placements::save)?;
+    // Last: they cannot be undone, since the user or another process may have changed them since.
+    record_approvals(journal, books, may_grant)
 }
 
 fn record_approvals(
