@@ -124,7 +124,8 @@ impl Placements {
         self.record.lost
     }
 
-    /// The record after a transaction was undone, to be [saved](Self::save); none when it stays as it is.
+    /// The record after a transaction was undone, to be [saved](Self::save); none when it stays as it is. What was left to
+    /// the user stays the user's, which loses nothing.
     pub(super) fn before(&self, journal: &Journal) -> Option<Self> {
         let mut placements = self.clone();
         let folders = &mut placements.record.folders;
