@@ -160,15 +160,22 @@ impl LiveLibrary {
             }
         };
         self.publish();
-        let mut state = PollState::default();
+        let (mut state, mut compared) = (PollState::default(), self.registry.catalog());
         while !self.stop.is_cancelled() {
             match watcher.next(Some(TICK)) {
                 Ok(Some(_)) => {
                     self.record_refresh(true);
                     self.publish();
                 }
-                // A change of a skill that another one shadows is none for the watcher.
-                Ok(None) => self.publish(),
+                // A change of a skill that another one shadows is none for the watcher. Comparing takes a while, so each
+                // catalog is compared once.
+                Ok(None) => {
+                    let catalog = self.registry.catalog();
+                    if !Arc::ptr_eq(&compared, &catalog) {
+                        compared = catalog;
+                        self.publish();
+                    }
+                }
                 // Keep serving the old snapshot; a later refresh may succeed.
                 Err(error @ WatchError::Registry(_)) => {
                     self.record_refresh(false);

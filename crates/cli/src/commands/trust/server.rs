@@ -1,5 +1,6 @@
 //! `prowess trust --server`: all skills of an MCP server at once, with the files that they have now.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use prowess::registry::trust::Approvals;
@@ -99,10 +100,8 @@ fn say(done: &str, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
 fn no_skill_of(label: &str, opened: &Opened, args: &Trust, ui: &mut Ui) -> CommandError {
     say_problems(&opened.registry, ui);
     let error = format!("no skill is from this server: {}", clean(label));
-    let mut labels: Vec<&str> = opened.catalog.all().filter_map(|(skill, _)| label_of(skill)).collect();
-    labels.dedup();
-    labels.sort_unstable();
-    labels.dedup();
+    let labels: BTreeSet<&str> = opened.catalog.all().filter_map(|(skill, _)| label_of(skill)).collect();
+    let labels: Vec<&str> = labels.into_iter().collect();
     let hint = match labels.as_slice() {
         [] => format!(
             "name the server with --in, or see the skills with: prowess list --all{}",
