@@ -6,5 +6,5 @@ mod surroundings;
 
 pub use counting::{Allocated, Counting, allocated};
 #[cfg(unix)]
-pub use surroundings::usual_umask;
+pub use surroundings::usual_process;
 pub use surroundings::without_settings;

@@ -1,4 +1,5 @@
-//! What a process inherits that would change what a test sees: variables for git and proxies, and the umask.
+//! What a process inherits that would change what a test sees: variables for git and proxies, the umask,
+//! and ignored signals.
 
 use std::process::Command;
 
@@ -13,8 +14,21 @@ pub fn without_settings(command: &mut Command) -> &mut Command {
     command
 }
 
-/// Sets the umask that most users have, for this process and those that it starts: other users may read what tests write.
+/// Gives this process and those that it starts what they usually have: a umask that lets other users read what tests write,
+/// and signals that end a program although the caller ignores them, as nohup and background jobs of a shell do.
 #[cfg(unix)]
-pub fn usual_umask() {
+pub fn usual_process() {
+    use std::sync::{Arc, Once};
+
+    static SIGNALS: Once = Once::new();
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+    SIGNALS.call_once(|| {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+        for signal in [1, 2, 15].into_iter().filter(|signal| ignored & (1 << (signal - 1)) != 0) {
+            // A handler that does nothing: the signal is still ignored here, but has its effect in a started program.
+            let _ = signal_hook::flag::register(signal, Arc::default());
+        }
+    });
 }

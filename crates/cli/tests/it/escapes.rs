@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::ffi::OsStringExt as _;
 use std::process::Stdio;
 
+use crate::terminal::Terminal;
 use crate::{Place, Started};
 
 /// Whether a character may be written.
@@ -121,18 +122,7 @@ fn a_prompt_as_json_escapes_hidden_characters_and_check_reports_them() {
 fn bytes_of_a_skill_are_cleaned_for_a_terminal() {
     let place = Place::with(&[("a/SKILL.md", "---\nname: a\ndescription: d\n---\n\u{1b}[31mred\u{9b}2J\n")]);
     for option in ["show --raw", "show --body", "check --color never --diff --unsafe-fixes"] {
-        // `script` runs the command in its own terminal.
-        let mut command = std::process::Command::new("script");
-        let line = format!("{} {option} a", env!("CARGO_BIN_EXE_prowess"));
-        command
-            .args(["-qec", &line, "/dev/null"])
-            .current_dir(place.path())
-            .stdin(std::process::Stdio::null());
-        let Ok(output) = command.output() else {
-            crate::skipped("script cannot run here");
-            return;
-        };
-        let text = String::from_utf8(output.stdout).unwrap();
+        let Some(text) = Terminal::run(&place, &format!("{option} a"), "") else { return };
         assert!(text.contains("\\u{1b}[31mred\\u{9b}2J"), "{text:?}");
         assert!(!text.contains(['\u{1b}', '\u{9b}']), "{text:?}");
     }
@@ -213,16 +203,10 @@ fn no_command_lets_a_hostile_skill_control_the_terminal_that_shows_it() {
     }
     for args in calls {
         for json in ["", " --json"] {
-            // `script` runs the command in its own terminal.
-            let line = format!("{} --color never {args}{json}", env!("CARGO_BIN_EXE_prowess"));
-            let mut command = std::process::Command::new("script");
-            command.args(["-qec", &line, "/dev/null"]).current_dir(place.path());
-            // Without the colours and bars of a real terminal, and without the state of the user who runs the tests.
-            command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TERM", "dumb");
-            command.env("HOME", place.path().join("home")).stdin(std::process::Stdio::null());
-            let Ok(output) = command.output() else { return crate::skipped("script cannot run here") };
-            let text = String::from_utf8(output.stdout).unwrap();
-            let bad = text.chars().find(|character| !escape_control(*character) && *character != '\r');
+            let Some(text) = Terminal::run(&place, &format!("--color never {args}{json}"), "") else {
+                return;
+            };
+            let bad = text.chars().find(|character| !escape_control(*character));
             assert_eq!(bad, None, "{args}{json}: {}", text.escape_debug());
             assert!(!text.is_empty(), "{args}{json}");
         }

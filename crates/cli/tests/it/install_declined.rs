@@ -2,15 +2,13 @@
 //! what was fetched.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use crate::Place;
 use crate::install::place;
 use crate::install_git::{commit, git};
-use crate::shelf::{command, run};
-use crate::skipped;
+use crate::shelf::run;
+use crate::terminal::Terminal;
 
 /// How the question is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,44 +19,20 @@ enum No {
     Signal(&'static str),
 }
 
-/// Runs a command on a terminal up to its question, and says no. Returns what it said; none where there is no terminal.
-fn decline(place: &Place, args: &str, question: &str, no: No) -> Option<String> {
-    let version = Command::new("script").arg("--version").stdin(Stdio::null()).output();
-    if !version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("util-linux")) {
-        skipped("the script of util-linux is not here");
-        return None;
-    }
-    let inner = command(place);
-    let id = place.path().join("id");
-    let program = inner.get_program().to_string_lossy();
-    let line = format!("echo $$ > {}; exec {program} {args}", id.display());
-    let mut outer = Command::new("script");
-    outer.current_dir(place.path()).env_clear().env("PATH", "/usr/bin:/bin").env("TERM", "dumb");
-    outer.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    outer.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = outer.spawn().unwrap();
-    let (mut said, mut byte) = (Vec::new(), [0]);
-    let mut out = child.stdout.take().unwrap();
-    while !said.ends_with(question.as_bytes()) && out.read(&mut byte).unwrap() == 1 {
-        said.push(byte[0]);
-    }
-    let mut type_in = |bytes: &[u8]| child.stdin.as_mut().unwrap().write_all(bytes).unwrap();
+/// Runs a command on a terminal up to its question, and says no. False where there is no terminal.
+fn decline(place: &Place, args: &str, question: &str, no: No) -> bool {
+    let Some(mut terminal) = Terminal::start(place, args) else { return false };
+    let is_asked = terminal.read_until(question);
     match no {
         // No is the answer to nothing.
-        No::Word => type_in(if question.ends_with("[y/N]") { b"n\n" } else { b"\n" }),
-        No::EndOfInput => type_in(b"\x04"),
-        No::ControlC => type_in(b"\x03"),
-        No::Signal(name) => {
-            let id = fs::read_to_string(id).unwrap();
-            let done = Command::new("kill").args([&format!("-{name}"), id.trim()]).status().unwrap();
-            assert!(done.success());
-        }
+        No::Word => terminal.type_in(if question.ends_with("[y/N]") { "n\n" } else { "\n" }),
+        No::EndOfInput => terminal.type_in("\u{4}"),
+        No::ControlC => terminal.type_in("\u{3}"),
+        No::Signal(name) => terminal.signal(name),
     }
-    out.read_to_end(&mut said).unwrap();
-    child.wait().unwrap();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    assert!(said.contains(question), "{said}");
-    Some(said)
+    let said = terminal.end();
+    assert!(is_asked, "{said}");
+    true
 }
 
 /// The files below a folder, without those that only hold locks.
@@ -89,15 +63,7 @@ const ALL: [No; 6] =
 
 #[test]
 fn every_way_to_decline_removes_what_was_fetched() {
-    // A program that was started with SIGHUP ignored, as by nohup, goes on ignoring it.
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
     for no in ALL {
-        if no == No::Signal("HUP") && ignored & 1 != 0 {
-            skipped("SIGHUP is ignored here");
-            continue;
-        }
         let place = place();
         let url = commit(&place, "from");
         // What was accepted before stays.
@@ -105,19 +71,19 @@ fn every_way_to_decline_removes_what_was_fetched() {
         let (before, logged) = (store(&place), log(&place));
         assert!(!before.is_empty() && !logged.is_empty());
         let add = format!("add {url} --skill pdf");
-        if decline(&place, &add, "[y/N]", no).is_none() {
+        if !decline(&place, &add, "[y/N]", no) {
             return;
         }
         assert_eq!((store(&place), log(&place)), (before.clone(), logged.clone()), "{no:?}");
         // The question which skills to install can be declined too.
-        decline(&place, &format!("add {url}"), "or all)", no).unwrap();
+        assert!(decline(&place, &format!("add {url}"), "or all)", no));
         assert_eq!((store(&place), log(&place)), (before.clone(), logged.clone()), "{no:?}");
         place.write(
             "skills.toml",
             format!("[skills]\npdf = {{ git = \"{url}\", path = \"pdf\" }}\n").as_bytes(),
         );
         fs::remove_file(place.path().join("skills.lock")).unwrap();
-        decline(&place, "sync", "[y/N]", no).unwrap();
+        assert!(decline(&place, "sync", "[y/N]", no));
         assert_eq!((store(&place), log(&place)), (before, logged), "{no:?}");
     }
 }
@@ -129,7 +95,7 @@ fn the_next_command_that_fetches_removes_what_a_killed_one_fetched() {
     run(&place, &["add", "./from/notes", "--yes"]);
     let before = store(&place);
     let add = format!("add {url} --skill pdf");
-    if decline(&place, &add, "[y/N]", No::Signal("KILL")).is_none() {
+    if !decline(&place, &add, "[y/N]", No::Signal("KILL")) {
         return;
     }
     assert!(store(&place).len() > before.len());

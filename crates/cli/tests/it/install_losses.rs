@@ -1,15 +1,13 @@
 //! What `remove`, `sync` and `add` delete: only what Prowess placed, only what was shown, only with consent.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
 
 use crate::Place;
 use crate::install::{place, read, say, skill};
-use crate::shelf::{command, json_of, run};
-use crate::skipped;
+use crate::shelf::{json_of, run};
+use crate::terminal::Terminal;
 
 /// The edits that a command would lose in a skill and in its copy for a client.
 const LOST: &str =
@@ -108,32 +106,12 @@ fn add_overwrite_names_each_file_that_it_deletes() {
 
 /// Runs a command on a terminal, does something while its question is open, then agrees.
 fn while_asked(place: &Place, args: &str, act: impl FnOnce()) -> Option<String> {
-    let inner = command(place);
-    let mut outer = Command::new("script");
-    outer.current_dir(place.path()).env_clear().env("PATH", "/usr/bin:/bin").env("TERM", "dumb");
-    for (name, value) in inner.get_envs() {
-        outer.env(name, value.unwrap());
-    }
-    let line = format!("{} {args}", inner.get_program().to_string_lossy());
-    outer.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    // Other programs of this name take other options.
-    let version = Command::new("script").arg("--version").stdin(Stdio::null()).output();
-    if !version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("util-linux")) {
-        skipped("the script of util-linux is not here");
-        return None;
-    }
-    let mut child = outer.spawn().unwrap();
-    let (mut said, mut byte) = (Vec::new(), [0]);
-    let mut out = child.stdout.take().unwrap();
-    while !said.ends_with(b"[y/N]") && out.read(&mut byte).unwrap() == 1 {
-        said.push(byte[0]);
-    }
+    let mut terminal = Terminal::start(place, args)?;
+    terminal.read_until("[y/N]");
     act();
     // A command that asks nothing has ended by now.
-    let _ = child.stdin.as_mut().unwrap().write_all(b"y\n");
-    out.read_to_end(&mut said).unwrap();
-    child.wait().unwrap();
-    Some(String::from_utf8_lossy(&said).replace(&*place.path().to_string_lossy(), "[DIR]"))
+    terminal.type_in("y\n");
+    Some(terminal.end().replace(&*place.path().to_string_lossy(), "[DIR]"))
 }
 
 #[test]

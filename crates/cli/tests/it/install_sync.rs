@@ -6,7 +6,8 @@ use insta::{allow_duplicates, assert_snapshot};
 
 use crate::Place;
 use crate::install::{place, read, say, skill};
-use crate::shelf::{command, json_of, run};
+use crate::shelf::{json_of, run};
+use crate::terminal::Terminal;
 
 /// The project `project` beside the skills of [`place`], which names some of them.
 fn project(toml: &str) -> Place {
@@ -315,16 +316,7 @@ fn overwriting_edits_names_the_files_and_asks_first() {
     let said = sync(&["--overwrite", "--dry-run"]);
     assert!(said.starts_with("exit 0") && said.contains("this needs your consent"), "{said}");
     for (answer, kept) in [("n\n", true), ("y\n", false)] {
-        // `script` runs the command in its own terminal, and the answer is typed there.
-        let own = command(&place);
-        let line = format!("{} sync --overwrite --project project", own.get_program().display());
-        let mut script = std::process::Command::new("script");
-        script.args(["-qec", &line, "/dev/null"]).current_dir(place.path());
-        script.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        script.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-        let Ok(mut running) = script.spawn() else { return crate::skipped("script cannot run here") };
-        std::io::Write::write_all(running.stdin.as_mut().unwrap(), answer.as_bytes()).unwrap();
-        let said = String::from_utf8(running.wait_with_output().unwrap().stdout).unwrap();
+        let Some(said) = Terminal::run(&place, "sync --overwrite --project project", answer) else { return };
         assert!(said.contains("changed  SKILL.md") && said.contains("Replace them?"), "{said}");
         assert_eq!(read(&place, file) == "edited", kept, "{said}");
     }

@@ -94,6 +94,7 @@ mod state;
 #[cfg(unix)]
 mod state_owners;
 mod surroundings;
+mod terminal;
 mod transcripts;
 mod trust;
 mod trust_consent;
@@ -126,7 +127,7 @@ pub(crate) struct Place {
 impl Place {
     /// A folder with these files.
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
-        prowess_testing::usual_umask();
+        prowess_testing::usual_process();
         let folder = tempfile::tempdir().unwrap();
         // The search for prowess.toml ends here.
         std::fs::create_dir(folder.path().join(".git")).unwrap();

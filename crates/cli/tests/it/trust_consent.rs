@@ -4,7 +4,8 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::Place;
-use crate::shelf::{command, json_of, run, shelf};
+use crate::shelf::{json_of, run, shelf};
+use crate::terminal::Terminal;
 
 /// A project with a skill that asks for much, and settings that wait for trust.
 fn eager() -> Place {
@@ -95,33 +96,14 @@ fn what_is_about_to_be_trusted_is_shown_and_without_a_terminal_it_needs_consent(
     crate::schemas::assert_fits("trust", &json_of(&place, &["trust", "plain", "--yes", "--json"]));
 }
 
-/// What a command writes on a terminal, with these answers; none if there is no terminal to be had.
-fn on_terminal(place: &Place, args: &str, answer: &str) -> Option<String> {
-    use std::io::Write as _;
-    use std::process::{Command, Stdio};
-    let line = format!("{} {args}", env!("CARGO_BIN_EXE_prowess"));
-    let mut terminal = Command::new("script");
-    terminal.args(["-qec", &line, "/dev/null"]).current_dir(place.path()).env_clear();
-    terminal.envs(command(place).get_envs().filter_map(|(name, value)| Some((name, value?))));
-    terminal.env("PATH", "/usr/bin:/bin").env("TERM", "dumb").env("SHELL", "/bin/sh");
-    let child = terminal.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let Ok(mut child) = child else {
-        crate::skipped("there is no program script here");
-        return None;
-    };
-    child.stdin.take().unwrap().write_all(answer.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    Some(String::from_utf8_lossy(&output.stdout).replace('\r', ""))
-}
-
 #[test]
 fn on_a_terminal_trust_is_asked_for() {
     let place = eager();
-    let Some(refused) = on_terminal(&place, "trust plain", "n\n") else { return };
+    let Some(refused) = Terminal::run(&place, "trust plain", "n\n") else { return };
     assert!(refused.contains("Trust this skill with its current files: plain? [y/N]"), "{refused}");
     assert!(refused.contains("you did not accept it, so nothing was trusted"), "{refused}");
     assert!(run(&place, &["trust", "--list"]).contains("nothing is trusted"));
-    let accepted = on_terminal(&place, "trust", "y\n").unwrap();
+    let accepted = Terminal::run(&place, "trust", "y\n").unwrap();
     assert!(accepted.contains("can be run  scripts/read.sh"), "{accepted}");
     assert!(accepted.contains("trusted, with everything in it: "), "{accepted}");
     assert!(run(&place, &["trust", "--list"]).contains("folder  [DIR]"));
