@@ -318,6 +318,12 @@ fn a_repository_that_another_user_put_into_the_store_runs_nothing() {
     fs::create_dir_all(place.path().join("planted/refs")).unwrap();
     fs::write(repository.join("commondir"), place.path().join("planted").to_str().unwrap()).unwrap();
     give(&place.path().join("planted"));
+    // A plain git runs it, so the test notices.
+    let mut git = Command::new("git");
+    let _ = git.env("GIT_DIR", repository).args(["ls-remote", "prowess"]).output().unwrap();
+    if fs::remove_file(&ran).is_err() {
+        return skipped("the installed git reads no folder that commondir names");
+    }
     let own = |path: &Path, user: u32| {
         let owner = format!("{user}:{GROUP}");
         assert!(Command::new("chown").args(["-R", &owner]).arg(path).status().unwrap().success());
@@ -334,13 +340,23 @@ fn a_repository_that_another_user_put_into_the_store_runs_nothing() {
         let ignored = said.contains("ignored, since it belongs to another user: [DIR]/cache/prowess");
         assert_eq!(ignored, said_of, "{foreign:?}: {said}");
     }
-    // A plain git runs it, so the test would notice.
-    let mut git = Command::new("git");
-    git.env("GIT_DIR", repository).args(["ls-remote", "prowess"]);
-    let _ = git.output().unwrap();
-    if !ran.exists() {
-        skipped("the installed git reads no folder that commondir names");
-    }
+}
+
+#[test]
+fn a_link_that_another_user_put_into_the_store_removes_no_file() {
+    let Some(place) = shared() else { return };
+    place.write("home/documents/x", b"mine");
+    give(&place.path().join("home"));
+    assert!(run_as(&place, USER, &["add", "./from/pdf", "--yes"]).starts_with("exit 0"));
+    let store = place.path().join("cache/prowess/store/v1");
+    let plant = "rm -rf tmp; ln -s \"$0\" tmp; touch -d 2001-01-01 \"$0/x\"; chown -h \"$1\" tmp";
+    let documents = place.path().join("home/documents");
+    let mut planted = Command::new("/bin/sh");
+    planted.args(["-ec", plant]).arg(&documents).arg(OTHER.to_string()).current_dir(&store);
+    assert!(planted.status().unwrap().success());
+    let said = run_as(&place, USER, &["add", "./from/notes", "--yes"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert!(documents.join("x").exists(), "{said}");
 }
 
 #[test]

@@ -36,6 +36,8 @@ const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 pub(super) const SKILLS: [&str; 2] = [TREES, PACKS];
 const TREES: &str = "trees";
 const PACKS: &str = "packs";
+/// The folder of files that are being written.
+const UNFINISHED: &str = "tmp";
 
 /// Skills by their digests, in a folder that is safe to delete.
 #[derive(Debug)]
@@ -62,8 +64,8 @@ impl Store {
         self.put_noting(trees, &mut |_, _| {})
     }
 
-    /// Stores skills, and notes the file of each and whether it was there before, before it is written. A store that cannot be written only
-    /// costs time later.
+    /// Stores skills, and notes the file of each and whether it was there before, before it is written. A store that cannot
+    /// be written only costs time later.
     pub(crate) fn put_noting<'t>(
         &self,
         trees: impl IntoIterator<Item = &'t SkillTree>,
@@ -217,7 +219,7 @@ impl Store {
 
     /// A new name for an unfinished file. The first call removes what killed processes left behind.
     fn unfinished(&self) -> io::Result<PathBuf> {
-        let folder = self.folder.join("tmp");
+        let folder = self.folder.join(UNFINISHED);
         if self.swept.get().is_none() {
             if !is_own(&self.folder) {
                 return Err(io::ErrorKind::PermissionDenied.into());
@@ -292,7 +294,7 @@ pub(super) fn root_of_store(store: &Path) -> &Path {
 /// Whether a store is this user's, so that files in it may be removed by their names: what is in place of a folder of
 /// another user could be any file.
 pub(super) fn is_own(store: &Path) -> bool {
-    let folders = [TREES, PACKS, REPOSITORIES, UNACCEPTED].map(|folder| store.join(folder));
+    let folders = [TREES, PACKS, REPOSITORIES, UNACCEPTED, UNFINISHED].map(|folder| store.join(folder));
     std::iter::once(store.to_owned()).chain(folders).all(|folder| own::may_use(root_of_store(store), &folder))
 }
 
