@@ -124,7 +124,7 @@ fn a_copy_that_keep_left_stays_when_the_record_of_it_cannot_be_used() {
         let records: Vec<_> = records.filter(is_record).collect();
         let [record] = &*records else { panic!("{records:?}") };
         fs::write(record, damage).unwrap();
-        fine(&place, "verify");
+        assert!(fine(&place, "verify").contains("could not be used"));
         assert_eq!(fs::read_to_string(record).unwrap(), damage, "verify changes nothing");
         let said = fine(&place, "add ./work/other --yes");
         assert!(said.contains("could not be used") && said.contains(".placed-set-aside"), "{said}");
@@ -135,6 +135,27 @@ fn a_copy_that_keep_left_stays_when_the_record_of_it_cannot_be_used() {
         let said = fine(&place, "remove mine");
         assert!(said.contains(".claude/skills/mine"), "{said}");
         assert_eq!(fs::read_to_string(theirs.join("notes.txt")).unwrap(), NOTES);
+    }
+}
+
+#[test]
+fn a_copy_of_which_the_record_was_lost_does_not_become_the_users_by_an_overwriting_sync() {
+    for edits in ["--overwrite", "--keep"] {
+        let (place, base) = world(false);
+        let source = written(base.join("work/mine"));
+        let add = "add ./work/mine --client claude-code --link copy --yes";
+        fine(&place, add);
+        let lost = place.path().join("state/prowess/install");
+        let record = fs::read_dir(lost).unwrap().map(|entry| entry.unwrap().path());
+        let record = record.into_iter().find(|path| path.extension().is_some_and(|end| end == "placed"));
+        fs::write(record.unwrap(), "no record").unwrap();
+        fine(&place, &format!("sync {edits} --yes"));
+        fs::write(source.join("notes.txt"), "the next version\n").unwrap();
+        fine(&place, &format!("{add} --overwrite"));
+        fs::write(source.join("notes.txt"), "the one after it\n").unwrap();
+        fine(&place, add);
+        let copy = fs::read_to_string(base.join(".claude/skills/mine/notes.txt")).unwrap();
+        assert_eq!(copy, "the one after it\n", "{edits}");
     }
 }
 
@@ -169,6 +190,7 @@ fn a_lock_that_came_from_elsewhere_deletes_and_replaces_nothing_that_the_user_ma
             for made in [&own, &copy] {
                 assert_eq!(fs::read_to_string(made.join("notes.txt")).unwrap(), NOTES, "{mode} {args}");
             }
+            assert!(said.contains("left alone: [DIR]/project/.claude/skills/mine"), "{mode} {args}: {said}");
         }
         // It is used as it is, which makes it no folder that Prowess placed.
         fs::remove_dir_all(&copy).unwrap();

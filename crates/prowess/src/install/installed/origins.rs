@@ -67,7 +67,7 @@ impl Installer {
         for client in place.read()?.wanted.clients() {
             folders.extend(place.client_folder(client, self.environment())?);
         }
-        let placements = Placements::load(&place.books)?;
+        let placements = Some(Placements::load(&place.books)?).filter(Placements::has_users_own);
         let installed = place.base.join(SKILLS_FOLDER);
         origins.approvals.clone_from(&place.books.approvals);
         for locked in lock.into_skills() {
@@ -75,7 +75,9 @@ impl Installer {
             let fetched = self.fetch_log().has(&locked);
             for folder in &folders {
                 let there = folder.join(&locked.name);
-                if placements.is_users_own(folder, &locked.name, &installed) {
+                let is_own =
+                    |placements: &Placements| placements.is_users_own(folder, &locked.name, &installed);
+                if placements.as_ref().is_some_and(is_own) {
                     continue;
                 }
                 let (path, locked) = (path.clone(), locked.clone());

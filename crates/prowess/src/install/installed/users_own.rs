@@ -12,7 +12,8 @@ pub(crate) fn users_own(environment: &Environment) -> impl Fn(&Path, &str) -> bo
     let (home, state) = (environment.home(), environment.xdg("XDG_STATE_HOME", ".local/state"));
     let known = home.zip(state).and_then(|(home, state)| {
         let place = InstallTarget::new(InstallScope::User, &home, &state.join("prowess"));
-        Some((home.join(SKILLS_FOLDER), Placements::load(&place.books).ok()?))
+        let placements = Placements::load(&place.books).ok().filter(Placements::has_users_own)?;
+        Some((home.join(SKILLS_FOLDER), placements))
     });
     move |folder, name| {
         known.as_ref().is_some_and(|(installed, placements)| placements.is_users_own(folder, name, installed))

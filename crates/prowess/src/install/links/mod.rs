@@ -73,13 +73,11 @@ pub(super) fn links(
                     trust(transaction);
                 } else if is_users && !is_left {
                     // The same files, which the user wrote: they stay, also when the skill is removed.
+                    let is_forgotten = |there| placed.is_forgotten(&folder, &locked.name, there);
+                    if there.as_ref().is_some_and(is_forgotten) {
+                        continue;
+                    }
                     if how.edits == Edits::Stop {
-                        if there
-                            .as_ref()
-                            .is_some_and(|there| placed.is_forgotten(&folder, &locked.name, there))
-                        {
-                            continue;
-                        }
                         return Err(taken(&path, there.as_ref(), locked, how).in_entry(&locked.name));
                     }
                     leave(transaction);
@@ -158,9 +156,8 @@ pub(super) fn links(
                 _ => transaction.link(real, &locked.name, &folder.target(place, &locked.name), there)?,
             }
         }
-        for removed in done.iter_mut().filter(|change| {
-            !change.recorded && !matches!(change.action, Action::LeftThere | Action::NotPlaced)
-        }) {
+        let is_gone = |change: &&mut Change| !change.recorded && change.action != Action::LeftThere;
+        for removed in done.iter_mut().filter(is_gone) {
             take_back(&folder, removed, (how, &placed), transaction)?;
         }
     }

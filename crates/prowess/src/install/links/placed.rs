@@ -33,7 +33,7 @@ pub(super) struct Placed<'p> {
     /// The user's sources, of which none is removed.
     pub(super) protected: &'p Protected<'p>,
     pub(super) listing: Listing<'p>,
-    /// The skills that are removed since only the lock names them, so that it proves nothing about their copies.
+    /// The skills that only the lock names. It is no evidence of who made their copies.
     pub(super) dropped: BTreeSet<&'p str>,
 }
 

@@ -77,7 +77,7 @@ pub(super) fn take_back_elsewhere<'c>(
 }
 
 /// Removes the link or copy of a skill that no record names any more. If it was changed, it stays; so does a link to a
-/// skill whose edited files are kept.
+/// skill whose files stay.
 pub(super) fn take_back(
     folder: &ClientFolder,
     removed: &mut Change,
@@ -87,7 +87,12 @@ pub(super) fn take_back(
     let (Some(there), Some((real, _))) = (folder.state(&removed.name)?, &folder.open) else { return Ok(()) };
     let path = folder.folder.join(&removed.name);
     let ours = placed.is_ours(folder, &removed.name, &there);
-    let kept = removed.action == Action::Kept && matches!(there, State::Link(_));
+    let kept = match removed.action {
+        Action::Kept => matches!(there, State::Link(_)),
+        // Nothing shows who placed the skill, so its folder stays, and what clients have of it with it.
+        Action::NotPlaced => true,
+        _ => false,
+    };
     let is_lost = placed.has_copy(folder, &removed.name, &there) && how.edits == Edits::Overwrite;
     let is_source = placed.is_source(folder, &removed.name, Some(&there));
     if kept || !(ours || is_lost) || is_source {

@@ -116,7 +116,7 @@ impl Base {
     }
 }
 
-/// The paths that the files of a place in the state folder may name: those in the base, and the folders of clients that
+/// The paths that a journal or a record of staging folders may name: those in the base, and the folders of clients that
 /// are elsewhere, by their exact paths.
 pub(crate) struct OwnPaths<'p> {
     base: &'p Base,

@@ -38,8 +38,8 @@ pub(crate) enum Placement {
 pub(crate) struct Placements {
     file: PathBuf,
     record: Record,
-    /// Why the file cannot be used; it is set aside before another one is written.
-    unusable: Option<String>,
+    /// Whether the file cannot be used; it is set aside before another one is written.
+    is_unusable: bool,
 }
 
 /// The record as it is written.
@@ -73,7 +73,7 @@ impl Record {
 
 impl Placements {
     /// Reads the record beside the journal of a place. One that is damaged or not believed names nothing, and counts as
-    /// lost.
+    /// lost, which is noted.
     pub(crate) fn load(books: &Books) -> Result<Self, InstallError> {
         let file = books.journal.with_extension("placed");
         let read = match own::read_judged(state_of(&file), &file, MAX_BYTES) {
@@ -88,11 +88,19 @@ impl Placements {
                 _ => Err(error.full_message()),
             },
         };
-        let (record, unusable) = match read {
-            Ok(record) => (record, None),
-            Err(reason) => (Record { lost: true, ..Record::default() }, Some(reason)),
+        let (record, is_unusable) = match read {
+            Ok(record) => (record, false),
+            Err(reason) => {
+                let hint =
+                    "folders of clients that it may have named as yours stay; see which with: prowess verify";
+                own::note(
+                    format!("the record of the folders that prowess placed could not be used: {reason}"),
+                    Some(hint.to_owned()),
+                );
+                (Record { lost: true, ..Record::default() }, true)
+            }
         };
-        Ok(Self { file, record, unusable })
+        Ok(Self { file, record, is_unusable })
     }
 
     /// Who created a folder, as far as it is known. The folder above it is real.
@@ -113,10 +121,17 @@ impl Placements {
     /// skill leads to that.
     pub(crate) fn is_users_own(&self, folder: &Path, name: &str, installed: &Path) -> bool {
         let path = env::real(folder).join(name);
+        if self.get(&path) != Some(&Placement::Users) {
+            return false;
+        }
         let leads_to = env::real(&path);
-        self.get(&path) == Some(&Placement::Users)
-            && !leads_to.starts_with(env::real(installed))
+        !leads_to.starts_with(env::real(installed))
             && !leads_to.ancestors().any(|above| self.digest(above).is_some())
+    }
+
+    /// Whether anything was left to the user, so that [`is_users_own`](Self::is_users_own) is worth asking.
+    pub(crate) fn has_users_own(&self) -> bool {
+        self.record.folders.values().any(|by| *by == Placement::Users)
     }
 
     /// Whether an earlier record was lost, so that a folder that is not named may be the user's.
@@ -162,16 +177,10 @@ impl Placements {
     /// Writes the record. One that cannot be used is kept under another name, which is said.
     pub(super) fn save(mut self) -> Result<(), InstallError> {
         let failed = |error| InstallError::io("record what was installed", &self.file, error);
-        if let Some(reason) = &self.unusable {
+        if self.is_unusable {
             let kept = set_aside_name(&self.file);
             std::fs::rename(&self.file, &kept).map_err(failed)?;
-            let text = format!(
-                "the record of the folders that prowess placed could not be used: {reason}; it is kept: {}",
-                shown(&kept)
-            );
-            let hint =
-                "folders of clients that it may have named as yours stay; see which with: prowess verify";
-            own::note(text, Some(hint.to_owned()));
+            own::note(format!("the record that could not be used is kept: {}", shown(&kept)), None);
         }
         self.record.version = VERSION;
         let write = || -> io::Result<()> {
