@@ -94,12 +94,14 @@ pub(crate) struct Serve {
     /// The maximum size of what all sessions keep of their active skills, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = ServeOptions::default().max_kept, value_parser = some)]
     pub(crate) max_kept: usize,
-    /// The maximum size of what the sessions of each token of the token file keep, in bytes
-    #[arg(long, value_name = "BYTES", requires = "http", default_value_t = HttpOptions::default().max_token_kept, value_parser = some)]
-    pub(crate) max_token_kept: usize,
+    /// The maximum size of what the sessions of each token of the token file keep, in bytes [default: a quarter of that of
+    /// all sessions]
+    #[arg(long, value_name = "BYTES", requires = "http", value_parser = some)]
+    pub(crate) max_token_kept: Option<usize>,
     /// The maximum size of all large responses that the clients of each token of the token file have not read yet, in bytes
-    #[arg(long, value_name = "BYTES", requires = "http", default_value_t = HttpOptions::default().max_token_unsent, value_parser = some)]
-    pub(crate) max_token_unsent: usize,
+    /// [default: half of that of all responses]
+    #[arg(long, value_name = "BYTES", requires = "http", value_parser = some)]
+    pub(crate) max_token_unsent: Option<usize>,
     /// What to log to standard error
     #[arg(long, value_name = "FORMAT", default_value = "warnings")]
     pub(crate) log: Log,

@@ -80,7 +80,7 @@ pub(crate) struct Callers {
     /// The maximum number of bytes that the sessions of each token of a file keep.
     max_kept: usize,
     /// The maximum number of bytes of unread responses of each token of the file.
-    max_unsent: usize,
+    max_unsent: Option<usize>,
     /// The maximum number of requests at once of each token of the file.
     max_requests: usize,
     /// The maximum number of connections, and of open streams, of each token of a file.
@@ -121,8 +121,12 @@ impl Callers {
                 (options.max_connections, options.max_connections)
             },
             max_kept: if in_file { options.max_token_kept } else { usize::MAX },
-            max_unsent: if in_file { options.max_token_unsent } else { usize::MAX },
-            max_requests: if in_file { options.max_token_requests } else { options.max_requests },
+            max_unsent: in_file.then_some(options.max_token_unsent),
+            max_requests: if in_file {
+                options.max_token_requests.min(options.max_requests.div_ceil(2))
+            } else {
+                options.max_requests
+            },
             next: AtomicU64::new(1),
             current: Mutex::default(),
             form: tokens.map_or(Form::Single, Tokens::form),

@@ -37,7 +37,8 @@ pub struct HttpOptions {
     pub max_token_streams: usize,
     /// The maximum number of requests at once; others wait for a permit, then get 503.
     pub max_requests: usize,
-    /// The maximum number of requests at once of each token of a token file, so that none keeps the others waiting.
+    /// The maximum number of requests at once of each token of a token file, so that none keeps the others waiting: at most
+    /// half of [`max_requests`](Self::max_requests).
     pub max_token_requests: usize,
     /// The maximum number of sessions, which protocol versions with a handshake have.
     pub max_sessions: usize,

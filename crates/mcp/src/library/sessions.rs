@@ -109,7 +109,7 @@ struct Own {
 }
 
 /// A small index of the skills that a client is offered in place of others, beside the index of the whole library, which all
-/// clients share. So what the server keeps for a token grows with these skills alone.
+/// clients share. So the index of a token grows with these skills alone.
 struct OwnIndex {
     registry: Arc<Registry>,
     whole: Arc<Index>,

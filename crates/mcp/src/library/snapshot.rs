@@ -141,7 +141,7 @@ pub(crate) struct Snapshot {
     pages: PageCache,
 }
 
-/// A skill that only views have: another one has its key in the whole library.
+/// A skill by its key and its place: another one has its key in the whole library.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SkillId {
     pub(crate) key: String,

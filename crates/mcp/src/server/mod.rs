@@ -87,12 +87,13 @@ impl Shared {
     pub(crate) fn within(
         &self,
         bounds: Filter,
-        (max_kept, max_unsent): (usize, usize),
+        (max_kept, max_unsent): (usize, Option<usize>),
         stop: CancellationToken,
     ) -> Arc<Self> {
         let live = LibraryView::new(Arc::clone(&self.library.publication), bounds);
         let pool = Arc::new(MemoryPool::part_of(&self.pool, max_kept));
-        let budget = Arc::new(self.budget.part(max_unsent));
+        let part = max_unsent.map(|most| Arc::new(self.budget.part(most)));
+        let budget = part.unwrap_or_else(|| Arc::clone(&self.budget));
         Arc::new(Self { live, budget, pool, stop, ..self.clone() })
     }
 

@@ -404,14 +404,14 @@ async fn a_token_that_reads_nothing_keeps_no_other_waiting() {
     // Two requests at once, of which one may be of a token; its large responses fill its part of the memory.
     let http = HttpOptions::default().with_max_requests(2).with_max_token_requests(1);
     let http = http.with_max_token_unsent(1 << 20).with_request_time(LONG).with_stall_time(LONG);
-    let (web, _file, home) = served_within("", http).await;
-    write(home.path(), "alpha/large.txt", "x".repeat(8 << 20));
+    let (web, _file, _home) = served_within("", http).await;
+    write(web.root.path(), "alpha/large.txt", "x".repeat(8 << 20));
     let large =
         sessionless("resources/read", "skill://alpha/large.txt", json!({"uri": "skill://alpha/large.txt"}));
     let large = String::from_utf8(large).unwrap();
     let large = large.replacen("host:", &format!("authorization: Bearer {ALL}\r\nhost:"), 1);
     let mut first = web.open_slow(large.as_bytes()).await;
-    first.until("HTTP/1.1 200").await;
+    first.until("xxxx").await;
     // These wait for memory, and one of them has the only place of its token.
     let mut waiting = Vec::new();
     for _ in 0..4 {

@@ -50,8 +50,8 @@ pub(super) fn listen(address: HttpAddress, args: &Serve, ui: &mut Ui) -> Result<
         .with_max_token_streams(args.max_token_streams.unwrap_or_else(|| half(max_streams)))
         .with_max_sessions(args.max_sessions)
         .with_max_token_sessions(args.max_token_sessions)
-        .with_max_token_kept(args.max_token_kept)
-        .with_max_token_unsent(args.max_token_unsent)
+        .with_max_token_kept(args.max_token_kept.unwrap_or_else(|| args.max_kept.div_ceil(4)))
+        .with_max_token_unsent(args.max_token_unsent.unwrap_or_else(|| half(args.max_unsent)))
         .with_session_time(Duration::from_secs(args.session_time));
     Ok(Listening { listen, http })
 }
