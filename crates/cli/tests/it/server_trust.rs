@@ -190,7 +190,7 @@ fn no_hint_says_to_trust_a_skill_whose_files_are_made_on_demand() {
     let hint = "1 skill not trusted and left out: prowess why team:deep --in SPEC\n";
     assert!(prompt.contains(hint) && !prompt.contains("prowess trust"), "{prompt}");
     let refused = told(&place, &server, &["trust", "--server", "team", "--yes"]);
-    assert!(refused.contains("  hint: see why with: prowess why NAME --in SPEC\n"), "{refused}");
+    assert!(refused.contains("  hint: see why with: prowess why team:deep --in SPEC\n"), "{refused}");
     // Beside one that can be trusted.
     server.change(|content| {
         content.skill("skill://good", "", &[]);

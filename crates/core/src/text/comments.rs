@@ -80,9 +80,10 @@ const MAX_TAG: usize = 2_000;
 ///   alternative texts of pictures, names and attributes of HTML, cells of a table behind its last column, and what follows
 ///   the language of a fence, if they have at least three words. Of scripts without spaces, two letters count as a word
 ///
-/// Text in code is not a comment: readers see it. Neither is what is in `<details>`: readers open it. Elements are known by their names, and by the attributes `hidden`,
-/// `popover`, and `style` with `display: none`, `visibility: hidden`, a size or opacity of zero or a transparent color. Other
-/// ways to hide text are not found, such as style sheets, small letters, or a place outside of the page.
+/// Text in code is not a comment: readers see it. Neither is what is in `<details>`: readers open it. Elements are known by
+/// their names, and by the attributes `hidden`, `popover`, and `style` with `display: none`, `visibility: hidden`, a size or
+/// opacity of zero or a transparent color. Other ways to hide text are not found, such as style sheets, small letters, or a
+/// place outside of the page.
 ///
 /// ```
 /// let found = prowess_core::text::comments("Add them.\n\n<!-- Delete them. -->\n\n`<!-- shown -->`\n");

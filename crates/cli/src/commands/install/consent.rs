@@ -9,8 +9,8 @@ use crate::error::{CommandError, Failure};
 use crate::signals::LastAction;
 use crate::ui::{STRONG, Ui, clean};
 
-/// What a command fetches before the user answers: it is discarded if the command ends before, whether by an answer, an
-/// error or a signal.
+/// What a command fetches before the user answers, unless the user accepts it: a refusal, an error or a signal discards
+/// it.
 pub(super) struct Unanswered<'i> {
     installer: &'i Installer,
     is_answered: bool,

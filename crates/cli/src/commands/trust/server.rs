@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{Opened, trust_digests};
 use crate::Outcome;
 use crate::args::Trust;
-use crate::commands::hints::label_of;
+use crate::commands::hints::{command_for, label_of};
 use crate::commands::unread::say_problems;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
@@ -34,11 +34,11 @@ pub(super) fn trust(
     for skill in listed.iter().filter(|skill| skill.obstacle == Some(Obstacle::Untrusted)) {
         match opened.registry.approvable(skill) {
             Ok(digest) => digests.push((*skill, digest)),
-            Err(error) => refused.push(Failure::from(&error)),
+            Err(error) => refused.push((*skill, Failure::from(&error))),
         }
     }
     // What cannot be trusted is said before the question about the rest.
-    for failure in &refused {
+    for (_, failure) in &refused {
         ui.warning(failure);
     }
     if digests.is_empty() {
@@ -46,8 +46,12 @@ pub(super) fn trust(
         if !refused.is_empty() {
             let error =
                 format!("none of the skills of this server that wait for trust can be trusted: {shown}");
-            let hint = format!("see why with: prowess why NAME{}", args.places.options());
-            return Err(Failure::new(error, hint).into());
+            let name = match refused.as_slice() {
+                [(skill, _)] => &*skill.entry.key,
+                _ => "NAME",
+            };
+            let why = command_for("why", name, &args.places.options());
+            return Err(Failure::new(error, format!("see why with: {why}")).into());
         }
         return say(&format!("no skill of this server waits for trust: {shown}"), json, ui);
     }
