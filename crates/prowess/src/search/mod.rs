@@ -211,7 +211,8 @@ impl SearchIndex {
     fn select_with(&self, own: &Self, query: &Query, among: &[&Entry], limit: usize) -> Vec<Hit> {
         let is_own = |entry: &&Entry| own.index.keys().binary_search(&entry.key).is_ok();
         let (of_own, others): (Vec<&Entry>, Vec<&Entry>) = among.iter().copied().partition(is_own);
-        let mut hits = self.index.search(&query.text, limit, Some(&self.index.mask(&others)));
+        let mask = self.index.mask(&others);
+        let mut hits = self.index.search_beside(&own.index, &query.text, limit, Some(&mask));
         let mask = own.index.mask(&of_own);
         hits.extend(own.index.search_beside(&self.index, &query.text, limit, Some(&mask)));
         best(hits, limit)

@@ -182,10 +182,10 @@ impl Bm25 {
         self.hits(&self.ask(text, None), limit, mask)
     }
 
-    /// The same for a small index beside a large one, with scores that are comparable to those of the large one: a word
-    /// is as rare as in both together.
-    pub fn search_beside(&self, large: &Self, text: &str, limit: usize, mask: Option<&Mask>) -> Vec<Hit> {
-        self.hits(&self.ask(text, Some(large)), limit, mask)
+    /// The best skills of one of two indexes whose results are merged: a word is as rare as in both together, and known if
+    /// either has it, so that the scores are comparable.
+    pub fn search_beside(&self, other: &Self, text: &str, limit: usize, mask: Option<&Mask>) -> Vec<Hit> {
+        self.hits(&self.ask(text, Some(other)), limit, mask)
     }
 
     fn hits(&self, asked: &ask::Asked, limit: usize, mask: Option<&Mask>) -> Vec<Hit> {
