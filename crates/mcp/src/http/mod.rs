@@ -360,12 +360,19 @@ impl HttpServer {
     ) -> Result<HttpResponse, ErrorResponse> {
         let _permit = self.permit(caller).await?;
         let stream = parts.method == Method::GET;
+        // rmcp answers 202 whether the session exists or not.
+        let is_unknown = parts.method == Method::DELETE && !caller.sessions.has(&parts.headers);
         let request = Request::from_parts(parts, Full::new(Bytes::new()));
         if stream {
             return self.streamed(caller, request).await.map(|response| of_rmcp(response, entry));
         }
         let (parts, text) = self.whole(caller, request, None).await?;
-        Ok(of_rmcp(HttpResponse::from_parts(parts, Full::new(text).boxed()), entry))
+        let response = if is_unknown && parts.status == StatusCode::ACCEPTED {
+            plain(StatusCode::NOT_FOUND, "text/plain", "Not Found: Session not found")
+        } else {
+            HttpResponse::from_parts(parts, Full::new(text).boxed())
+        };
+        Ok(of_rmcp(response, entry))
     }
 
     /// Responds with a stream that stays open for as long as the client likes. Streams have their own limit, lower than
