@@ -115,16 +115,14 @@ impl HttpServer {
         let mut entry = self.entry(&request, peer);
         let is_protocol = request.uri().path() == "/mcp";
         let reader = self.origin_check.reader(request.headers()).filter(|_| is_protocol).cloned();
-        let response = if has_unknown_coding(request.headers()) {
-            let message = "the only transfer coding of a request is chunked";
-            closing(refused("coding", invalid_request(StatusCode::NOT_IMPLEMENTED, message)))
-        } else {
-            match self.operators(&request, &mut entry) {
+        let response = match refused_coding(request.headers()) {
+            Some((status, message)) => closing(refused("coding", invalid_request(status, message))),
+            None => match self.operators(&request, &mut entry) {
                 Some(response) => response,
                 None if is_protocol && cors::is_preflight(&request) => self.preflight(&request),
                 None if is_protocol => self.protocol(request, &mut entry, slot).await,
                 None => plain(StatusCode::NOT_FOUND, "text/plain", "not found"),
-            }
+            },
         };
         let response = match reader {
             Some(origin) => cors::readable(response, origin),
@@ -536,12 +534,19 @@ fn invalid_message(body: &[u8]) -> ErrorResponse {
     rpc_error(StatusCode::BAD_REQUEST, id, error).into()
 }
 
-/// Whether the body of a request has another transfer coding than `chunked` alone. hyper looks at the last one only.
-fn has_unknown_coding(headers: &HeaderMap) -> bool {
-    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
-    let first = codings.next();
-    first.is_some_and(|coding| !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked"))
-        || codings.next().is_some()
+/// The refusal of transfer codings other than `chunked` alone. hyper has refused those that do not end with `chunked`, and
+/// looks at no others.
+fn refused_coding(headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
+    let lines = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let codings = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
+    let mut codings: Vec<&[u8]> = codings.collect();
+    codings.pop();
+    let is_malformed = |coding: &&[u8]| coding.is_empty() || coding.eq_ignore_ascii_case(b"chunked");
+    match codings.iter().find(|coding| is_malformed(coding)) {
+        Some(_) => Some((StatusCode::BAD_REQUEST, "chunked must be the last transfer coding, once")),
+        None if codings.is_empty() => None,
+        None => Some((StatusCode::NOT_IMPLEMENTED, "the only transfer coding of a request is chunked")),
+    }
 }
 
 /// Whether there is exactly one content type, and it is JSON. Parameters such as a charset are ignored.
