@@ -24,6 +24,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
+use prowess::internal::parse_json;
 use rmcp::ErrorData;
 use rmcp::model::RequestId;
 use serde::Deserialize;
@@ -316,6 +317,10 @@ impl HttpServer {
         parts.extensions.insert(slot.clone());
         let _large = self.permits_if_large(caller, body.len()).await?;
         let _permit = self.permit(caller).await?;
+        // rmcp takes the last of two members with one name, and a proxy may have judged the first.
+        if parse_json(&body).is_err() {
+            return Err(invalid_message(&body));
+        }
         if head.is_initialize()
             && let Some(reason) = caller.sessions.full().await
         {
@@ -528,10 +533,10 @@ impl MessageHead {
     }
 }
 
-/// The response to a body that is not a message.
+/// The response to a body that is not a message, or an ambiguous one.
 fn invalid_message(body: &[u8]) -> ErrorResponse {
     let (id, error) = crate::stdio::invalid_message(body);
-    rpc_error(StatusCode::BAD_REQUEST, id, error).into()
+    refused("request", rpc_error(StatusCode::BAD_REQUEST, id, error)).into()
 }
 
 /// The refusal of transfer codings other than `chunked` alone. hyper has refused those that do not end with `chunked`, and
