@@ -137,9 +137,12 @@ fn print_address(at: SocketAddr, json: bool) {
 /// The tokens, from their file or from a variable; on the command line, other users could see them.
 pub(super) fn tokens(args: &Serve) -> Result<Option<Tokens>, CommandError> {
     if let Some(file) = &args.token_file {
-        return Tokens::read(file).map(Some).map_err(|error| match error {
-            TokensError::Read(error) => Failure::from(&error).into(),
-            other => Failure::new(other.to_string(), other.hint()).into(),
+        return Tokens::read(file).map(Some).map_err(|error| {
+            let failure = match &error {
+                TokensError::Read(error) => Failure::from(error),
+                other => Failure::new(other.to_string(), ""),
+            };
+            Failure { hints: vec![error.hint().into_owned()], ..failure }.into()
         });
     }
     // A variable that another one was to fill would otherwise open the server to everyone.
