@@ -146,6 +146,35 @@ fn the_address_is_printed_and_served_until_shutdown() {
 }
 
 #[test]
+fn every_line_of_a_json_log_is_json() {
+    let place = Place::with(&[
+        SKILL,
+        ("token", "0123456789abcdef\n"),
+        ("prowess.toml", "[skills]\nduplicates = \"last\"\n"),
+    ]);
+    let mut command = place.command();
+    command
+        .args(["serve", "--in", "skills", "--http", "127.0.0.1:0", "--log", "json", "--token-file", "token"])
+        .env("PROWESS_TOKEN", "0123456789abcdef")
+        .stderr(Stdio::piped());
+    let mut child = Started::spawn(&mut command);
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    let json = |line: std::io::Result<String>| serde_json::from_str::<Value>(&line.unwrap()).unwrap();
+    let mut wanted = vec![
+        "\"listening\"",
+        "\"PROWESS_TOKEN is not accepted, since --token-file names the tokens\"",
+        "these settings have no effect: skills.duplicates",
+    ];
+    while !wanted.is_empty() {
+        let line = json(log.next().unwrap());
+        assert!(line["listening"].is_string() || line["level"].is_string(), "{line}");
+        wanted.retain(|text| !line.to_string().contains(text));
+    }
+    end(&mut child);
+    assert!(log.map(json).all(|line| line.is_object()));
+}
+
+#[test]
 fn a_log_that_is_not_read_delays_no_request() {
     let place = Place::with(&[SKILL]);
     // Kept open, and not read any further.
