@@ -56,12 +56,21 @@ impl Served {
     fn take_over(&mut self, before: Option<&Snapshot>, skill: &Candidate) {
         let key = skill.entry.key.as_str();
         let Some(before) = before else { return };
-        let Some(known) = before.served.get(key) else { return };
-        self.inspections = if before.catalog().get(key).is_some_and(|old| is_same(old, skill)) {
+        let known = before.served.get(key).map(|served| &served.inspections);
+        self.inspections = match (known, before.others.known(skill)) {
             // An inspection that still runs for the snapshot before counts here too.
-            Arc::clone(&known.inspections)
-        } else {
-            Arc::new(Inspections::after(&known.inspections))
+            (Some(known), _) if before.catalog().get(key).is_some_and(|old| is_same(old, skill)) => {
+                Arc::clone(known)
+            }
+            // Only views had this one.
+            (known, Some(others)) => {
+                if known.is_some_and(|known| known.asked.load(Ordering::Relaxed)) {
+                    others.asked.store(true, Ordering::Relaxed);
+                }
+                others
+            }
+            (Some(known), None) => Arc::new(Inspections::after(known)),
+            (None, None) => return,
         };
     }
 }
@@ -172,6 +181,13 @@ impl Others {
             }
         }
         Self { before: known, now: Mutex::default() }
+    }
+
+    /// What is known about this very skill.
+    fn known(&self, skill: &Candidate) -> Option<Arc<Inspections>> {
+        let (id, now) = (SkillId::of(skill), locked(&self.now));
+        let (old, known) = now.get(&id).or_else(|| self.before.get(&id))?;
+        is_same(old, skill).then(|| Arc::clone(known))
     }
 
     fn inspections(&self, skill: &Candidate) -> Arc<Inspections> {
