@@ -21,7 +21,7 @@ use crate::http::options::HttpOptions;
 use crate::http::sessions::Sessions;
 use crate::http::tokens::{Form, NamedToken, Stamp, Tokens};
 use crate::http::{MAX_OWN_BODIES, MAX_OWN_LARGE, body_budget};
-use crate::server::{Server, Shared};
+use crate::server::{Server, Share, Shared};
 
 /// How long subscriptions have to send their result before all streams are closed.
 pub(crate) const SUBSCRIPTION_GRACE: Duration = Duration::from_millis(200);
@@ -77,10 +77,8 @@ pub(crate) struct Callers {
     max_body: usize,
     /// The maximum number of sessions of each token of a file.
     share: usize,
-    /// The maximum number of bytes that the sessions of each token of a file keep.
-    max_kept: usize,
-    /// The maximum number of bytes of unread responses of each token of the file.
-    max_unsent: usize,
+    /// What each token of a file may take of what all callers share.
+    part: Option<Share>,
     /// The maximum number of requests at once of each token of the file.
     max_requests: usize,
     /// The maximum number of connections, and of open streams, of each token of a file.
@@ -120,8 +118,8 @@ impl Callers {
             } else {
                 (options.max_connections, options.max_connections)
             },
-            max_kept: if in_file { options.max_token_kept } else { usize::MAX },
-            max_unsent: if in_file { options.max_token_unsent } else { usize::MAX },
+            part: in_file
+                .then_some(Share { max_kept: options.max_token_kept, max_unsent: options.max_token_unsent }),
             max_requests: if in_file { options.max_token_requests } else { options.max_requests },
             next: AtomicU64::new(1),
             current: Mutex::default(),
@@ -143,8 +141,7 @@ impl Callers {
 
     fn caller(&self, token: Option<NamedToken>) -> Arc<Caller> {
         let bounds = token.as_ref().map_or_else(Filter::all, |token| token.filter.clone());
-        let limits = (self.max_kept, self.max_unsent);
-        let shared = self.shared.within(bounds, limits, self.shared.stop.child_token());
+        let shared = self.shared.within(bounds, self.part, self.shared.stop.child_token());
         let owner = self.next.fetch_add(1, Ordering::Relaxed);
         let sessions = Arc::new(self.sessions.owned_by(owner, self.share));
         let streams = self.streams.child_token();
