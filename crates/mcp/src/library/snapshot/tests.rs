@@ -138,6 +138,18 @@ fn a_skill_that_only_a_view_had_stays_published_when_the_whole_library_has_it() 
 }
 
 #[test]
+fn what_a_connection_keeps_of_the_lists_does_not_grow_with_the_library() {
+    // It has no parts elsewhere in memory.
+    fn size_of_copy<T: Copy>(_: &T) -> usize {
+        size_of::<T>()
+    }
+    let snapshot = |keys: &[&str]| snapshot_of(Layer::shared(Arc::new(skills(keys))));
+    let [one, same, other] = [&["a"][..], &["a"], &["a", "b"]].map(|keys| snapshot(keys).list_versions());
+    assert!(size_of_copy(&one) <= 128 && one == same);
+    assert!(one.prompts != other.prompts && one.resources != other.resources && one.tools != other.tools);
+}
+
+#[test]
 fn skills_that_only_views_have_are_inspected_in_turn_within_one_budget() {
     let keys: Vec<String> = ["first", "second", "third"]
         .iter()
