@@ -153,4 +153,30 @@ mod tests {
             assert!(waiting.await.is_ok());
         }
     }
+    #[test]
+    fn many_sources_that_hang_leave_threads_for_local_work() {
+        let runtime = crate::runtime().unwrap();
+        let gate = Arc::new(Mutex::new(()));
+        let closed = locked(&gate);
+        let (limits, never) = (WorkLimits::new(), CancellationToken::new());
+        runtime.block_on(async {
+            for source in 0..20 {
+                let limit = limits.remote(&source.to_string());
+                for _ in 0..MAX_PER_SOURCE {
+                    let (limit, never, gate) = (limit.clone(), never.clone(), Arc::clone(&gate));
+                    let hanging = move || {
+                        drop(locked(&gate));
+                        Ok(())
+                    };
+                    tokio::spawn(async move { work(&limit, &never, hanging).await });
+                }
+                while limit.all.available_permits() > 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            assert_eq!(work(&limits.local, &never, || Ok("done")).await.unwrap(), "done");
+        });
+        drop(closed);
+        runtime.shutdown_background();
+    }
 }
