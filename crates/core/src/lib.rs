@@ -127,6 +127,7 @@ pub mod internal {
     pub use crate::document::yaml::read_yaml;
     pub use crate::files::page::{MARGIN, base64, from_base64};
     pub use crate::files::repository::{is_never_listed, is_passed_over};
+    pub use crate::session::interface::shown::ShownName;
     pub use crate::skill::tool_list::{Token, tokens};
     pub use crate::text::distance::did_you_mean;
     pub use crate::text::json::{json_values, parse_json};

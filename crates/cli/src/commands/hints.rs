@@ -103,6 +103,16 @@ pub(super) fn is_forbidden(file: &Path) -> bool {
     read_skill(file).is_err_and(|error| denied(&error.kind))
 }
 
+/// What to do about a SKILL.md that could not be read.
+pub(super) fn of_skill_file(error: &SourceError) -> String {
+    match &error.kind {
+        SourceErrorKind::NotRegular { found: SpecialFile::Fifo } => {
+            "put a regular file in its place, or pipe the text into: prowess check -".to_owned()
+        }
+        _ => of_source(error),
+    }
+}
+
 /// What to do about an error of a source.
 pub(crate) fn of_source(error: &SourceError) -> String {
     hint(error, None)
@@ -139,9 +149,6 @@ fn hint(error: &SourceError, from: Option<&Path>) -> String {
             format!("{}; or name the folders you want with --in", trust())
         }
         SourceErrorKind::ServerOfProject => "name it in your own prowess.toml, or with --in".to_owned(),
-        SourceErrorKind::NotRegular { found: SpecialFile::Fifo } => {
-            "put a regular file in its place, or pipe the text into: prowess check -".to_owned()
-        }
         SourceErrorKind::TooDeep { limit } if *limit < MAX_DEPTH => {
             "look deeper with --depth or with depth in [scan] of prowess.toml, or give a folder nearer to the \
              skills"

@@ -16,17 +16,19 @@ const MAX_NAMES: usize = 5;
 
 /// Says in a line which settings of the project have no effect.
 pub(super) fn say(catalog: &Catalog, ui: &mut Ui) {
+    for sentence in said(catalog) {
+        ui.note(&sentence);
+    }
+}
+
+/// Which settings of the project have no effect, in a sentence for each reason.
+pub(super) fn said(catalog: &Catalog) -> Vec<String> {
     // Most folders have no such file, and every command asks.
     if Config::find(&env::absolute(Path::new("."))).file.is_none() {
-        return;
+        return Vec::new();
     }
-    let Ok(in_force) = InForce::of(Path::new("."), &Environment::current(), &[]) else { return };
-    if let Some(said) = untrusted(&in_force) {
-        ui.note(&said);
-    }
-    if let Some(said) = not_its_own(&in_force, catalog) {
-        ui.note(&said);
-    }
+    let Ok(in_force) = InForce::of(Path::new("."), &Environment::current(), &[]) else { return Vec::new() };
+    [untrusted(&in_force), not_its_own(&in_force, catalog)].into_iter().flatten().collect()
 }
 
 /// The keys that have no effect because the project is not trusted, without sources: each of them is reported by itself.

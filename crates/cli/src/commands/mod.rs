@@ -100,7 +100,10 @@ fn skill_file(folder: &Path) -> Option<PathBuf> {
 
 /// Reads a file that was given as a SKILL.md; an archive is an error.
 fn read_skill(path: &Path) -> Result<Head, Failure> {
-    let head = read::read_skill(path).map_err(|error| Failure::from(&error))?;
+    let head = read::read_skill(path).map_err(|error| {
+        let hints = vec![hints::of_skill_file(&error)];
+        Failure { hints, ..Failure::from(&error) }
+    })?;
     let own = FILE_NAMES.iter().any(|name| path.ends_with(name));
     match ArchiveFormat::of(&head.bytes) {
         Some(_) if !own => {

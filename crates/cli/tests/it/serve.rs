@@ -146,6 +146,35 @@ fn the_address_is_printed_and_served_until_shutdown() {
 }
 
 #[test]
+fn every_line_of_a_json_log_is_json() {
+    let place = Place::with(&[
+        SKILL,
+        ("token", "0123456789abcdef\n"),
+        ("prowess.toml", "[skills]\nduplicates = \"last\"\n"),
+    ]);
+    let mut command = place.command();
+    command
+        .args(["serve", "--in", "skills", "--http", "127.0.0.1:0", "--log", "json", "--token-file", "token"])
+        .env("PROWESS_TOKEN", "0123456789abcdef")
+        .stderr(Stdio::piped());
+    let mut child = Started::spawn(&mut command);
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    let json = |line: std::io::Result<String>| serde_json::from_str::<Value>(&line.unwrap()).unwrap();
+    let mut wanted = vec![
+        "\"listening\"",
+        "\"PROWESS_TOKEN is not accepted, since --token-file names the tokens\"",
+        "these settings have no effect: skills.duplicates",
+    ];
+    while !wanted.is_empty() {
+        let line = json(log.next().unwrap());
+        assert!(line["listening"].is_string() || line["level"].is_string(), "{line}");
+        wanted.retain(|text| !line.to_string().contains(text));
+    }
+    end(&mut child);
+    assert!(log.map(json).all(|line| line.is_object()));
+}
+
+#[test]
 fn a_log_that_is_not_read_delays_no_request() {
     let place = Place::with(&[SKILL]);
     // Kept open, and not read any further.
@@ -201,7 +230,7 @@ fn other_machines_need_a_token() {
 
 #[test]
 fn a_token_variable_that_is_empty_does_not_open_the_server() {
-    let place = Place::with(&[("token", "short\n")]);
+    let place = Place::with(&[]);
     for value in ["", " "] {
         let mut command = place.command();
         command.args(["serve", "--http", "0", "--allow-host", "skills.example"]).env("PROWESS_TOKEN", value);
@@ -210,15 +239,36 @@ fn a_token_variable_that_is_empty_does_not_open_the_server() {
             "error: this variable is set, and empty: PROWESS_TOKEN\n  hint: give it a token, or unset it";
         assert!(said.starts_with(&format!("exit 2\n--- stderr\n{error}")), "{said}");
     }
-    // With a file, the variable is of no use.
-    let mut command = place.command();
-    command.args(["serve", "--http", "0", "--token-file", "token"]).env("PROWESS_TOKEN", "0123456789abcdef");
-    assert_snapshot!(place.transcript(&command.output().unwrap()), @"
+}
+
+#[test]
+fn a_token_file_that_is_no_regular_file_is_named_with_what_to_do() {
+    let place = Place::with(&[]);
+    let serve = |file: &str| place.run(&["serve", "--http", "0", "--token-file", file]);
+    assert_snapshot!(serve("/dev/null"), @"
     exit 2
     --- stderr
-    warning: PROWESS_TOKEN is not accepted, since --token-file names the tokens
-    error: this is not a token, nor a list of tokens: token: a token is at least 16 visible characters without spaces
-      hint: write one token, or a table [[token]] with a name, a token and a filter for each client
+    error: this is a device, not a regular file: /dev/null
+      hint: put the tokens into a regular file: it is read again when it changes
+    ");
+    let large = "# a comment\n".repeat(10_000);
+    place.write("large", large.as_bytes());
+    assert_snapshot!(serve("large"), @"
+    exit 2
+    --- stderr
+    error: the file is too large: large: 120000 bytes, at most 65536
+      hint: leave out tokens that no client sends
+    ");
+    let made = std::process::Command::new("mkfifo").arg(place.path().join("fifo")).status();
+    if !made.is_ok_and(|status| status.success()) {
+        crate::skipped("mkfifo cannot run here");
+        return;
+    }
+    assert_snapshot!(serve("fifo"), @"
+    exit 2
+    --- stderr
+    error: this is a FIFO, not a regular file: fifo
+      hint: put the tokens into a regular file: it is read again when it changes
     ");
 }
 

@@ -36,7 +36,7 @@ mod compaction;
 mod effect;
 mod event;
 mod filter;
-mod interface;
+pub(crate) mod interface;
 mod kept;
 mod lifecycle;
 mod migrate;

@@ -21,7 +21,7 @@ use crate::http::options::HttpOptions;
 use crate::http::sessions::Sessions;
 use crate::http::tokens::{Form, NamedToken, Stamp, Tokens};
 use crate::http::{MAX_OWN_BODIES, MAX_OWN_LARGE, body_budget};
-use crate::server::{Server, Shared};
+use crate::server::{Server, Share, Shared};
 
 /// How long subscriptions have to send their result before all streams are closed.
 pub(crate) const SUBSCRIPTION_GRACE: Duration = Duration::from_millis(200);
@@ -41,6 +41,7 @@ pub(crate) struct Caller {
     pub(crate) open_streams: Arc<Semaphore>,
     /// For its requests.
     pub(crate) requests: Semaphore,
+    pub(crate) max_requests: usize,
     /// For its requests with a large body.
     pub(crate) large: Semaphore,
     /// For the bytes of its large bodies.
@@ -77,10 +78,8 @@ pub(crate) struct Callers {
     max_body: usize,
     /// The maximum number of sessions of each token of a file.
     share: usize,
-    /// The maximum number of bytes that the sessions of each token of a file keep.
-    max_kept: usize,
-    /// The maximum number of bytes of unread responses of each token of the file.
-    max_unsent: Option<usize>,
+    /// What each token of a file may take of what all callers share.
+    part: Option<Share>,
     /// The maximum number of requests at once of each token of the file.
     max_requests: usize,
     /// The maximum number of connections, and of open streams, of each token of a file.
@@ -120,8 +119,8 @@ impl Callers {
             } else {
                 (options.max_connections, options.max_connections)
             },
-            max_kept: if in_file { options.max_token_kept } else { usize::MAX },
-            max_unsent: in_file.then_some(options.max_token_unsent),
+            part: in_file
+                .then_some(Share { max_kept: options.max_token_kept, max_unsent: options.max_token_unsent }),
             max_requests: if in_file {
                 options.max_token_requests.min(options.max_requests.div_ceil(2))
             } else {
@@ -147,8 +146,7 @@ impl Callers {
 
     fn caller(&self, token: Option<NamedToken>) -> Arc<Caller> {
         let bounds = token.as_ref().map_or_else(Filter::all, |token| token.filter.clone());
-        let limits = (self.max_kept, self.max_unsent);
-        let shared = self.shared.within(bounds, limits, self.shared.stop.child_token());
+        let shared = self.shared.within(bounds, self.part, self.shared.stop.child_token());
         let owner = self.next.fetch_add(1, Ordering::Relaxed);
         let sessions = Arc::new(self.sessions.owned_by(owner, self.share));
         let streams = self.streams.child_token();
@@ -179,6 +177,7 @@ impl Callers {
             connections,
             max_connections,
             open_streams,
+            max_requests: self.max_requests,
             requests: Semaphore::new(self.max_requests.min(Semaphore::MAX_PERMITS)),
             large,
             bodies,

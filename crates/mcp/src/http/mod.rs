@@ -24,6 +24,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
+use prowess::internal::parse_json;
 use rmcp::ErrorData;
 use rmcp::model::RequestId;
 use serde::Deserialize;
@@ -115,16 +116,14 @@ impl HttpServer {
         let mut entry = self.entry(&request, peer);
         let is_protocol = request.uri().path() == "/mcp";
         let reader = self.origin_check.reader(request.headers()).filter(|_| is_protocol).cloned();
-        let response = if has_unknown_coding(request.headers()) {
-            let message = "the only transfer coding of a request is chunked";
-            closing(refused("coding", invalid_request(StatusCode::NOT_IMPLEMENTED, message)))
-        } else {
-            match self.operators(&request, &mut entry) {
+        let response = match refused_coding(request.headers()) {
+            Some((status, message)) => closing(refused("coding", invalid_request(status, message))),
+            None => match self.operators(&request, &mut entry) {
                 Some(response) => response,
                 None if is_protocol && cors::is_preflight(&request) => self.preflight(&request),
                 None if is_protocol => self.protocol(request, &mut entry, slot).await,
                 None => plain(StatusCode::NOT_FOUND, "text/plain", "not found"),
-            }
+            },
         };
         let response = match reader {
             Some(origin) => cors::readable(response, origin),
@@ -318,6 +317,10 @@ impl HttpServer {
         parts.extensions.insert(slot.clone());
         let _large = self.permits_if_large(caller, body.len()).await?;
         let _permit = self.permit(caller).await?;
+        // rmcp takes the last of two members with one name, and a proxy may have judged the first.
+        if parse_json(&body).is_err() {
+            return Err(invalid_message(&body));
+        }
         if head.is_initialize()
             && let Some(reason) = caller.sessions.full().await
         {
@@ -360,12 +363,19 @@ impl HttpServer {
     ) -> Result<HttpResponse, ErrorResponse> {
         let _permit = self.permit(caller).await?;
         let stream = parts.method == Method::GET;
+        // rmcp answers 202 whether the session exists or not.
+        let is_unknown = parts.method == Method::DELETE && !caller.sessions.has(&parts.headers);
         let request = Request::from_parts(parts, Full::new(Bytes::new()));
         if stream {
             return self.streamed(caller, request).await.map(|response| of_rmcp(response, entry));
         }
         let (parts, text) = self.whole(caller, request, None).await?;
-        Ok(of_rmcp(HttpResponse::from_parts(parts, Full::new(text).boxed()), entry))
+        let response = if is_unknown && parts.status == StatusCode::ACCEPTED {
+            plain(StatusCode::NOT_FOUND, "text/plain", "Not Found: Session not found")
+        } else {
+            HttpResponse::from_parts(parts, Full::new(text).boxed())
+        };
+        Ok(of_rmcp(response, entry))
     }
 
     /// Responds with a stream that stays open for as long as the client likes. Streams have their own limit, lower than
@@ -406,29 +416,21 @@ impl HttpServer {
         Ok(timeout(self.options.request_time, answering).await.map_err(|_elapsed| too_long(id))?)
     }
 
-    /// Memory for a large body: of its caller, then of all.
+    /// Memory for a large body.
     async fn reserve_body<'s>(
         &'s self,
         caller: &'s Caller,
         size: usize,
     ) -> Result<Option<[SemaphorePermit<'s>; 2]>, ErrorResponse> {
         let Some(permits) = u32::try_from(size).ok().filter(|_| size > LARGE_BODY) else { return Ok(None) };
-        let reserving = async {
-            let own = caller.bodies.acquire_many(permits).await?;
-            Ok::<_, AcquireError>([own, self.bodies.acquire_many(permits).await?])
-        };
-        match timeout(self.options.request_time, reserving).await {
-            Ok(Ok(reserved)) => Ok(Some(reserved)),
-            _ => {
-                let what =
-                    format_args!("too many large bodies at once: at most {MAX_OWN_BODIES} of a caller");
-                Err(unavailable("bodies", what).into())
-            }
-        }
+        let most = (MAX_BODIES, MAX_OWN_BODIES);
+        self.permits([&caller.bodies, &self.bodies], permits, ("bodies", "large bodies", most))
+            .await
+            .map(Some)
     }
 
-    /// The permits of a request with a large body: one of its caller, then one of all. They come before that of the request,
-    /// so that large requests which wait block no others.
+    /// The permits of a request with a large body. They come before that of the request, so that large requests which wait
+    /// block no others.
     async fn permits_if_large<'s>(
         &'s self,
         caller: &'s Caller,
@@ -437,30 +439,35 @@ impl HttpServer {
         if size <= LARGE_BODY {
             return Ok(None);
         }
-        let permits =
-            async { Ok::<_, AcquireError>([caller.large.acquire().await?, self.large.acquire().await?]) };
-        match timeout(self.options.request_time, permits).await {
-            Ok(Ok(permits)) => Ok(Some(permits)),
-            _ => {
-                let what = format_args!("too many large requests at once: at most {MAX_LARGE}");
-                Err(unavailable("large-requests", what).into())
-            }
-        }
+        let most = (MAX_LARGE, MAX_OWN_LARGE);
+        self.permits([&caller.large, &self.large], 1, ("large-requests", "large requests", most))
+            .await
+            .map(Some)
     }
 
-    /// The permits of a request: one of its caller, then one of all. They are held until the response begins, not while it
-    /// is sent, so that a slow reader blocks no other request.
+    /// The permits of a request. They are held until the response begins, not while it is sent, so that a slow reader blocks
+    /// no other request.
     async fn permit<'s>(&'s self, caller: &'s Caller) -> Result<[SemaphorePermit<'s>; 2], ErrorResponse> {
-        let permits = async {
-            let own = caller.requests.acquire().await?;
-            Ok::<_, AcquireError>([own, self.requests.acquire().await?])
+        let most = (self.options.max_requests, caller.max_requests);
+        self.permits([&caller.requests, &self.requests], 1, ("requests", "requests", most)).await
+    }
+
+    /// Permits of a caller, then of all, within the timeout of a request. The limit has a name for the log, what it limits,
+    /// and how much all and one caller have.
+    async fn permits<'s>(
+        &self,
+        [own, all]: [&'s Semaphore; 2],
+        permits: u32,
+        (limit, what, (most, most_own)): (&'static str, &str, (usize, usize)),
+    ) -> Result<[SemaphorePermit<'s>; 2], ErrorResponse> {
+        let both = async {
+            Ok::<_, AcquireError>([own.acquire_many(permits).await?, all.acquire_many(permits).await?])
         };
-        match timeout(self.options.request_time, permits).await {
+        match timeout(self.options.request_time, both).await {
             Ok(Ok(permits)) => Ok(permits),
             _ => {
-                let most = self.options.max_requests;
-                let what = format_args!("too many requests at once: at most {most}");
-                Err(unavailable("requests", what).into())
+                let what = format_args!("too many {what} at once: at most {most}, of one caller {most_own}");
+                Err(unavailable(limit, what).into())
             }
         }
     }
@@ -523,18 +530,25 @@ impl MessageHead {
     }
 }
 
-/// The response to a body that is not a message.
+/// The response to a body that is not a message, or an ambiguous one.
 fn invalid_message(body: &[u8]) -> ErrorResponse {
     let (id, error) = crate::stdio::invalid_message(body);
-    rpc_error(StatusCode::BAD_REQUEST, id, error).into()
+    refused("request", rpc_error(StatusCode::BAD_REQUEST, id, error)).into()
 }
 
-/// Whether the body of a request has another transfer coding than `chunked` alone. hyper looks at the last one only.
-fn has_unknown_coding(headers: &HeaderMap) -> bool {
-    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
-    let first = codings.next();
-    first.is_some_and(|coding| !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked"))
-        || codings.next().is_some()
+/// The refusal of transfer codings other than `chunked` alone. hyper has refused those that do not end with `chunked`, and
+/// looks at no others.
+fn refused_coding(headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
+    let lines = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let codings = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
+    let mut codings: Vec<&[u8]> = codings.collect();
+    codings.pop();
+    let is_malformed = |coding: &&[u8]| coding.is_empty() || coding.eq_ignore_ascii_case(b"chunked");
+    match codings.iter().find(|coding| is_malformed(coding)) {
+        Some(_) => Some((StatusCode::BAD_REQUEST, "chunked must be the last transfer coding, once")),
+        None if codings.is_empty() => None,
+        None => Some((StatusCode::NOT_IMPLEMENTED, "the only transfer coding of a request is chunked")),
+    }
 }
 
 /// Whether there is exactly one content type, and it is JSON. Parameters such as a charset are ignored.

@@ -46,6 +46,11 @@ impl SessionsError {
 /// The header with the id of a session.
 const SESSION_ID: &str = "mcp-session-id";
 
+/// The session that headers name.
+fn named(headers: &HeaderMap) -> Option<SessionId> {
+    headers.get(SESSION_ID)?.to_str().ok().map(SessionId::from)
+}
+
 /// When a session was last used.
 #[derive(Debug)]
 struct SessionUse {
@@ -173,6 +178,12 @@ impl Sessions {
         }
     }
 
+    /// Whether headers name an open session of this owner.
+    pub(crate) fn has(&self, headers: &HeaderMap) -> bool {
+        named(headers)
+            .is_some_and(|id| locked(&self.open).get(&id).is_some_and(|session| session.owner == self.owner))
+    }
+
     /// Whether a session is open. The lookup counts as use by its client.
     fn touch(&self, id: &SessionId) -> bool {
         let mut open = locked(&self.open);
@@ -187,8 +198,7 @@ impl Sessions {
         headers: &HeaderMap,
         id: &RequestId,
     ) -> Result<Option<OpenRequest>, OpenAlready> {
-        let Some(session) = headers.get(SESSION_ID).and_then(|id| id.to_str().ok()) else { return Ok(None) };
-        let session = SessionId::from(session);
+        let Some(session) = named(headers) else { return Ok(None) };
         {
             let mut open = locked(&self.open);
             let session_use = open.get_mut(&session).filter(|session_use| session_use.owner == self.owner);

@@ -16,12 +16,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use prowess::session::Filter;
 use prowess::text::inline;
-use prowess::{SourceError, fs};
+use prowess::{SourceError, SourceErrorKind, fs};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -109,7 +110,16 @@ impl TokensError {
     /// What to do about it.
     pub fn hint(&self) -> Cow<'static, str> {
         match self {
-            Self::Read(error) => error.hint(),
+            Self::Read(error) => match &error.kind {
+                SourceErrorKind::NotRegular { .. } => {
+                    "put the tokens into a regular file: it is read again when it changes".into()
+                }
+                SourceErrorKind::TooLarge { .. } => "leave out tokens that no client sends".into(),
+                SourceErrorKind::Io(denied) if denied.kind() == io::ErrorKind::PermissionDenied => {
+                    "make it readable for this user".into()
+                }
+                _ => error.hint(),
+            },
             Self::Content { .. } => {
                 "write one token, or a table [[token]] with a name, a token and a filter for each client"
                     .into()

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use prowess::render::estimate_tokens;
 use prowess::session::{Actor, Filter, ReinjectBudget};
 use prowess::{Candidate, Catalog, Location, Registry, RelPath};
+use sha2::{Digest as _, Sha256};
 
 use crate::library::pages::PageCache;
 use crate::library::published::{Published, inspect};
@@ -56,12 +57,21 @@ impl Served {
     fn take_over(&mut self, before: Option<&Snapshot>, skill: &Candidate) {
         let key = skill.entry.key.as_str();
         let Some(before) = before else { return };
-        let Some(known) = before.served.get(key) else { return };
-        self.inspections = if before.catalog().get(key).is_some_and(|old| is_same(old, skill)) {
+        let known = before.served.get(key).map(|served| &served.inspections);
+        self.inspections = match (known, before.others.known(skill)) {
             // An inspection that still runs for the snapshot before counts here too.
-            Arc::clone(&known.inspections)
-        } else {
-            Arc::new(Inspections::after(&known.inspections))
+            (Some(known), _) if before.catalog().get(key).is_some_and(|old| is_same(old, skill)) => {
+                Arc::clone(known)
+            }
+            // Only views had this one.
+            (known, Some(others)) => {
+                if known.is_some_and(|known| known.asked.load(Ordering::Relaxed)) {
+                    others.asked.store(true, Ordering::Relaxed);
+                }
+                others
+            }
+            (Some(known), None) => Arc::new(Inspections::after(known)),
+            (None, None) => return,
         };
     }
 }
@@ -139,6 +149,8 @@ pub(crate) struct Snapshot {
     others: Others,
     file_changes: Arc<FileChanges>,
     pages: PageCache,
+    /// Computed once for all clients, when the first is to be notified.
+    lists: OnceLock<[ListDigest; 3]>,
 }
 
 /// A skill by its key and its place: another one has its key in the whole library.
@@ -172,6 +184,13 @@ impl Others {
             }
         }
         Self { before: known, now: Mutex::default() }
+    }
+
+    /// What is known about this very skill.
+    fn known(&self, skill: &Candidate) -> Option<Arc<Inspections>> {
+        let (id, now) = (SkillId::of(skill), locked(&self.now));
+        let (old, known) = now.get(&id).or_else(|| self.before.get(&id))?;
+        is_same(old, skill).then(|| Arc::clone(known))
     }
 
     fn inspections(&self, skill: &Candidate) -> Arc<Inspections> {
@@ -248,7 +267,8 @@ impl Snapshot {
         }
         let preloaded = session.reinject(ReinjectBudget::default(), &estimate_tokens).text;
         let (own, others, pages) = (Vec::new(), Others::default(), PageCache::default());
-        Self { number, sessions, preloaded, served, own, others, file_changes, pages }
+        let lists = OnceLock::new();
+        Self { number, sessions, preloaded, served, own, others, file_changes, pages, lists }
     }
 
     /// The keys of all served skills, in order.
@@ -425,35 +445,40 @@ impl Snapshot {
 
     /// The versions of the lists, which change with their content.
     pub(crate) fn list_versions(&self) -> ListVersions {
-        let shown = |skill: &&Candidate| {
-            let (entry, client) = (&skill.entry, &skill.entry.client);
-            let shown = format!("{:?}", (&entry.description, &client.arguments, &client.argument_hint));
-            (entry.key.clone(), shown)
-        };
-        let skills = || self.served.keys().filter_map(|key| self.catalog().get(key));
-        ListVersions {
-            files: self
-                .served
-                .values()
-                .map(|served| served.inspections.changed.load(Ordering::Relaxed))
-                .max()
-                .unwrap_or(0),
-            // The schemas of tools name the skills, up to a number of them.
-            tools: self
-                .sessions
-                .connection
-                .tools()
-                .into_iter()
-                .map(|tool| tool.input_schema.to_string())
-                .collect(),
-            prompts: self.invocable_after(None).map(|skill| shown(&skill)).collect(),
-            resources: skills()
-                .map(|skill| {
-                    (skill.entry.key.clone(), format!("{:?} {}", skill.stamp, skill.entry.invocation.model))
-                })
-                .collect(),
-        }
+        let changed = |served: &Served| served.inspections.changed.load(Ordering::Relaxed);
+        let files = self.served.values().map(changed).max().unwrap_or(0);
+        let [tools, prompts, resources] = *self.lists.get_or_init(|| self.list_digests());
+        ListVersions { files, tools, prompts, resources }
     }
+
+    /// The digests of the lists of tools, prompts and resources.
+    fn list_digests(&self) -> [ListDigest; 3] {
+        let shown = |skill: &Candidate| {
+            let (entry, client) = (&skill.entry, &skill.entry.client);
+            format!("{:?}", (&entry.key, &entry.description, &client.arguments, &client.argument_hint))
+        };
+        let resource = |skill: &Candidate| {
+            format!("{:?}", (&skill.entry.key, skill.stamp, skill.entry.invocation.model))
+        };
+        // The schemas of tools name the skills, up to a number of them.
+        let tools = self.sessions.connection.tools().into_iter();
+        let skills = self.served.keys().filter_map(|key| self.catalog().get(key));
+        [
+            digest(tools.map(|tool| tool.input_schema.to_string())),
+            digest(self.invocable_after(None).map(shown)),
+            digest(skills.map(resource)),
+        ]
+    }
+}
+
+/// A digest of texts, in this order.
+fn digest(texts: impl Iterator<Item = String>) -> ListDigest {
+    let mut digest = Sha256::new();
+    for text in texts {
+        digest.update(text);
+        digest.update("\n");
+    }
+    digest.finalize().into()
 }
 
 /// Whether two skills have the same files, as far as their listing says: a reload reads the same skill through another
@@ -466,14 +491,18 @@ fn is_same(old: &Candidate, new: &Candidate) -> bool {
     }
 }
 
-/// The versions of the lists, which change with their content.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A digest of what a list shows.
+type ListDigest = [u8; 32];
+
+/// The versions of the lists, which change with their content. Every connection keeps those that its client knows, so they
+/// are digests and not the content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ListVersions {
     /// The number of the last change of files, among those of these skills.
     pub(crate) files: u64,
-    pub(crate) tools: Vec<String>,
-    pub(crate) prompts: BTreeMap<String, String>,
-    pub(crate) resources: BTreeMap<String, String>,
+    pub(crate) tools: ListDigest,
+    pub(crate) prompts: ListDigest,
+    pub(crate) resources: ListDigest,
 }
 
 #[cfg(test)]

@@ -253,8 +253,10 @@ impl ServerHandler for Server {
         context: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
         let era = era(&context);
-        let limit = self.limit_of(&request.name);
-        self.record_skill(&context, Some(&request.name));
+        let known = self.shared.live.known();
+        let key = known.and_then(|now| Some(prompts::prompted(&now, &request.name)?.entry.key.clone()));
+        let limit = self.limit_of(key.as_deref().unwrap_or_default());
+        self.record_skill(&context, key.as_deref());
         let got = self.respond(&limit, &context, move |shared, connection| {
             prompts::get(shared, connection, era, &request)
         });

@@ -21,7 +21,6 @@ use rmcp::model::{PaginatedRequestParams, ServerResult};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::json;
-use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::ServeOptions;
@@ -33,7 +32,7 @@ use crate::protocol::outgoing::Part;
 use crate::protocol::response_budget::ResponseBudget;
 use crate::protocol::uri;
 use crate::protocol::wire::Era;
-use crate::server::blocking::WorkLimits;
+use crate::server::blocking::{WorkLimit, WorkLimits};
 use crate::server::connection::Connection;
 use crate::server::errors::excerpt;
 use crate::server::prebuilt::ResultSlot;
@@ -60,6 +59,15 @@ pub(crate) struct Shared {
     pub(crate) stop: CancellationToken,
 }
 
+/// What a caller may take of what all callers share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    /// The maximum number of bytes that its sessions keep.
+    pub(crate) max_kept: usize,
+    /// The maximum number of bytes of its unread responses.
+    pub(crate) max_unsent: usize,
+}
+
 impl Shared {
     /// Up to `waiting` requests may wait for the response budget before their response is built.
     pub(crate) fn new(
@@ -82,19 +90,17 @@ impl Shared {
         })
     }
 
-    /// The same for the connections of one token, until `stop` is cancelled: they see what a filter passes, and their
-    /// sessions keep at most `max_kept` bytes, and their unread responses take at most `max_unsent`.
-    pub(crate) fn within(
-        &self,
-        bounds: Filter,
-        (max_kept, max_unsent): (usize, Option<usize>),
-        stop: CancellationToken,
-    ) -> Arc<Self> {
+    /// The same for the connections of one caller, until `stop` is cancelled: they see what a filter passes. A caller with a
+    /// share has only a part of what all callers have: its sessions keep so many bytes, its unread responses take so many.
+    pub(crate) fn within(&self, bounds: Filter, share: Option<Share>, stop: CancellationToken) -> Arc<Self> {
         let live = LibraryView::new(Arc::clone(&self.library.publication), bounds);
-        let pool = Arc::new(MemoryPool::part_of(&self.pool, max_kept));
-        let part = max_unsent.map(|most| Arc::new(self.budget.part(most)));
-        let budget = part.unwrap_or_else(|| Arc::clone(&self.budget));
-        Arc::new(Self { live, budget, pool, stop, ..self.clone() })
+        let mut shared = Self { live, stop, ..self.clone() };
+        if let Some(Share { max_kept, max_unsent }) = share {
+            shared.pool = Arc::new(MemoryPool::part_of(&self.pool, max_kept));
+            shared.budget = Arc::new(self.budget.part(max_unsent));
+            shared.work_limits = Arc::new(WorkLimits::part_of(&self.work_limits));
+        }
+        Arc::new(shared)
     }
 
     /// The number of bytes that sessions keep.
@@ -159,12 +165,12 @@ impl Server {
     }
 
     /// The limit for work on the skill at a URI.
-    fn limit_at(&self, context: &Context, uri: &str) -> Arc<Semaphore> {
+    fn limit_at(&self, context: &Context, uri: &str) -> WorkLimit {
         let key = uri::parse(uri).map(|(key, _)| key);
         self.record_skill(context, key.as_deref());
         match key {
             Some(key) => self.limit_of(&key),
-            None => Arc::clone(&self.shared.work_limits.local),
+            None => self.shared.work_limits.local.clone(),
         }
     }
 
@@ -178,17 +184,17 @@ impl Server {
     }
 
     /// The limit for work on a skill, which may be from a remote source.
-    fn limit_of(&self, key: &str) -> Arc<Semaphore> {
+    fn limit_of(&self, key: &str) -> WorkLimit {
         match self.shared.live.known().and_then(|now| now.remote_source(key)) {
             Some(source) => self.shared.work_limits.remote(&source),
-            None => Arc::clone(&self.shared.work_limits.local),
+            None => self.shared.work_limits.local.clone(),
         }
     }
 
     /// Runs blocking work and leaves its result as text in the slot of the request; rmcp gets an empty result.
     async fn respond<T: Into<ServerResult> + Default>(
         &self,
-        limit: &Arc<Semaphore>,
+        limit: &WorkLimit,
         context: &Context,
         work: impl FnOnce(&Shared, &Connection) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
@@ -203,7 +209,7 @@ impl Server {
     /// Runs blocking work that builds a page of a list, as [`Self::respond`] does.
     async fn respond_with_page<T: Into<ServerResult> + Default + 'static>(
         &self,
-        limit: &Arc<Semaphore>,
+        limit: &WorkLimit,
         request: PageRequest,
         context: &Context,
         list: fn(&Shared, Option<&str>) -> Result<T, ErrorData>,
@@ -215,7 +221,7 @@ impl Server {
     /// Runs blocking work that builds the text of a result, and fills the slot of the request with it.
     async fn respond_with_text(
         &self,
-        limit: &Arc<Semaphore>,
+        limit: &WorkLimit,
         context: &Context,
         work: impl FnOnce(&Shared) -> Result<Bytes, ErrorData> + Send + 'static,
     ) -> Result<(), ErrorData> {
@@ -234,7 +240,7 @@ impl Server {
     /// Runs blocking work with a permit.
     async fn work_within<T: Send + 'static>(
         &self,
-        limit: &Arc<Semaphore>,
+        limit: &WorkLimit,
         context: &Context,
         work: impl FnOnce(&Shared, &Connection) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {

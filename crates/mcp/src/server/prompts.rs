@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use prowess::internal::ShownName;
 use prowess::session::{Actor, Arguments};
 use prowess::{Candidate, RelPath};
 use rmcp::ErrorData;
@@ -55,12 +56,12 @@ fn described(skill: &Candidate) -> Prompt {
     Prompt::new(visible(&entry.key), Some(visible(&entry.description)), Some(arguments))
 }
 
-/// The skill of a prompt, by its key or by the name that the list shows for it.
-fn prompted<'s>(snapshot: &'s Snapshot, name: &str) -> Option<&'s Candidate> {
+/// The skill of a prompt, by its key or by the name that a list shows for it.
+pub(crate) fn prompted<'s>(snapshot: &'s Snapshot, name: &str) -> Option<&'s Candidate> {
     let exact = snapshot.candidate(name).filter(|_| snapshot.is_invocable(name));
     let shown = || {
-        let mut invocable = snapshot.invocable_after(None).filter(|_| name.contains("\\u{"));
-        invocable.find(|skill| visible(&skill.entry.key) == name)
+        let shown = ShownName::read(name)?;
+        snapshot.invocable_after(None).find(|skill| shown.is(&skill.entry.key))
     };
     exact.or_else(shown)
 }

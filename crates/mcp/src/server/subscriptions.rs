@@ -32,7 +32,7 @@ struct ChangedLists {
 }
 
 /// The state of the lists that a client was last notified of.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct NotifiedState {
     state: (u64, u64),
     lists: ListVersions,
@@ -115,7 +115,7 @@ pub(crate) async fn notify(
                 // From now on there are files to poll.
                 () = connection.subscribing() => continue,
             }
-            let (own, before) = (Arc::clone(&connection), notified.clone());
+            let (own, before) = (Arc::clone(&connection), notified);
             let (now, updated) = inspect(&shared, move |snapshot| {
                 // The subscribed files first: polling them may change the state of the library.
                 let updated = own.take_updated(snapshot);
@@ -212,7 +212,7 @@ pub(crate) async fn listen(
         .await?;
         loop {
             next(&mut changed, !uris.is_empty()).await?;
-            let (states, before) = (states.clone(), notified.clone());
+            let (states, before) = (states.clone(), notified);
             let (now, found) = inspect(shared, move |snapshot| {
                 let found = states(snapshot);
                 (before.next(snapshot), found)

@@ -19,6 +19,7 @@ use rmcp::model::{
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server_with_ct};
 use rmcp::transport::Transport;
 use rmcp::{ErrorData, RoleServer};
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -27,11 +28,12 @@ use tokio_util::sync::CancellationToken;
 use crate::ServeError;
 use crate::protocol::outgoing::OutgoingMessage;
 use crate::protocol::values;
+use crate::server::errors::excerpt;
 use crate::server::prebuilt::{ResultSlot, SlotContent};
 use crate::server::{Server, Shared};
 use crate::stdio::oversized::{MAX_ID, OversizedLine};
 use crate::stdio::writer::PipeWriter;
-use prowess::internal::locked;
+use prowess::internal::{locked, parse_json};
 
 /// The maximum length of a line: the same as of a request over HTTP.
 pub(crate) const MAX_LINE: usize = 1 << 20;
@@ -186,7 +188,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
                 }
                 continue;
             }
-            match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
+            match parse_json(text).and_then(serde_json::from_value::<ClientJsonRpcMessage>) {
                 Ok(ClientJsonRpcMessage::Request(mut request)) => {
                     self.begun = true;
                     // Two responses could not be distinguished.
@@ -248,17 +250,37 @@ pub(crate) fn open_already() -> ErrorData {
     ErrorData::invalid_request("a request with this id is not answered yet", None)
 }
 
-/// The error for text that is not a message: -32700 when it is not JSON, else -32600, with the id if there is one.
+/// The error for text that is not a message, or an ambiguous one: -32700 when it is not JSON, else -32600, with the id if
+/// there is one.
 pub(crate) fn invalid_message(text: &[u8]) -> (Option<RequestId>, ErrorData) {
     match serde_json::from_slice::<Value>(text) {
         Err(error) => (None, ErrorData::parse_error(format!("this is not JSON: {error}"), None)),
         Ok(Value::Array(_)) => (None, ErrorData::invalid_request("batches are not taken", None)),
-        Ok(value) => {
-            let id = value.get("id").filter(|id| id.as_str().is_none_or(|text| text.len() <= MAX_ID));
-            let id = id.and_then(|id| serde_json::from_value(id.clone()).ok());
-            (id, ErrorData::invalid_request("this is not a JSON-RPC 2.0 message", None))
-        }
+        Ok(value) => match parse_json(text) {
+            // Of two ids, neither is that of the message.
+            Err(error) => {
+                let id = serde_json::from_slice(text).ok().and_then(|OnlyId { id }| known_id(id.as_ref()?));
+                let why = excerpt(&error.to_string());
+                (id, ErrorData::invalid_request(format!("this message is ambiguous: {why}"), None))
+            }
+            Ok(_) => {
+                let id = value.get("id").and_then(known_id);
+                (id, ErrorData::invalid_request("this is not a JSON-RPC 2.0 message", None))
+            }
+        },
     }
+}
+
+/// The id of a message, read without its other members.
+#[derive(Deserialize)]
+struct OnlyId {
+    id: Option<Value>,
+}
+
+/// An id that may be sent back.
+fn known_id(id: &Value) -> Option<RequestId> {
+    let is_short = id.as_str().is_none_or(|text| text.len() <= MAX_ID);
+    serde_json::from_value(id.clone()).ok().filter(|_| is_short)
 }
 
 /// Why the first answer could not be written.

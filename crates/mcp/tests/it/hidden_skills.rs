@@ -188,6 +188,28 @@ async fn names_with_hidden_characters_are_shown_escaped_and_work_as_shown() {
         assert_eq!(response["structuredContent"].pointer(member), Some(&json!(shown)), "{tool}: {response}");
         assert!(!hides(&response.to_string()), "{tool}: {response}");
     }
+    // The text of a list and the hint of an error have other escapes.
+    let list = json!({"name": "list_skills", "arguments": {}});
+    let list = client.result("tools/call", list).await["content"][0]["text"].as_str().unwrap().to_owned();
+    let (in_list, _) = list.split_once("- ").unwrap().1.split_once(": ").unwrap();
+    assert_eq!(in_list, "&quot;pdf&#xE0069;&quot;");
+    let wrong = json!({"name": "load_skill", "arguments": {"name": "pdx"}});
+    let wrong = client.result("tools/call", wrong).await["content"][0]["text"].as_str().unwrap().to_owned();
+    let in_hint = wrong.split_once("the skills are ").unwrap().1;
+    for shown in [in_list, in_hint] {
+        for (tool, more) in [
+            ("load_skill", json!({})),
+            ("read_skill_resource", json!({"path": "SKILL.md"})),
+            ("unload_skill", json!({})),
+        ] {
+            let mut arguments = more;
+            arguments["name"] = shown.into();
+            let called = client.result("tools/call", json!({"name": tool, "arguments": arguments})).await;
+            assert_eq!(called["isError"], false, "{tool} {shown}: {called}");
+        }
+        let got = client.result("prompts/get", json!({"name": shown})).await;
+        assert!(got["messages"].is_array(), "{shown}: {got}");
+    }
     for (method, params) in [
         ("resources/read", json!({"uri": "skill://no\u{2800}\u{e0069}/SKILL.md"})),
         ("prompts/list", json!({"cursor": "no\u{2800}\u{e0069}"})),

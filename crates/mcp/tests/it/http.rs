@@ -42,6 +42,27 @@ async fn both_eras_are_served_on_one_address() {
 }
 
 #[tokio::test]
+async fn a_session_that_is_unknown_or_has_ended_cannot_be_ended() {
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    let id = web.initialized().await;
+    let delete = async |id: &str| {
+        let head = format!(
+            "DELETE /mcp HTTP/1.1\r\nhost: localhost\r\nmcp-session-id: {id}\r\nconnection: close\r\n\r\n"
+        );
+        let response = web.raw(head.as_bytes()).await;
+        (response.0, response.2)
+    };
+    let unknown = (404, "Not Found: Session not found".to_owned());
+    assert_eq!(delete("none").await, unknown);
+    assert_eq!(delete(&id).await.0, 202);
+    assert_eq!(delete(&id).await, unknown);
+    // As a request in it is answered.
+    let request = web.post(&[("mcp-session-id", &id)], &request("tools/list")).await;
+    assert_eq!((request.0, request.2), unknown);
+    web.end().await;
+}
+
+#[tokio::test]
 async fn bad_requests_get_an_error_and_later_requests_work() {
     let web = HttpTestServer::with(HttpOptions::default().with_max_body(4096)).await;
     let large =
@@ -180,13 +201,13 @@ async fn foreign_names_and_origins_are_refused() {
         ("/mcp", "host: localhost\r\norigin: http://localhost\r\norigin: http://localhost", 403),
         ("http://evil.example/mcp", "host: localhost", 403),
         ("http://localhost/mcp", "host: evil.example", 403),
-        ("http://localhost/mcp", "host: localhost", 202),
+        // The request itself is fine; there is no such session.
+        ("http://localhost/mcp", "host: localhost", 404),
     ] {
         let head = format!(
             "DELETE {target} HTTP/1.1\r\n{headers}\r\nmcp-session-id: none\r\nconnection: close\r\n\r\n"
         );
         let response = web.raw(head.as_bytes()).await;
-        // Deleting an unknown session is accepted.
         assert_eq!(response.0, status, "{target} {headers}");
     }
     web.end().await;

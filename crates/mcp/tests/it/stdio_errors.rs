@@ -1,10 +1,11 @@
 //! A client on a pipe that misbehaves: it does not read, sends too much, or disconnects.
 
-use prowess_mcp::{ServeOptions, serve_pipe};
+use prowess_mcp::{HttpOptions, ServeOptions, serve_pipe};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio_util::sync::CancellationToken;
 
+use crate::support::http::HttpTestServer;
 use crate::support::{LONG, PipeClient, library, meta, registry, served, write};
 
 #[tokio::test]
@@ -173,4 +174,43 @@ async fn a_client_that_closes_its_reading_end_ends_the_pipe() {
     // The input stays open.
     tokio::time::timeout(LONG, serving).await.expect("an end in time").unwrap();
     drop(asking);
+}
+
+#[tokio::test]
+async fn a_message_with_two_members_of_one_name_is_refused_on_every_transport() {
+    let root = library();
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    for sessionless in [false, true] {
+        let pipe = served(registry(root.path()), ServeOptions::default());
+        let mut client = PipeClient::initialized(pipe, sessionless).await;
+        for (params, member) in [
+            (r#""params": {"name": "load_skill", "arguments": {"name": "alpha", "name": "beta"}}"#, "name"),
+            (r#""params": {"name": "load_skill", "name": "list_skills", "arguments": {}}"#, "name"),
+            (
+                r#""params": {"name": "list_skills", "arguments": {}}, "params": {"name": "list_skills"}"#,
+                "params",
+            ),
+            (r#""params": {"name": "list_skills", "arguments": {"x": [{"a": 1, "\u0061": 2}]}}"#, "a"),
+            (r#""params": {"name": "list_skills"}, "method": "ping""#, "method"),
+        ] {
+            let message = format!(r#"{{"jsonrpc": "2.0", "id": 7, "method": "tools/call", {params}}}"#);
+            client.send(&message).await;
+            let over_http = web.post(&[], &message).await;
+            assert_eq!(over_http.0, 400, "{message}");
+            for response in [client.response(7).await, over_http.json()] {
+                let said = response["error"]["message"].as_str().unwrap();
+                let wanted = format!("this message is ambiguous: the member {member} appears twice");
+                assert!(said.starts_with(&wanted) && response["id"] == 7, "{response}");
+                assert_eq!(response["error"]["code"], -32600, "{response}");
+            }
+        }
+        // Neither of two ids is that of the message.
+        let message = r#"{"jsonrpc": "2.0", "id": 7, "id": 8, "method": "ping"}"#;
+        client.send(message).await;
+        for response in [client.next().await, web.post(&[], message).await.json()] {
+            assert!(response["error"]["code"] == -32600 && response["id"].is_null(), "{response}");
+        }
+        assert!(client.result("tools/list", json!({})).await["tools"].is_array());
+    }
+    web.end().await;
 }

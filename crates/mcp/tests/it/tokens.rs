@@ -264,9 +264,14 @@ async fn a_session_can_be_used_only_with_its_own_token() {
     let (web, _file, _home) = served_with_tokens("").await;
     let id = session(&web, ALL).await;
     let body = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string();
-    for (token, status) in [(SOME, 404), (ALL, 200)] {
+    for (token, status, ended) in [(SOME, 404, 404), (ALL, 200, 202)] {
         let headers = [("authorization", &*format!("Bearer {token}")), ("mcp-session-id", &id)];
         assert_eq!(web.post(&headers, &body).await.0, status);
+        let delete = format!(
+            "DELETE /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\nmcp-session-id: {id}\r\n\
+             connection: close\r\n\r\n"
+        );
+        assert_eq!(web.raw(delete.as_bytes()).await.0, ended);
     }
     web.end().await;
 }

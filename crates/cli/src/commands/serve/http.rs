@@ -17,7 +17,7 @@ use serde_json::json;
 use super::library;
 use crate::args::{HttpAddress, Log, Serve};
 use crate::error::{CommandError, Failure};
-use crate::ui::{Ui, count, log_line, stderr_is_terminal, stdin_is_terminal};
+use crate::ui::{count, log_line, stderr_is_terminal, stdin_is_terminal};
 
 /// The socket to serve at, and who may connect.
 pub(super) struct Listening {
@@ -25,15 +25,19 @@ pub(super) struct Listening {
     http: HttpOptions,
 }
 
-/// What `--http` and its options ask for. A socket of systemd is taken before any thread starts, since that changes the
+/// Where `--http` asks to listen. A socket of systemd is taken before any thread starts, since that changes the
 /// environment.
-pub(super) fn listen(address: HttpAddress, args: &Serve, ui: &mut Ui) -> Result<Listening, CommandError> {
-    let listen = match address {
+pub(super) fn listen(address: HttpAddress) -> Result<Listen, CommandError> {
+    Ok(match address {
         HttpAddress::At(address) => Listen::Address(address),
         HttpAddress::Systemd => Listen::Socket(passed_socket()?),
-    };
+    })
+}
+
+/// What the options of `--http` ask for.
+pub(super) fn listening(listen: Listen, args: &Serve) -> Result<Listening, CommandError> {
     if args.token_file.is_some() && Environment::current().get(TOKEN).is_some() {
-        ui.note(&format!("warning: {TOKEN} is not accepted, since --token-file names the tokens"));
+        tracing::warn!(target: "prowess", "{TOKEN} is not accepted, since --token-file names the tokens");
     }
     check_streams(args)?;
     let half = |number: usize| (number / 2).max(1);
@@ -137,9 +141,12 @@ fn print_address(at: SocketAddr, json: bool) {
 /// The tokens, from their file or from a variable; on the command line, other users could see them.
 pub(super) fn tokens(args: &Serve) -> Result<Option<Tokens>, CommandError> {
     if let Some(file) = &args.token_file {
-        return Tokens::read(file).map(Some).map_err(|error| match error {
-            TokensError::Read(error) => Failure::from(&error).into(),
-            other => Failure::new(other.to_string(), other.hint()).into(),
+        return Tokens::read(file).map(Some).map_err(|error| {
+            let failure = match &error {
+                TokensError::Read(error) => Failure::from(error),
+                other => Failure::new(other.to_string(), ""),
+            };
+            Failure { hints: vec![error.hint().into_owned()], ..failure }.into()
         });
     }
     // A variable that another one was to fill would otherwise open the server to everyone.

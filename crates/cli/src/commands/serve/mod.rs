@@ -30,9 +30,7 @@ pub(crate) fn run(args: &Serve, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     if let Some(client) = args.print_config {
         return print_config(client, args, ui);
     }
-    let listening = args.http.map(|address| http::listen(address, args, ui)).transpose()?;
-    let (registry, options) = library(args)?;
-    refuse_duplicates(&registry)?;
+    let listen = args.http.map(http::listen).transpose()?;
     let format = match args.log {
         Log::Off => None,
         Log::Warnings => Some(LogFormat::Warnings),
@@ -40,13 +38,16 @@ pub(crate) fn run(args: &Serve, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         Log::Json => Some(LogFormat::Json),
     };
     let _said = format.map(|format| log_to(format, Box::new(log_line)));
-    if args.log != Log::Off {
-        ignored_settings::say(&registry.catalog(), ui);
+    let listening = listen.map(|listen| http::listening(listen, args)).transpose()?;
+    let (registry, options) = library(args)?;
+    refuse_duplicates(&registry)?;
+    for sentence in ignored_settings::said(&registry.catalog()) {
+        tracing::warn!(target: "prowess", "{sentence}");
     }
     let served = match listening {
         Some(listening) => listening.serve(registry, &options, args),
         None => {
-            if ui.can_ask() {
+            if ui.can_ask() && args.log != Log::Json {
                 ui.note("waiting for a client on standard input; stop with Ctrl-C, or serve at an address: --http 7878");
             }
             prowess_mcp::serve_stdio(registry, &options)

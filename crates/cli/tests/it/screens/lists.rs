@@ -142,6 +142,30 @@ fn an_empty_list_says_how_to_begin() {
 }
 
 #[test]
+fn agents_that_list_the_same_skills_are_not_said_to_list_different_ones() {
+    let place = Place::with(&[
+        ("home/kept/deploy/SKILL.md", super::DEPLOY),
+        ("home/kept/pdf-forms/SKILL.md", super::PDF),
+    ]);
+    for agent in [".claude", ".codex"] {
+        let skills = place.path().join("home").join(agent).join("skills");
+        std::fs::create_dir_all(&skills).unwrap();
+        for name in ["deploy", "pdf-forms"] {
+            let kept = place.path().join("home/kept").join(name);
+            std::os::unix::fs::symlink(kept, skills.join(name)).unwrap();
+        }
+    }
+    for client in ["claude-code", "codex"] {
+        let listed = json_of(&place, &["list", "--client", client, "--json"]);
+        let names: Vec<_> = listed["skills"].as_array().unwrap().iter().map(|skill| &skill["name"]).collect();
+        assert_eq!(names, ["deploy", "pdf-forms"], "{client}");
+    }
+    let said = screen(&place, 80, &["list"]);
+    let foot = "on this machine are Claude Code, Codex; what each lists:\nprowess list --client installed\n";
+    assert!(said.contains("2 skills") && said.ends_with(foot), "{said}");
+}
+
+#[test]
 fn a_list_can_be_sorted_and_shows_costs_with_titles() {
     let place = skills();
     assert_snapshot!(screen(&place, 80, &["list", "--sort", "cost"]), @"

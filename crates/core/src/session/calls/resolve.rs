@@ -9,9 +9,9 @@ use crate::session::event::Actor;
 use crate::session::interface::arguments::{self, for_message};
 use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
+use crate::session::interface::shown::ShownName;
 use crate::session::policy::Act;
 use crate::session::{Filter, Session};
-use crate::text::visible;
 
 /// Up to this many skills, a refusal lists all their names.
 const ALL_NAMES: usize = 20;
@@ -70,10 +70,12 @@ impl Session {
         }
         let namesake = |c: &&Candidate| c.entry.name == wanted && c.entry.key != wanted;
         let named: Vec<&Candidate> = self.catalog.iter().filter(namesake).filter(may).collect();
-        if !named.is_empty() || !may_show_hidden(wanted) {
+        if !named.is_empty() {
             return named;
         }
-        self.catalog.iter().filter(|c| visible(&c.entry.key) == wanted).filter(may).collect()
+        let Some(shown) = ShownName::read(wanted) else { return named };
+        let is_shown = |c: &&Candidate| shown.is(&c.entry.key) || shown.is(&c.entry.name);
+        self.catalog.iter().filter(is_shown).filter(may).collect()
     }
 
     /// The refusal of an unknown name. It is the same whether a skill is hidden or does not exist.
@@ -114,11 +116,6 @@ impl Session {
         let refusal = self.unknown(key, by, self.filter_for(filter));
         self.refused(refusal)
     }
-}
-
-/// Whether a name may be one with hidden characters, as lists show it.
-pub(in crate::session) fn may_show_hidden(name: &str) -> bool {
-    name.contains("\\u{")
 }
 
 /// The refusal of a name that several skills have.

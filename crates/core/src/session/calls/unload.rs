@@ -4,17 +4,21 @@ use serde_json::json;
 
 use crate::session::Session;
 use crate::session::calls::join_names;
-use crate::session::calls::resolve::{ambiguous, may_show_hidden};
+use crate::session::calls::resolve::ambiguous;
 use crate::session::effect::Step;
 use crate::session::interface::arguments::for_message;
 use crate::session::interface::result::{Reason, ToolResult};
-use crate::text::visible;
+use crate::session::interface::shown::ShownName;
 
 impl Session {
     pub(in crate::session) fn unload(&mut self, wanted: &str) -> Step {
+        let shown = ShownName::read(wanted);
         let named = |key: &&str| {
-            key.rsplit_once(':').is_some_and(|(_, name)| name == wanted)
-                || may_show_hidden(wanted) && visible(key) == wanted
+            let name = key.rsplit_once(':').map(|(_, name)| name);
+            name == Some(wanted)
+                || shown
+                    .as_ref()
+                    .is_some_and(|shown| shown.is(key) || name.is_some_and(|name| shown.is(name)))
         };
         let keys: Vec<&str> = match self.state.find(wanted) {
             Some(exact) => vec![exact.key.as_str()],

@@ -85,7 +85,7 @@ pub(in crate::session) fn read(tool: Tool, naming: &Naming, arguments: &Value) -
         Value::Null => &Map::new(),
         // Some models send the object as a string.
         Value::String(text) => {
-            parsed = if text.trim().is_empty() { Value::Object(Map::new()) } else { reparsed(text) };
+            parsed = if text.trim().is_empty() { Value::Object(Map::new()) } else { reparsed(text)? };
             parsed.as_object().ok_or_else(|| not_an_object(tool, naming, arguments))?
         }
         _ => return Err(not_an_object(tool, naming, arguments)),
@@ -149,8 +149,15 @@ impl Values {
     }
 }
 
-fn reparsed(text: &str) -> Value {
-    parse_json(text.as_bytes()).unwrap_or_default()
+/// The value of a JSON text, or null when it is not JSON. An ambiguous one is refused as such.
+fn reparsed(text: &str) -> Result<Value, Refusal> {
+    match parse_json(text.as_bytes()) {
+        Err(error) if error.is_data() => Err((
+            format!("the arguments are ambiguous: {}", for_message(&error.to_string())),
+            "give each argument once".to_owned(),
+        )),
+        parsed => Ok(parsed.unwrap_or_default()),
+    }
 }
 
 fn text<'v>(name: &str, value: &'v Value) -> Result<&'v str, Refusal> {
@@ -259,7 +266,11 @@ mod tests {
             (Tool::Load, json!([1]), "the arguments are not an object: a list"),
             (Tool::Load, json!("pdf"), "the arguments are not an object: a text"),
             // Two readers could take different values.
-            (Tool::Load, json!(r#"{"name": "a", "name": "b"}"#), "the arguments are not an object: a text"),
+            (
+                Tool::Load,
+                json!(r#"{"name": "a", "name": "b"}"#),
+                "the arguments are ambiguous: the member name appears twice at line 1 column 20",
+            ),
             (
                 Tool::Read,
                 json!({"name": "a", "offset": -1}),

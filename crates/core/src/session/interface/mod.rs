@@ -7,3 +7,4 @@ pub(in crate::session) mod naming;
 pub(in crate::session) mod prompt;
 pub(in crate::session) mod result;
 pub(in crate::session) mod schema;
+pub(crate) mod shown;

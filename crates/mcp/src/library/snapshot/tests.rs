@@ -106,6 +106,48 @@ fn each_file_is_fetched_once_for_the_library_and_all_its_views() {
 }
 
 #[test]
+fn a_skill_that_only_a_view_had_stays_published_when_the_whole_library_has_it() {
+    let source = Arc::new(Remote(skills(&["first/twin", "second/twin"]), Arc::default()));
+    let mut registry = Registry::new();
+    registry.add(Layer::shared(Arc::clone(&source) as Arc<dyn Source>));
+    registry.refresh().unwrap();
+    let registry = Arc::new(registry);
+    let sessions = || {
+        let index = Arc::new(LazyIndex::new(Arc::clone(&registry)));
+        let (policy, options) = (Policy::default(), Options::default());
+        Sessions::new(Arc::clone(&registry), index, registry.catalog(), policy, options)
+    };
+    let before = Arc::new(Snapshot::new(1, None, sessions(), Arc::default()));
+    let second: Filter = "second/**".parse().unwrap();
+    let view = Arc::new(before.view(&second));
+    let label = before.fetched_source("twin").unwrap();
+    Turns::new(Arc::clone(&before), [&view]).fetch(label, Duration::from_secs(60), || false);
+    view.served["twin"].inspections.asked.store(true, Ordering::Relaxed);
+    assert!(view.published_by_now("twin").is_some());
+
+    source.0.remove("first/twin");
+    registry.refresh().unwrap();
+    let now = Snapshot::new(2, Some(&before), sessions(), Arc::default());
+    assert_eq!(now.candidate("twin").unwrap().virtual_path, "second/twin");
+    for snapshot in [&now, &now.view(&second)] {
+        assert!(snapshot.published_by_now("twin").is_some(), "it is listed while it is fetched again");
+        assert!(snapshot.served["twin"].inspections.asked.load(Ordering::Relaxed));
+    }
+}
+
+#[test]
+fn what_a_connection_keeps_of_the_lists_does_not_grow_with_the_library() {
+    // It has no parts elsewhere in memory.
+    fn size_of_copy<T: Copy>(_: &T) -> usize {
+        size_of::<T>()
+    }
+    let snapshot = |keys: &[&str]| snapshot_of(Layer::shared(Arc::new(skills(keys))));
+    let [one, same, other] = [&["a"][..], &["a"], &["a", "b"]].map(|keys| snapshot(keys).list_versions());
+    assert!(size_of_copy(&one) <= 128 && one == same);
+    assert!(one.prompts != other.prompts && one.resources != other.resources && one.tools != other.tools);
+}
+
+#[test]
 fn skills_that_only_views_have_are_inspected_in_turn_within_one_budget() {
     let keys: Vec<String> = ["first", "second", "third"]
         .iter()
