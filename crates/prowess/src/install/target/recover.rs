@@ -171,7 +171,8 @@ fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recov
         let Ok(not_undone) = work.backward(&LaterLock::of(journal)) else {
             return Err(set_aside(books, stages, &error));
         };
-        Placements::load(books)?.before(journal).map_or(Ok(()), Placements::save)?;
+        let placements = Placements::load(books)?.before(journal, &not_undone.recorded);
+        placements.map_or(Ok(()), Placements::save)?;
         recovered.undone = Some(error.full_message());
         (recovered.recorded, recovered.changed) = (not_undone.recorded, not_undone.changed);
     }

@@ -5,6 +5,7 @@
 //! system call, then the files are written, then the journal is removed. A process that finds a journal completes it.
 //! When a step fails, the steps before it are undone.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -151,7 +152,9 @@ impl<'b> Transaction<'b> {
         // folder, the journal stays for the next command.
         let undone = || {
             work.backward(&LaterLock::default())?;
-            Placements::load(self.books)?.before(&journal).map_or(Ok(()), Placements::save)?;
+            Placements::load(self.books)?
+                .before(&journal, &BTreeSet::new())
+                .map_or(Ok(()), Placements::save)?;
             work.edits()
         };
         let settled = done.is_ok() || undone().is_ok_and(|edits| edits.is_empty());
