@@ -325,13 +325,16 @@ impl Installer {
         })
     }
 
-    /// The records of the other scope; none when the user's folder is not known.
+    /// The records of the other scope; none when the user's folder is not known, or is that of the project.
     fn elsewhere(&self, scope: InstallScope) -> Result<Option<(InstallTarget, Records)>, InstallError> {
         let other = match scope {
             InstallScope::Project => InstallScope::User,
             InstallScope::User => InstallScope::Project,
         };
-        let Ok(place) = self.place(other) else { return Ok(None) };
+        if !self.listed_scopes().any(|listed| listed == other) {
+            return Ok(None);
+        }
+        let place = self.place(other)?;
         let records = place.read()?;
         Ok(Some((place, records)))
     }

@@ -24,7 +24,7 @@ pub(super) use self::consent::is_yes;
 pub(super) use self::preview::shown as preview_lines;
 use crate::Outcome;
 use crate::args::{Common, Remove};
-use crate::commands::hints::{command_for, shell_word};
+use crate::commands::hints::{command_for, of_denied, shell_word};
 use crate::commands::shown;
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
@@ -162,6 +162,7 @@ impl From<InstallError> for CommandError {
                 add_again(error.relocks(), &user)
             ),
             Kind::Interrupted => &format!("complete it first with: prowess verify{user}"),
+            Kind::Io => &error.denied().and_then(of_denied).unwrap_or_else(|| error.hint().to_owned()),
             _ => error.hint(),
         };
         match (error.kind(), with_hint(&error, hint)) {

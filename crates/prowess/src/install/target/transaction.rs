@@ -173,7 +173,7 @@ impl<'b> Transaction<'b> {
         if !self.journal.accepted.is_empty() {
             let file = &self.books.approvals;
             let approvals = Approvals::load(file)
-                .map_err(|error| InstallError::approvals("read your approvals", file, &error))?;
+                .map_err(|error| InstallError::approvals("read your approvals", file, error))?;
             self.journal.approvals = Some(approvals.revision());
         }
         let without_modes: Vec<&PathBuf> =
@@ -282,7 +282,7 @@ fn record_approvals(
         approvals.replace(&ended, changed().filter_map(Accepted::approval));
         Ok::<(), SourceError>(())
     });
-    recorded.map_err(|error| InstallError::approvals("record that you accepted the skill", approvals, &error))
+    recorded.map_err(|error| InstallError::approvals("record that you accepted the skill", approvals, error))
 }
 
 #[cfg(test)]
