@@ -108,6 +108,12 @@ impl Placements {
         }
     }
 
+    /// The folders that Prowess placed.
+    pub(crate) fn placed(&self) -> impl Iterator<Item = PathBuf> {
+        let placed = self.record.folders.iter().filter(|(_, by)| matches!(by, Placement::Placed(_)));
+        placed.map(|(path, _)| PathBuf::from(path))
+    }
+
     /// Whether what a client has under a name of an installed skill is the user's own, and no installed copy: an earlier
     /// command was told to keep it. The folder of the client may be reached by links. A link of the user to an installed
     /// skill leads to that.
