@@ -163,6 +163,28 @@ pub(super) fn is_damaged(approvals: &SourceErrorKind) -> bool {
     }
 }
 
+/// What to do on a full disk, if fetched skills are on it; `hint` says it without them.
+pub(super) fn of_full_disk(path: &Path, hint: &str) -> Option<String> {
+    let store = Environment::current().xdg("XDG_CACHE_HOME", ".cache")?.join("prowess/store");
+    let disk = path.ancestors().find_map(disk_of);
+    let is_there = disk.is_some() && disk_of(&store) == disk;
+    is_there.then(|| {
+        let store = shell_word(&store.to_string_lossy());
+        format!("{hint}; fetched skills can be deleted, and are fetched again when they are needed: rm -rf {store}")
+    })
+}
+
+/// The number of the disk that a path is on, if it exists and the system numbers them.
+fn disk_of(path: &Path) -> Option<u64> {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::dev(&path.metadata().ok()?).into();
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
+}
+
 /// What to do about an error of a file of Prowess itself; none when that is not known.
 fn of_own_file(error: &SourceError) -> Option<String> {
     use SourceErrorKind as Kinds;

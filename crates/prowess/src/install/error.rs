@@ -132,7 +132,7 @@ pub struct InstallError {
     folder: Option<Box<Path>>,
     entry: Option<Box<str>>,
     relocks: Box<[Relock]>,
-    denied: Option<Box<Path>>,
+    path: Option<Box<Path>>,
     #[source]
     source: Option<Box<dyn Error + Send + Sync>>,
 }
@@ -149,7 +149,7 @@ impl InstallError {
             folder: None,
             entry: None,
             relocks: Box::default(),
-            denied: None,
+            path: None,
             source: None,
         }
     }
@@ -254,9 +254,8 @@ impl InstallError {
             io::ErrorKind::IsADirectory => MOVE_AWAY,
             _ => "run the command again; what was installed before is still there",
         };
-        let denied = (error.kind() == io::ErrorKind::PermissionDenied).then(|| path.into());
         let message = format!("could not {doing}: {}", shown(path));
-        Self { denied, ..Self::new(InstallErrorKind::Io, message, hint).because(error) }
+        Self { path: Some(path.into()), ..Self::new(InstallErrorKind::Io, message, hint).because(error) }
     }
 
     /// The error of a file that could not be read.
@@ -277,9 +276,10 @@ impl InstallError {
         failed.with_hint("repair the file, or move it away: then you are asked again for what you trust")
     }
 
-    /// The path that this user may not read or write, if that is the reason.
-    pub fn denied(&self) -> Option<&Path> {
-        self.denied.as_deref()
+    /// The file or folder for which the system refused something: for [`InstallErrorKind::Io`], whose cause is an
+    /// [`io::Error`].
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// The kind of the failure.
