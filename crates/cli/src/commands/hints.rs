@@ -6,11 +6,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use prowess::catalog::TurnedOffBy;
+use prowess::env::Environment;
 use prowess::fs::read::read_skill;
 use prowess::install::{InstallErrorKind, InstallScope, Origins};
-use prowess::internal::{ConfigEditError, ConnectionError, EditedFileError, advice, escape_control};
+use prowess::internal::{
+    ConfigEditError, ConnectionError, Denied, EditedFileError, advice, denied, escape_control,
+};
 use prowess::library::clients;
 use prowess::path::{Glob, MAX_DEPTH};
+use prowess::registry::trust::Approvals;
 use prowess::source::spec::Place;
 use prowess::{
     Candidate, ConfigError, Counted, Location, LookupError, Obstacle, Preset, Registry, Scope, SourceError,
@@ -20,8 +24,13 @@ use prowess::{
 use super::advice::never;
 use super::install::scope_option;
 use super::provenance::are_line_ends;
+use super::shown;
 use crate::args::{Places, Scan};
 use crate::ui::count;
+
+/// The hint for approvals that are damaged.
+pub(super) const MOVE_APPROVALS: &str =
+    "restore it from a copy, or move it away: then nothing is trusted until you trust it again";
 
 /// The maximum number of folders in one line.
 const MAX_FOLDERS: usize = 3;
@@ -130,6 +139,77 @@ pub(crate) fn of_config(error: &ConfigError) -> String {
     }
 }
 
+/// The user's folder of state.
+fn state() -> Option<PathBuf> {
+    Some(Environment::current().xdg("XDG_STATE_HOME", ".local/state")?.join("prowess"))
+}
+
+/// What to do where this user may not read or write a file of Prowess itself; none when that is not known.
+pub(super) fn of_denied(file: &Path) -> Option<String> {
+    let word = |path: &Path| shell_word(&path.to_string_lossy());
+    Some(match denied(&state()?, file)? {
+        Denied::Owner(path, _) if path.extension().is_some_and(|end| end == "lock") => {
+            let path = word(&path);
+            format!("it belongs to another user, and is only a lock: remove it with: rm -f {path}")
+        }
+        Denied::Owner(path, user) => format!(
+            "{} belongs to another user: run the command as that user, or look at it and make it yours, as root, with: \
+             chown -R {user} {}",
+            shown(&path),
+            word(&path)
+        ),
+        Denied::Mode(path) => {
+            format!("make it readable and writable for this user with: chmod u+rwX {}", word(&path))
+        }
+    })
+}
+
+/// Whether approvals of this user are of no use. A file of a newer version is.
+pub(super) fn is_damaged(approvals: &SourceErrorKind) -> bool {
+    match approvals {
+        SourceErrorKind::Damaged { reason } => !reason.starts_with("version"),
+        SourceErrorKind::Folder | SourceErrorKind::NotRegular { .. } => true,
+        _ => false,
+    }
+}
+
+/// What to do on a full disk, if fetched skills are on it; `hint` says it without them.
+pub(super) fn of_full_disk(path: &Path, hint: &str) -> Option<String> {
+    let store = Environment::current().xdg("XDG_CACHE_HOME", ".cache")?.join("prowess/store");
+    let disk = path.ancestors().find_map(disk_of);
+    let is_there = disk.is_some() && disk_of(&store) == disk;
+    is_there.then(|| {
+        let store = shell_word(&store.to_string_lossy());
+        format!("{hint}; fetched skills can be deleted, and are fetched again when they are needed: rm -rf {store}")
+    })
+}
+
+/// The number of the disk that a path is on, if it exists and the system numbers them.
+fn disk_of(path: &Path) -> Option<u64> {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::dev(&path.metadata().ok()?).into();
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
+}
+
+/// What to do about an error of a file of Prowess itself; none when that is not known.
+fn of_own_file(error: &SourceError) -> Option<String> {
+    use SourceErrorKind as Kinds;
+    let file = Path::new(error.at.path()?);
+    match &error.kind {
+        Kinds::Io(cause) | Kinds::Unwritable(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
+            of_denied(file)
+        }
+        kind if is_damaged(kind) && *file == Approvals::file(&Environment::current())? => {
+            Some(MOVE_APPROVALS.to_owned())
+        }
+        _ => None,
+    }
+}
+
 /// What to do about an error of a source. The project is the one around `from`, or around the current folder.
 fn hint(error: &SourceError, from: Option<&Path>) -> String {
     // The folder is named, since the command may run below it.
@@ -137,6 +217,9 @@ fn hint(error: &SourceError, from: Option<&Path>) -> String {
         let from = from.map_or_else(|| env::absolute(Path::new(".")), Path::to_owned);
         format!("trust the project's folder with: {}", trust_command(clients::project(&from)))
     };
+    if let Some(hint) = of_own_file(error) {
+        return hint;
+    }
     match &error.kind {
         SourceErrorKind::Config(error) => of_config(error),
         SourceErrorKind::Entry { error, .. } => hint(error, from),

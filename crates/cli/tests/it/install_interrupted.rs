@@ -175,6 +175,37 @@ fn verify_says_which_skills_of_an_interrupted_installation_it_completed() {
     assert_eq!(recovered, serde_json::json!(["an interrupted installation was completed: notes, pdf"]));
 }
 
+#[test]
+fn skills_of_a_killed_installation_can_be_restored_without_their_source() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    place.write("from/pdf/SKILL.md", skill("pdf", "two").as_bytes());
+    let journal = kept_for_project(&place, "journal");
+    // It waits for this lock after it has written the journal.
+    let held = fs::File::create(place.path().join("state/prowess/trust.lock")).unwrap();
+    held.lock().unwrap();
+    // On a slow machine it may end before it is killed.
+    while !journal.exists() {
+        let mut add = command(&place);
+        add.args(["add", "./from", "--all", "--yes"]).stdin(Stdio::null()).stderr(Stdio::null());
+        let mut add = add.stdout(Stdio::null()).spawn().unwrap();
+        while !journal.exists() && add.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        add.kill().unwrap();
+        add.wait().unwrap();
+    }
+    drop(held);
+    assert!(run(&place, &["verify"]).contains("an interrupted installation was completed: notes, pdf"));
+    fs::remove_dir_all(place.path().join("from")).unwrap();
+    place.write(".agents/skills/pdf/SKILL.md", b"edited");
+    fs::remove_dir_all(place.path().join(".agents/skills/notes")).unwrap();
+    let said = run(&place, &["sync", "--overwrite", "--yes"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert_eq!(read(&place, ".agents/skills/pdf/SKILL.md"), skill("pdf", "two"));
+    assert!(run(&place, &["verify"]).contains("2 skills as installed"));
+}
+
 /// A server that accepts connections and says nothing. Each connection is sent to the test, which keeps it open.
 fn silent_server() -> (String, mpsc::Receiver<TcpStream>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

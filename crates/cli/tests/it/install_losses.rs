@@ -211,6 +211,27 @@ fn a_copy_for_a_client_that_is_no_longer_named_is_removed_with_its_skill() {
 }
 
 #[test]
+fn an_edited_copy_that_remove_left_for_a_client_is_named_until_it_is_deleted() {
+    let place = place();
+    run(&place, &["add", "./from", "--all", "--client", "claude-code", "--link", "copy", "--yes"]);
+    place.write(".claude/skills/notes/mine.txt", b"mine");
+    // What the user made was never installed.
+    fs::remove_dir_all(place.path().join(".claude/skills/pdf")).unwrap();
+    place.write(".claude/skills/own/SKILL.md", skill("own", "mine").as_bytes());
+    run(&place, &["remove", "pdf"]);
+    let said = run(&place, &["remove", "notes", "--keep"]);
+    assert!(said.contains("left alone: [DIR]/.claude/skills/notes"), "{said}");
+    let name = "in no record now, but agents still use it: [DIR]/.claude/skills/notes; delete the folder";
+    for command in ["verify", "sync"] {
+        let said = run(&place, &[command]);
+        assert!(said.starts_with("exit 0") && said.contains(name), "{command}: {said}");
+        assert_eq!(said.matches("in no record now").count(), 1, "{command}: {said}");
+    }
+    fs::remove_dir_all(place.path().join(".claude/skills/notes")).unwrap();
+    assert!(!run(&place, &["verify"]).contains("in no record now"));
+}
+
+#[test]
 fn all_edited_skills_are_named_at_once() {
     let place = place();
     run(&place, &["add", "./from", "--all", "--yes"]);

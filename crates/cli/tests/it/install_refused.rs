@@ -129,6 +129,45 @@ fn a_project_that_cannot_be_written_stays_as_it_is_and_the_error_names_it() {
 }
 
 #[test]
+fn on_a_full_disk_remove_names_what_can_be_deleted_and_changes_nothing() {
+    let place = place();
+    let disk = place.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let program = env!("CARGO_BIN_EXE_prowess");
+    // The mount is seen and ends with this shell alone.
+    let script = format!(
+        "mount -t tmpfs -o size=1m tmpfs {disk} || exit 77; cd {disk}; mkdir home .git; cp -R ../from .; export HOME={disk}/home
+         head -c 99999 /dev/zero >from/pdf/data
+         {program} add ./from --all --yes >/dev/null 2>&1 || exit 1
+         cat /dev/zero >fill 2>/dev/null
+         {program} remove pdf && exit 1
+         {program} verify || exit 1
+         rm -rf {disk}/home/.cache/prowess/store
+         {program} remove pdf",
+        disk = disk.display()
+    );
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--mount", "sh", "-c", &script]).env_clear().env("PATH", "/usr/bin:/bin");
+    let output = match unshare.output() {
+        Ok(output) if output.status.code() != Some(77) && !output.stderr.starts_with(b"unshare:") => output,
+        _ => return crate::skipped("a disk cannot be mounted here"),
+    };
+    let said = crate::install::without_times(&place.transcript(&output));
+    assert_snapshot!(said, @"
+    exit 0
+    --- stdout
+    2 skills as installed
+    - pdf  from/pdf
+    wrote [DIR]/disk/skills.toml
+    wrote [DIR]/disk/skills.lock
+    --- stderr
+    error: could not write to the folder of the state: [DIR]/disk/home/.local/state/prowess/install
+      cause: no space left on device
+      hint: make room on the disk, then run the command again; fetched skills can be deleted, and are fetched again when they are needed: rm -rf [DIR]/disk/home/.cache/prowess/store
+    ");
+}
+
+#[test]
 fn records_that_are_links_out_of_the_project_are_refused() {
     let place = place();
     place.write("outside/victim.toml", b"# mine\n");

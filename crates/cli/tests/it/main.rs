@@ -92,6 +92,8 @@ mod shells;
 mod show;
 mod state;
 #[cfg(unix)]
+mod state_denied;
+#[cfg(unix)]
 mod state_owners;
 mod surroundings;
 mod terminal;

@@ -114,6 +114,16 @@ pub(crate) fn may_use(root: &Path, folder: &Path) -> bool {
     is_believed(root, folder, Want::Look)
 }
 
+/// An error unless a folder below a root is believed, or does not exist.
+#[cfg(feature = "install")]
+pub(crate) fn check_folder(root: &Path, folder: &Path) -> io::Result<()> {
+    match enter(root, folder, Want::Look) {
+        Err(Refusal::Io(error)) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Err(Refusal::Distrusted(why)) => Err(why.denied(folder)),
+        _ => Ok(()),
+    }
+}
+
 fn is_believed(root: &Path, folder: &Path, want: Want) -> bool {
     let Err(Refusal::Distrusted(why)) = enter(root, folder, want) else { return true };
     note_ignored(&SourceErrorKind::Distrusted { why: why.of_folder() }.at(folder));
@@ -143,10 +153,7 @@ pub(crate) fn make_folder(root: Option<&Path>, folder: &Path) -> io::Result<Vec<
     match enter(root, folder, Want::Made) {
         Ok(_) => Ok(missing),
         Err(Refusal::Io(error)) => Err(error),
-        Err(Refusal::Distrusted(why)) => {
-            let reason = format!("{}: {}", why.of_folder(), shown(folder));
-            Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
-        }
+        Err(Refusal::Distrusted(why)) => Err(why.denied(folder)),
     }
 }
 
@@ -156,6 +163,27 @@ fn private_folders(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+/// What keeps this user from a file of Prowess itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Denied {
+    /// This file or folder belongs to another user than this one, whose number is given.
+    Owner(PathBuf, u32),
+    /// The permissions of this file or folder, which belongs to this user.
+    Mode(PathBuf),
+}
+
+/// What keeps this user from a file below a root: the first folder on the way, the file, or its lock. None when owners and
+/// permissions do not show it.
+pub fn denied(root: &Path, file: &Path) -> Option<Denied> {
+    let below = file.strip_prefix(root).ok()?;
+    let mut way = vec![root.to_owned()];
+    for part in below {
+        way.push(way.last()?.join(part));
+    }
+    way.push(file.with_extension("lock"));
+    way.into_iter().find_map(keeps_out)
 }
 
 /// Why a file or folder is not believed.
@@ -189,6 +217,12 @@ impl Why {
         }
     }
 
+    /// The error for a folder.
+    fn denied(self, folder: &Path) -> io::Error {
+        let reason = format!("{}: {}", self.of_folder(), shown(folder));
+        io::Error::new(io::ErrorKind::PermissionDenied, reason)
+    }
+
     /// The reason for a folder.
     fn of_folder(self) -> &'static str {
         match self {
@@ -215,7 +249,12 @@ impl<E: Into<io::Error>> From<E> for Refusal {
 #[cfg(unix)]
 pub(crate) use unix::open_cached;
 #[cfg(unix)]
-use unix::{enter, open};
+use unix::{enter, keeps_out, open};
+
+#[cfg(not(unix))]
+fn keeps_out(_: PathBuf) -> Option<Denied> {
+    None
+}
 
 /// Opens a file below a root, if it is believed.
 #[cfg(not(unix))]

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::records::{InstallScope, InstallTarget};
 use super::spec::InstallSpec;
@@ -109,18 +109,30 @@ pub struct Relock {
     pub alias: Option<String>,
 }
 
+/// The hint for something that is where a file of ours should be.
+pub(crate) const MOVE_AWAY: &str = "something else is in its place: move it away, then run the command again";
+
+/// The cause of an error about a path that is named already.
+fn cause_of(error: SourceError) -> io::Error {
+    match error.kind {
+        SourceErrorKind::Io(error) | SourceErrorKind::Unwritable(error) => error,
+        _ => io::Error::other(error.full_message()),
+    }
+}
+
 /// Why an operation of the [`Installer`](super::Installer) failed. What was installed before is still installed.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct InstallError {
     kind: InstallErrorKind,
-    message: String,
+    message: Box<str>,
     hint: Box<str>,
     about: Option<About>,
     scope: Option<InstallScope>,
-    folder: Option<PathBuf>,
+    folder: Option<Box<Path>>,
     entry: Option<Box<str>>,
     relocks: Box<[Relock]>,
+    path: Option<Box<Path>>,
     #[source]
     source: Option<Box<dyn Error + Send + Sync>>,
 }
@@ -130,13 +142,14 @@ impl InstallError {
     pub fn new(kind: InstallErrorKind, message: impl AsRef<str>, hint: impl Into<String>) -> Self {
         Self {
             kind,
-            message: escape_control(message.as_ref()),
+            message: escape_control(message.as_ref()).into(),
             hint: hint.into().into_boxed_str(),
             about: None,
             scope: None,
             folder: None,
             entry: None,
             relocks: Box::default(),
+            path: None,
             source: None,
         }
     }
@@ -158,7 +171,7 @@ impl InstallError {
     pub(crate) fn of_skill(mut self, skill: &str) -> Self {
         let named = matches!(self.kind, InstallErrorKind::TooLarge | InstallErrorKind::Refused);
         if named && !skill.is_empty() && !self.message.contains(skill) {
-            self.message = format!("{}: {}", escape_control(skill), self.message);
+            self.message = format!("{}: {}", escape_control(skill), self.message).into();
         }
         self
     }
@@ -173,7 +186,7 @@ impl InstallError {
     /// Sets the place in which it happened.
     #[must_use]
     pub(crate) fn in_place(mut self, place: &InstallTarget) -> Self {
-        (self.scope, self.folder) = (Some(place.scope), Some(place.base.clone()));
+        (self.scope, self.folder) = (Some(place.scope), Some(place.base.as_path().into()));
         self
     }
 
@@ -238,19 +251,35 @@ impl InstallError {
             io::ErrorKind::NotADirectory => {
                 "a part of the path is a file: move it away, then run the command again"
             }
+            io::ErrorKind::IsADirectory => MOVE_AWAY,
             _ => "run the command again; what was installed before is still there",
         };
-        Self::new(InstallErrorKind::Io, format!("could not {doing}: {}", shown(path)), hint).because(error)
+        let message = format!("could not {doing}: {}", shown(path));
+        Self { path: Some(path.into()), ..Self::new(InstallErrorKind::Io, message, hint).because(error) }
+    }
+
+    /// The error of a file that could not be read.
+    pub(crate) fn unread(path: &Path, error: SourceError) -> Self {
+        Self::io("read", path, cause_of(error))
     }
 
     /// The error for approvals of the user that cannot be read or written.
-    pub(crate) fn approvals(doing: &str, file: &Path, error: &SourceError) -> Self {
-        let failed = Self::io(doing, file, io::Error::other(error.full_message()));
-        match error.kind {
-            SourceErrorKind::Io(_) | SourceErrorKind::Busy => failed,
-            _ => failed
-                .with_hint("repair the file, or move it away: then you are asked again for what you trust"),
+    pub(crate) fn approvals(doing: &str, file: &Path, error: SourceError) -> Self {
+        let is_damaged = !matches!(
+            error.kind,
+            SourceErrorKind::Io(_) | SourceErrorKind::Unwritable(_) | SourceErrorKind::Busy
+        );
+        let failed = Self::io(doing, file, cause_of(error));
+        if !is_damaged {
+            return failed;
         }
+        failed.with_hint("repair the file, or move it away: then you are asked again for what you trust")
+    }
+
+    /// The file or folder for which the system refused something: for [`InstallErrorKind::Io`], whose cause is an
+    /// [`io::Error`].
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// The kind of the failure.
@@ -275,7 +304,7 @@ impl InstallError {
     pub fn full_message(&self) -> String {
         match &self.source {
             Some(cause) => format!("{}: {}", self.message, plain_cause(&cause.to_string())),
-            None => self.message.clone(),
+            None => self.message.to_string(),
         }
     }
 }

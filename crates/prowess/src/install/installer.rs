@@ -14,7 +14,7 @@ use super::fetch::git::{Git, GitLimits, Received, Waiting};
 use super::fetch::{FetchOptions, Fetcher};
 use super::installed::folder_named;
 use super::prepare::Prepared;
-use super::records::{FetchLog, InstallScope, InstallTarget, LinkMode, Records, SKILLS_FOLDER};
+use super::records::{FetchLog, InstallScope, InstallTarget, LinkMode, LockedSkill, Records, SKILLS_FOLDER};
 use super::store::{Store, USERS_STORE};
 use super::sync::check_records;
 use super::target::Dir;
@@ -261,8 +261,10 @@ impl Installer {
         move || received.discard_while_ending()
     }
 
-    /// Notes that what was fetched is accepted: it stays when something else is discarded.
-    pub(super) fn accept_fetched(&self) {
+    /// Notes that the user accepts skills, so that what was fetched for them stays. That must be noted before the journal
+    /// is written: an interrupted installation is completed, and its skills must be in the store then.
+    pub(super) fn accept_fetched<'s>(&self, skills: impl Iterator<Item = &'s LockedSkill>) {
+        self.fetch_log.add_noted(skills);
         self.received.accept();
     }
 
@@ -295,16 +297,11 @@ impl Installer {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Changes, InstallError> {
         if !options.dry_run {
-            self.fetch_log.add_noted(skills.iter().map(Prepared::locked));
+            self.accept_fetched(skills.iter().map(Prepared::locked));
         }
         let orders: Vec<Order> =
             skills.into_iter().map(|skill| Order::Install(Box::new(skill.new))).collect();
-        let changes =
-            self.change(scope, options, Write::unless(options.dry_run), progress, |_, _| Ok(orders))?;
-        if !options.dry_run {
-            self.accept_fetched();
-        }
-        Ok(changes)
+        self.change(scope, options, Write::unless(options.dry_run), progress, |_, _| Ok(orders))
     }
 
     /// Removes skills by the names of their folders, or by references such as `@org/name`.
@@ -328,13 +325,16 @@ impl Installer {
         })
     }
 
-    /// The records of the other scope; none when the user's folder is not known.
+    /// The records of the other scope; none when the user's folder is not known, or is that of the project.
     fn elsewhere(&self, scope: InstallScope) -> Result<Option<(InstallTarget, Records)>, InstallError> {
         let other = match scope {
             InstallScope::Project => InstallScope::User,
             InstallScope::User => InstallScope::Project,
         };
-        let Ok(place) = self.place(other) else { return Ok(None) };
+        if !self.listed_scopes().any(|listed| listed == other) {
+            return Ok(None);
+        }
+        let place = self.place(other)?;
         let records = place.read()?;
         Ok(Some((place, records)))
     }

@@ -6,7 +6,10 @@ use std::time::Duration;
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{Installer, Progress};
 use super::records::{InstallScope, InstallTarget};
-use super::target::{Recovered, has_leftovers, is_interrupted, recover, sweep_state, unknown_stages};
+use super::sync::check_records;
+use super::target::{
+    Recovered, check_readable, has_leftovers, is_interrupted, recover, sweep_state, unknown_stages,
+};
 use crate::error::shown;
 use crate::internal::locked;
 
@@ -60,6 +63,16 @@ impl Installer {
         let place = self.place(scope)?;
         let held = place.shared(Duration::ZERO, &mut || {});
         Ok(held.is_ok() && is_interrupted(&place.books))
+    }
+
+    /// An error if every command that changes a place would fail, because the lock, the records or the files of Prowess
+    /// about it cannot be used. Nothing is written. A journal that is only damaged is no error: see
+    /// [`settle`](Self::settle).
+    pub fn check_usable(&self, scope: InstallScope) -> Result<(), InstallError> {
+        let place = self.place(scope)?;
+        place.check_locks()?;
+        check_readable(&place.books)?;
+        check_records(&place, &place.read()?)
     }
 
     /// Waits until no process changes a place, and writes nothing.

@@ -281,7 +281,7 @@ impl Installer {
         }
         let mut staying = Vec::new();
         if !options.install.dry_run {
-            self.fetch_log().add_noted(skills.iter().map(Prepared::locked));
+            self.accept_fetched(skills.iter().map(Prepared::locked));
         }
         let changes = self.change(scope, &install, write, progress, |place, records| {
             let mut fetched: BTreeMap<String, Prepared> =
@@ -313,9 +313,6 @@ impl Installer {
             }
             Ok(orders)
         })?;
-        if !options.install.dry_run {
-            self.accept_fetched();
-        }
         Ok(options.as_done(changes, &staying))
     }
 

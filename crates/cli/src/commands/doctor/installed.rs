@@ -1,5 +1,6 @@
 //! Installed skills: interrupted installations, records that cannot be read, skills that are not as installed, and git.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use prowess::install::{
@@ -8,12 +9,15 @@ use prowess::install::{
 };
 use prowess::{Candidate, Obstacle};
 
-use super::super::hints::command_for;
+use super::super::hints::{command_for, is_forbidden};
 use super::super::install::scope_option;
 use super::look::{Look, of_failure};
 use super::trouble::{Kind, Repair, Trouble, word};
 use crate::error::{CommandError, Failure};
 use crate::ui::{clean, count};
+
+/// The most entries of a skill's folder that are looked at.
+const MAX_ENTRIES: usize = 10_000;
 
 /// All of them.
 pub(super) fn troubles(look: &Look) -> Vec<Trouble> {
@@ -36,7 +40,7 @@ pub(super) fn troubles(look: &Look) -> Vec<Trouble> {
 
 /// The troubles of a project or of the user. Returns whether skills are from git repositories.
 fn of_scope(look: &Look, installer: &Installer, scope: InstallScope, troubles: &mut Vec<Trouble>) -> bool {
-    let leftovers = match installer.leftovers(scope) {
+    let leftovers = match installer.check_usable(scope).and_then(|()| installer.leftovers(scope)) {
         Ok(leftovers) => leftovers,
         Err(error) => {
             troubles.push(unread(error));
@@ -123,6 +127,31 @@ fn in_its_folder<'l>(look: &'l Look, skill: &InstalledSkill) -> Option<&'l Candi
     look.opened.as_ref()?.all.all().map(|(found, _)| found).find(|found| is_there(found))
 }
 
+/// The folder of a skill that could not be compared, if this user may not read all of it.
+fn closed_in(skill: &InstalledSkill) -> Option<&Path> {
+    if !matches!(skill.state, InstalledState::Replaced(_)) {
+        return None;
+    }
+    let mut folders = vec![skill.path.clone()];
+    let mut left = MAX_ENTRIES;
+    while let Some(folder) = folders.pop() {
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries.flatten(),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => return Some(&skill.path),
+            Err(_) => continue,
+        };
+        for entry in entries.take(left) {
+            left -= 1;
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                Ok(kind) if kind.is_file() && is_forbidden(&entry.path()) => return Some(&skill.path),
+                _ => {}
+            }
+        }
+    }
+    None
+}
+
 /// The trouble of a skill that is not as it was installed.
 fn differs(skill: &InstalledSkill, found: Option<&Candidate>) -> Trouble {
     let user = scope_option(skill.scope);
@@ -149,6 +178,11 @@ fn differs(skill: &InstalledSkill, found: Option<&Candidate>) -> Trouble {
         .of_skill(&skill.name)
         .at(&skill.path)
         .seen_by(Some(command_for(&format!("verify{user}"), &skill.name, "")));
+    if let Some(closed) = closed_in(skill) {
+        // What cannot be read can be neither compared nor replaced.
+        let command = word(closed).map(|path| format!("chmod -R u+rwX {path}"));
+        return trouble.fixed("make it readable for this user").fixed_by(command);
+    }
     if skill.has_losable_edits() {
         // Only files that agents do not use as they are can be accepted.
         let untrusted = found.filter(|found| found.obstacle == Some(Obstacle::Untrusted));
@@ -163,7 +197,18 @@ fn differs(skill: &InstalledSkill, found: Option<&Candidate>) -> Trouble {
     }
 }
 
-/// The command that removes an installed skill.
+/// How to mend an installed skill that agents cannot use: in words, and the command.
+pub(super) fn mending(installer: &Installer, origin: &InstalledOrigin) -> (&'static str, Option<String>) {
+    let skills = installer.compare(origin.scope).unwrap_or_default();
+    let is_edited = skills.iter().any(|skill| skill.name == origin.locked.name && skill.has_losable_edits());
+    if is_edited {
+        let restore = format!("prowess sync --overwrite{}", scope_option(origin.scope));
+        return ("it is installed: restore it, which loses the edits", Some(restore));
+    }
+    ("it is installed: tell its author, or remove it", removing(origin))
+}
+
+/// The command that removes an installed skill which was not edited.
 pub(super) fn removing(origin: &InstalledOrigin) -> Option<String> {
     let verb = format!("remove{}", scope_option(origin.scope));
     word(std::path::Path::new(&origin.locked.name)).map(|_| command_for(&verb, &origin.locked.name, ""))

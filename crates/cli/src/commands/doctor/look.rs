@@ -11,8 +11,9 @@ use prowess::internal::is_inside;
 use prowess::library::clients::{self, Client, Root};
 use prowess::library::views::{Reach, Sight, Views};
 use prowess::library::{LibraryError, library_with_session};
-use prowess::{Candidate, Catalog, Location, Registry, Scope, SourceError, SourceErrorKind};
+use prowess::{Candidate, Catalog, Location, Registry, Scope, SourceError};
 
+use super::super::hints::{MOVE_APPROVALS, is_damaged};
 use super::super::{Purpose, clients_named, library_options};
 use super::trouble::{Kind, Trouble, word};
 use crate::args::Doctor;
@@ -205,20 +206,14 @@ fn unopened(error: &LibraryError) -> Trouble {
 fn approvals(error: &SourceError) -> Trouble {
     let trouble = of_failure(Kind::ApprovalsBroken, &Failure::from(error));
     let Some(file) = error.at.path().map(Path::new) else { return trouble };
-    let is_damaged =
-        matches!(&error.kind, SourceErrorKind::Damaged { reason } if !reason.starts_with("version"));
     let names = (1_u32..).map(|number| match number {
         1 => file.with_extension("json.broken"),
         _ => file.with_extension(format!("json.broken-{number}")),
     });
     let free = names.into_iter().take(100).find(|name| name.symlink_metadata().is_err());
-    let command = word(file).zip(free.and_then(|free| word(&free))).filter(|_| is_damaged);
+    let command = word(file).zip(free.and_then(|free| word(&free))).filter(|_| is_damaged(&error.kind));
     match command {
-        Some((file, free)) => trouble
-            .fixed(
-                "restore it from a copy, or move it away: then nothing is trusted until you trust it again",
-            )
-            .fixed_by(Some(format!("mv {file} {free}"))),
+        Some((file, free)) => trouble.fixed(MOVE_APPROVALS).fixed_by(Some(format!("mv {file} {free}"))),
         None => trouble,
     }
 }
@@ -229,10 +224,10 @@ pub(super) fn of_failure(kind: Kind, failure: &Failure) -> Trouble {
     trouble.at.clone_from(&failure.path);
     let hint = failure.hints.join("; ");
     // A hint that ends with a command is one.
-    match hint
-        .rsplit_once(": ")
-        .filter(|(_, command)| command.starts_with("prowess ") && !command.contains(';'))
-    {
+    match hint.rsplit_once(": ").filter(|(_, command)| {
+        let is_command = ["prowess ", "chmod ", "rm "].iter().any(|program| command.starts_with(program));
+        is_command && !command.contains(';')
+    }) {
         Some((words, command)) => {
             let words = words.strip_suffix(" with").unwrap_or(words);
             trouble.fixed(words).fixed_by(Some(command.to_owned()))

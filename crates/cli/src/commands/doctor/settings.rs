@@ -43,7 +43,7 @@ fn unread(problem: &SourceError, registry: &Registry, look: &Look) -> Trouble {
     use SourceErrorKind as Kinds;
     let kind = match &problem.kind {
         Kinds::Config(_) => Kind::ConfigBroken,
-        Kinds::Damaged { .. } if is_record(problem, look) => Kind::RecordsBroken,
+        _ if is_record(problem, look) => Kind::RecordsBroken,
         // A link of the project, and not a source in its configuration.
         Kinds::OutsideProject if is_in_project(problem, look) => Kind::SkillUntrusted,
         Kinds::OtherOwner

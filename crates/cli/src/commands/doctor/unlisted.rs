@@ -11,7 +11,7 @@ use prowess::{Candidate, Location, Obstacle, Profile, Severity, SkillFile, Stand
 use prowess_mcp::ConfigOwner;
 
 use super::super::hints::{check_command, is_forbidden, with_commands};
-use super::installed::removing;
+use super::installed::mending;
 use super::look::{Look, Sighted, names, path_of, stays};
 use super::moves;
 use super::repair::{SafeFix, safe_fix};
@@ -96,19 +96,17 @@ fn mended(
 ) -> Trouble {
     let file = Path::new(skill.entry.origin.location.path().unwrap_or_default());
     let check = check.filter(|_| file.is_file());
-    if let Some(origin) = look.origins.of(skill) {
-        let remove = removing(origin);
-        return trouble
-            .seen_by(check)
-            .fixed("it is installed: tell its author, or remove it")
-            .fixed_by(remove);
-    }
-    if !file.is_file() {
-        return trouble.fixed("it is not a file that can be read: put a SKILL.md in its place");
-    }
     if is_forbidden(file) {
         let command = word(file).map(|file| format!("chmod u+r {file}"));
         return trouble.fixed("make it readable for this user").fixed_by(command);
+    }
+    if let Some(origin) = look.origins.of(skill) {
+        let (words, command) =
+            look.installer.as_ref().map_or(("", None), |installer| mending(installer, origin));
+        return trouble.seen_by(check).fixed(words).fixed_by(command);
+    }
+    if !file.is_file() {
+        return trouble.fixed("it is not a file that can be read: put a SKILL.md in its place");
     }
     match word(file).filter(|_| is_enough()) {
         Some(file) => {

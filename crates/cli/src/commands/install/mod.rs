@@ -10,6 +10,7 @@ pub(crate) mod sync;
 pub(crate) mod verify;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use prowess::env::{self, Environment};
@@ -24,7 +25,7 @@ pub(super) use self::consent::is_yes;
 pub(super) use self::preview::shown as preview_lines;
 use crate::Outcome;
 use crate::args::{Common, Remove};
-use crate::commands::hints::{command_for, shell_word};
+use crate::commands::hints::{command_for, of_denied, of_full_disk, shell_word};
 use crate::commands::shown;
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
@@ -162,12 +163,25 @@ impl From<InstallError> for CommandError {
                 add_again(error.relocks(), &user)
             ),
             Kind::Interrupted => &format!("complete it first with: prowess verify{user}"),
+            Kind::Io => &of_system(&error).unwrap_or_else(|| error.hint().to_owned()),
             _ => error.hint(),
         };
         match (error.kind(), with_hint(&error, hint)) {
             (Kind::OutOfDate, CommandError::Failed(failure)) => CommandError::OutOfDate(failure),
             (_, failed) => failed,
         }
+    }
+}
+
+/// What to do where the system refused something; none when only the error itself knows.
+fn of_system(error: &InstallError) -> Option<String> {
+    let cause = std::error::Error::source(error)?.downcast_ref::<io::Error>()?;
+    match cause.kind() {
+        io::ErrorKind::PermissionDenied => of_denied(error.path()?),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            of_full_disk(error.path()?, error.hint())
+        }
+        _ => None,
     }
 }
 

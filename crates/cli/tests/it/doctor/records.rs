@@ -53,6 +53,67 @@ fn damaged_records_are_one_trouble_whatever_the_damage() {
 }
 
 #[test]
+fn what_stops_every_command_that_installs_is_a_trouble() {
+    let place = installed();
+    let install = place.path().join("state/prowess/install");
+    let lock = fs::read_dir(&install).unwrap().map(|entry| entry.unwrap().path());
+    let lock = lock.into_iter().find(|file| file.extension().is_some_and(|end| end == "lock")).unwrap();
+    let toml = place.path().join("home/.agents/skills.toml");
+    let program = place.path().join("bin/prowess");
+    for (file, is_folder) in [
+        (toml.clone(), false),
+        (toml, true),
+        (place.path().join("home/.agents/skills.lock"), true),
+        (lock.clone(), true),
+        (lock.with_extension("stages"), true),
+        (place.path().join("state/prowess/trust.lock"), true),
+    ] {
+        let aside = place.path().join("aside");
+        let was_there = fs::rename(&file, &aside).is_ok();
+        if is_folder {
+            fs::create_dir(&file).unwrap();
+        }
+        let report = examined(&place);
+        assert!(kinds(&report).contains(&"records-broken"), "{}: {report:#}", file.display());
+        let hint = text(&report["troubles"][0]["fix"], "what");
+        assert!(!hint.is_empty() && hint != "run the command again", "{}: {report:#}", file.display());
+        let output = command(&place, &program).args(["remove", "one", "--user"]).output().unwrap();
+        assert_eq!(code(&output), 2, "{}: {}", file.display(), place.transcript(&output));
+        if is_folder {
+            fs::remove_dir(&file).unwrap();
+        }
+        if was_there {
+            fs::rename(&aside, &file).unwrap();
+        }
+    }
+    assert_eq!(kinds(&examined(&place)), Vec::<&str>::new());
+}
+
+#[test]
+fn files_with_the_names_of_records_in_the_users_own_folder_stop_nothing_there() {
+    let place = installed();
+    for name in ["skills.toml", "skills.lock"] {
+        place.write(&format!("home/{name}"), b"{{");
+    }
+    let program = place.path().join("bin/prowess");
+    let mut remove = command(&place, &program);
+    let output = remove.current_dir(place.path().join("home")).args(["remove", "one", "--user"]).output();
+    let output = output.unwrap();
+    assert_eq!(code(&output), 0, "{}", place.transcript(&output));
+}
+
+#[test]
+fn an_installed_skill_that_was_broken_by_an_edit_is_restored_by_the_fix() {
+    let place = installed();
+    place.write("home/.agents/skills/one/SKILL.md", b"no frontmatter\n");
+    let report = examined(&place);
+    assert_eq!(kinds(&report), ["skill-broken", "installed-differs"], "{report:#}");
+    assert_eq!(report["troubles"][0]["fix"]["commands"][0], "prowess sync --overwrite --user");
+    run_as_printed(&place, "prowess sync --overwrite --user");
+    assert_eq!(kinds(&examined(&place)), Vec::<&str>::new());
+}
+
+#[test]
 fn trust_in_a_folder_of_the_users_own_skills_is_refused() {
     let place = installed();
     let own = place.path().join("home/.agents/skills");

@@ -19,19 +19,8 @@ pub(crate) fn lock_own(root: Option<&Path>, path: &Path) -> io::Result<File> {
 /// Takes a lock as [`lock_own`] does, but waits no longer than this.
 pub(crate) fn lock_within(root: Option<&Path>, path: &Path, timeout: Duration) -> io::Result<File> {
     super::make_own_folders(root, super::folder_of(path))?;
-    let mut options = File::options();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        // Opening a FIFO or a link in place of the file must neither wait nor lead elsewhere.
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-        options.mode(0o600).custom_flags(flags.bits().cast_signed());
-    }
-    let file = options.open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the lock is not a regular file"));
-    }
+    let file = open_lock(path, true)?;
+    check_regular(&file)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -40,16 +29,51 @@ pub(crate) fn lock_within(root: Option<&Path>, path: &Path, timeout: Duration) -
     wait(file, path, timeout, File::try_lock)
 }
 
+/// An error unless [`lock_within`] could take a lock, once no other process holds it. Nothing is written.
+#[cfg(feature = "install")]
+pub(crate) fn check_lock(root: &Path, path: &Path) -> io::Result<()> {
+    super::own::check_folder(root, super::folder_of(path))?;
+    let file = match open_lock(path, false) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    check_regular(&file)?;
+    match super::own::denied(root, path) {
+        Some(super::own::Denied::Owner(..)) => Err(io::ErrorKind::PermissionDenied.into()),
+        _ => Ok(()),
+    }
+}
+
 /// Takes a shared lock for a reader, which writes nothing. `None` when there is no file, or this user may not read it.
 #[cfg(feature = "install")]
 pub(crate) fn lock_to_read(path: &Path, timeout: Duration) -> io::Result<Option<File>> {
     use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
     match super::temporary::open_without_waiting(path) {
         Ok(file) if file.metadata()?.is_file() => wait(file, path, timeout, File::try_lock_shared).map(Some),
-        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "the lock is not a regular file")),
+        Ok(file) => check_regular(&file).map(|()| None),
         Err(error) if [NotFound, NotADirectory, PermissionDenied].contains(&error.kind()) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+fn open_lock(path: &Path, make: bool) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(make).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // Opening a FIFO or a link in place of the file must neither wait nor lead elsewhere.
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+        options.mode(0o600).custom_flags(flags.bits().cast_signed());
+    }
+    options.open(path)
+}
+
+fn check_regular(file: &File) -> io::Result<()> {
+    if file.metadata()?.is_file() {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "the lock is not a regular file"))
 }
 
 fn wait(

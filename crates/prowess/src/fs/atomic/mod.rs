@@ -13,7 +13,7 @@ pub use error::WriteError;
 use held::Held;
 pub(crate) use lock::lock_own;
 #[cfg(feature = "install")]
-pub(crate) use lock::{lock_to_read, lock_within};
+pub(crate) use lock::{check_lock, lock_to_read, lock_within};
 use temporary::Temporary;
 
 use super::own;

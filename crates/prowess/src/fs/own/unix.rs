@@ -9,13 +9,13 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, CWD, Dev, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::{Refusal, Want, Why, note, private_folders};
+use super::{Denied, Refusal, Want, Why, note, private_folders};
 use crate::error::{SourceError, SourceErrorKind, shown};
 use crate::fs::{modes, read};
 
@@ -221,6 +221,16 @@ fn refused(refusal: Refusal, file: &Path) -> SourceError {
         Refusal::Distrusted(why) => SourceErrorKind::Distrusted { why: why.of_file() }.at(file),
         Refusal::Io(error) => SourceError::io(file, error),
     }
+}
+
+/// Whether a file or folder belongs to another user, or keeps its own user out.
+pub(super) fn keeps_out(path: PathBuf) -> Option<Denied> {
+    let found = path.metadata().ok()?;
+    let needed = if found.is_dir() { 0o700 } else { 0o600 };
+    if found.uid() != user() {
+        return Some(Denied::Owner(path, user()));
+    }
+    (found.mode() & needed != needed).then_some(Denied::Mode(path))
 }
 
 fn is_foreign(owner: u32) -> bool {

@@ -274,7 +274,7 @@ impl Installer {
         let options = InstallOptions { accepted: true, ..InstallOptions::default() };
         let name = skills.first().map(|skill| skill.name().to_owned()).unwrap_or_default();
         let place = self.place(scope)?;
-        self.fetch_log().add_noted(skills.iter().map(Prepared::locked));
+        self.accept_fetched(skills.iter().map(Prepared::locked));
         let orders = skills.into_iter().map(|skill| Order::Install(Box::new(skill.new))).collect();
         self.change(scope, &options, Write::unless(false), &mut |_| {}, |place, _| {
             // Under the lock, so that of two calls at once one succeeds.
@@ -284,7 +284,6 @@ impl Installer {
             let message = format!("a skill of this name is installed already: {name}");
             Err(InstallError::new(InstallErrorKind::Exists, message, "remove it first, or use another name"))
         })?;
-        self.accept_fetched();
         Ok(place.skill(&name))
     }
 
@@ -296,8 +295,7 @@ impl Installer {
             let message = format!("there is no skill there: {spec}");
             return Err(InstallError::new(InstallErrorKind::NotFound, message, "name another source"));
         };
-        let copied = copy(&self.folders().state, folder, &skill.found.name, &skill.tree)?;
-        self.accept_fetched();
-        Ok(copied)
+        self.accept_fetched(std::iter::empty());
+        copy(&self.folders().state, folder, &skill.found.name, &skill.tree)
     }
 }

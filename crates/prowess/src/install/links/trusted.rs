@@ -65,7 +65,7 @@ impl AcceptedSkills {
     /// Those in a file of approvals.
     pub(in crate::install) fn load(file: &Path) -> Result<Self, InstallError> {
         let approvals = Approvals::load(file)
-            .map_err(|error| InstallError::approvals("read your approvals", file, &error))?;
+            .map_err(|error| InstallError::approvals("read your approvals", file, error))?;
         let skills = approvals.skills.into_iter();
         let by_file = skills.filter_map(|approval| Some((approval.location.path()?.to_owned(), approval)));
         Ok(Self(by_file.collect()))

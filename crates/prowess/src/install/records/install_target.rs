@@ -17,7 +17,7 @@ use crate::fs::atomic;
 use crate::fs::dir::Kind;
 use crate::fs::inside::{LeadsOut, is_inside};
 use crate::fs::parsed::ParsedLimits;
-use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::error::{InstallError, InstallErrorKind, MOVE_AWAY};
 use crate::install::target::{Books, Dir};
 use crate::library::clients::meant::client_meant;
 use crate::library::clients::{self, CLIENTS, Client};
@@ -168,8 +168,7 @@ impl InstallTarget {
             Err(error) if matches!(error.kind, SourceErrorKind::Missing) => return Ok(None),
             Err(error) if is_over_limit(&error) => return Err(self.over_limit(&error)),
             Err(error) => {
-                let error = InstallError::io("read", file, io::Error::other(error.full_message()));
-                return Err(error.with_hint(
+                return Err(InstallError::unread(file, error).with_hint(
                     "nothing was changed; make it a readable file, or restore it from version control",
                 ));
             }
@@ -210,6 +209,14 @@ impl InstallTarget {
         self.wait(timeout, waiting, &|timeout| atomic::lock_within(Some(&self.state), &self.mutex, timeout))
     }
 
+    /// An error if no command could take the locks that it needs, once no other process has them. Nothing is written.
+    pub(crate) fn check_locks(&self) -> Result<(), InstallError> {
+        let approvals = self.books.approvals.with_extension("lock");
+        [&self.mutex, &approvals]
+            .into_iter()
+            .try_for_each(|lock| atomic::check_lock(&self.state, lock).map_err(|error| unlocked(lock, error)))
+    }
+
     fn wait<T>(
         &self,
         timeout: Duration,
@@ -223,7 +230,7 @@ impl InstallTarget {
                 format!("another process is changing the skills of {}", shown(&self.base)),
                 "wait until it is done, or allow a longer wait",
             ),
-            _ => InstallError::io("take the lock", &self.mutex, error),
+            _ => unlocked(&self.mutex, error),
         };
         match lock(QUIET_WAIT.min(timeout)) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut && timeout > QUIET_WAIT => {
@@ -331,6 +338,13 @@ impl InstallTarget {
         let clients = CLIENTS.iter().flat_map(|client| self.folders_of(client, environment));
         std::iter::once(own).chain(clients).flat_map(both).collect()
     }
+}
+
+/// The error for a lock that cannot be taken.
+fn unlocked(lock: &Path, error: io::Error) -> InstallError {
+    let is_other = error.kind() == io::ErrorKind::InvalidInput;
+    let failed = InstallError::io("take the lock", lock, error);
+    if is_other { failed.with_hint(MOVE_AWAY) } else { failed }
 }
 
 /// Where a folder is: its path as it is named, and its real path.

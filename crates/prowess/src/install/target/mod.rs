@@ -17,5 +17,7 @@ pub(crate) use dir::Dir;
 pub(crate) use journal::{Accepted, State};
 pub(crate) use moved::unknown_stages;
 pub(crate) use placements::{Placement, Placements};
-pub(crate) use recover::{Recovered, has_leftovers, is_interrupted, own_stages, recover, sweep_state};
+pub(crate) use recover::{
+    Recovered, check_readable, has_leftovers, is_interrupted, own_stages, recover, sweep_state,
+};
 pub(crate) use transaction::{Books, Transaction};

@@ -3,13 +3,13 @@
 //! Equal bytes do not show who wrote a folder: a user may have copied it, or installed it from there. Only what is
 //! recorded here, or in a lock, is replaced or removed without a question.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::journal::{Journal, State, state_of};
+use super::journal::{Journal, State, Step, state_of};
 use super::set_aside::{first_set_aside_name, set_aside_name};
 use super::transaction::Books;
 use crate::env;
@@ -116,6 +116,12 @@ impl Placements {
         }
     }
 
+    /// The folders that Prowess placed.
+    pub(crate) fn placed(&self) -> impl Iterator<Item = PathBuf> {
+        let placed = self.record.folders.iter().filter(|(_, by)| matches!(by, Placement::Placed(_)));
+        placed.map(|(path, _)| PathBuf::from(path))
+    }
+
     /// Whether what a client has under a name of an installed skill is the user's own, and no installed copy: an earlier
     /// command was told to keep it. The folder of the client may be reached by links. A link of the user to an installed
     /// skill leads to that.
@@ -140,16 +146,13 @@ impl Placements {
     }
 
     /// The record after a transaction was undone, to be [saved](Self::save); none when it stays as it is. What was left to
-    /// the user stays the user's, which loses nothing.
-    pub(super) fn before(&self, journal: &Journal) -> Option<Self> {
+    /// the user stays the user's, which loses nothing. Skills that `stay` were not undone.
+    pub(super) fn before(&self, journal: &Journal, stay: &BTreeSet<String>) -> Option<Self> {
         let mut placements = self.clone();
         let folders = &mut placements.record.folders;
         for step in &journal.steps {
-            let path = step.folder.join(&step.name).to_string_lossy().into_owned();
-            match &step.placed {
-                Some(placed) => drop(folders.insert(path, placed.clone())),
-                None => drop(folders.remove(&path)),
-            }
+            let by = if stay.contains(&step.name) { placed_by(step) } else { step.placed.clone() };
+            set(folders, &step.folder.join(&step.name), by);
         }
         (placements.record.folders != self.record.folders).then_some(placements)
     }
@@ -158,18 +161,11 @@ impl Placements {
     pub(super) fn after(&self, journal: &Journal) -> Option<Self> {
         let mut placements = self.clone();
         let folders = &mut placements.record.folders;
-        let key = |path: &Path| path.to_string_lossy().into_owned();
         for step in &journal.steps {
-            let path = key(&step.folder.join(&step.name));
-            match &step.after {
-                Some(State::Tree(digest)) => {
-                    folders.insert(path, Placement::Placed(digest.clone()));
-                }
-                _ => drop(folders.remove(&path)),
-            }
+            set(folders, &step.folder.join(&step.name), placed_by(step));
         }
         for path in &journal.users {
-            folders.insert(key(path), Placement::Users);
+            set(folders, path, Some(Placement::Users));
         }
         (placements.record.folders != self.record.folders).then_some(placements)
     }
@@ -188,5 +184,22 @@ impl Placements {
             atomic::write_own(Some(state_of(&self.file)), &self.file, &[&bytes], Durability::Synced)
         };
         write().map_err(failed)
+    }
+}
+
+/// Who created what is at the path of a step once it is done; none for a link, and for nothing.
+fn placed_by(step: &Step) -> Option<Placement> {
+    match &step.after {
+        Some(State::Tree(digest)) => Some(Placement::Placed(digest.clone())),
+        _ => None,
+    }
+}
+
+/// Sets who created what is at a path.
+fn set(folders: &mut BTreeMap<String, Placement>, path: &Path, by: Option<Placement>) {
+    let path = path.to_string_lossy().into_owned();
+    match by {
+        Some(by) => drop(folders.insert(path, by)),
+        None => drop(folders.remove(&path)),
     }
 }

@@ -88,6 +88,21 @@ pub(crate) fn has_leftovers(books: &Books) -> bool {
     stages::file_beside(&books.journal).exists()
 }
 
+/// An error if a file of the user's state about a place cannot be read, so that no command can change the place.
+pub(crate) fn check_readable(books: &Books) -> Result<(), InstallError> {
+    load_stages(books)?;
+    Placements::load(books)?;
+    match Journal::load(&books.journal) {
+        Err(error) if error.kind() != io::ErrorKind::InvalidData => Err(failed(books, error)),
+        _ => Ok(()),
+    }
+}
+
+fn load_stages(books: &Books) -> Result<Stages, InstallError> {
+    Stages::load(&books.journal)
+        .map_err(|error| InstallError::io("read", &stages::file_beside(&books.journal), error))
+}
+
 /// Removes the temporary files that killed processes left in the folders of the user's state. A file that a process is
 /// still writing is locked, and stays. Nothing else removes them before something is written there again.
 pub(crate) fn sweep_state(books: &Books) {
@@ -109,7 +124,7 @@ pub(crate) fn recover(
     elsewhere: &dyn Fn() -> Vec<PathBuf>,
 ) -> Result<Option<Recovered>, InstallError> {
     moved::take_over(books).map_err(|error| failed(books, error))?;
-    let mut stages = Stages::load(&books.journal).map_err(|error| failed(books, error))?;
+    let mut stages = load_stages(books)?;
     let base = Base::at(&books.base);
     let own = OwnPaths::new(&base, elsewhere);
     stages.forget_outside(&own).map_err(|error| failed(books, error))?;
@@ -171,7 +186,8 @@ fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recov
         let Ok(not_undone) = work.backward(&LaterLock::of(journal)) else {
             return Err(set_aside(books, stages, &error));
         };
-        Placements::load(books)?.before(journal).map_or(Ok(()), Placements::save)?;
+        let placements = Placements::load(books)?.before(journal, &not_undone.recorded);
+        placements.map_or(Ok(()), Placements::save)?;
         recovered.undone = Some(error.full_message());
         (recovered.recorded, recovered.changed) = (not_undone.recorded, not_undone.changed);
     }

@@ -36,6 +36,9 @@ impl Stages {
             // A damaged record names nothing: folders that may be needed are not removed.
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
             Err(SourceError { kind: SourceErrorKind::Io(error), .. }) => return Err(error),
+            Err(SourceError { kind: SourceErrorKind::Missing, .. }) => Vec::new(),
+            // Nothing could be written in its place.
+            Err(_) if file.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Err(_) => Vec::new(),
         };
         Ok(Self { file, paths })

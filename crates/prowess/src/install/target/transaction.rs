@@ -5,6 +5,7 @@
 //! system call, then the files are written, then the journal is removed. A process that finds a journal completes it.
 //! When a step fails, the steps before it are undone.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -151,7 +152,9 @@ impl<'b> Transaction<'b> {
         // folder, the journal stays for the next command.
         let undone = || {
             work.backward(&LaterLock::default())?;
-            Placements::load(self.books)?.before(&journal).map_or(Ok(()), Placements::save)?;
+            Placements::load(self.books)?
+                .before(&journal, &BTreeSet::new())
+                .map_or(Ok(()), Placements::save)?;
             work.edits()
         };
         let settled = done.is_ok() || undone().is_ok_and(|edits| edits.is_empty());
@@ -170,7 +173,7 @@ impl<'b> Transaction<'b> {
         if !self.journal.accepted.is_empty() {
             let file = &self.books.approvals;
             let approvals = Approvals::load(file)
-                .map_err(|error| InstallError::approvals("read your approvals", file, &error))?;
+                .map_err(|error| InstallError::approvals("read your approvals", file, error))?;
             self.journal.approvals = Some(approvals.revision());
         }
         let without_modes: Vec<&PathBuf> =
@@ -279,7 +282,7 @@ fn record_approvals(
         approvals.replace(&ended, changed().filter_map(Accepted::approval));
         Ok::<(), SourceError>(())
     });
-    recorded.map_err(|error| InstallError::approvals("record that you accepted the skill", approvals, &error))
+    recorded.map_err(|error| InstallError::approvals("record that you accepted the skill", approvals, error))
 }
 
 #[cfg(test)]

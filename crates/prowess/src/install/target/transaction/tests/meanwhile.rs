@@ -44,6 +44,12 @@ fn what_another_user_locked_since_the_kill_is_not_undone() {
     assert_eq!(shown(&place), ["a new", "b b", &*theirs]);
     assert_eq!(text_of(&wanted), "new");
     assert!(notes[0].contains("partly undone") && notes[0].contains("stays: a, b"), "{notes:?}");
+    // So that a later command does not take it for the user's.
+    let placements = Placements::load(&place.books).unwrap();
+    for (name, text) in [("a", Some("new")), ("b", Some("b")), ("gone", None)] {
+        let placed = text.map(|text| tree(text).digest().to_owned());
+        assert_eq!(placements.digest(&place.skills.join(name)), placed.as_deref(), "{name}");
+    }
     assert!(stage(&place.skills).is_none() && !place.books.journal.exists());
 }
 

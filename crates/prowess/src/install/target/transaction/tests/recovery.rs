@@ -398,6 +398,28 @@ fn a_journal_that_names_the_folder_of_a_client_elsewhere_is_completed() {
 }
 
 #[test]
+fn a_journal_that_was_set_aside_is_completed_under_its_own_name_where_the_client_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = fs::canonicalize(folder.path()).unwrap();
+    for steps in 0..=5 {
+        let place = place();
+        let mut next = prepared(&place, &place.books);
+        let name = format!("b{steps}");
+        next.link(&folder, &name, "x", None).unwrap();
+        next.prepare(holds_modes).unwrap();
+        kill(&place, next, steps);
+        recover(&place.books).unwrap_err();
+        let kept = place.books.journal.with_extension("journal-set-aside");
+        fs::rename(kept, &place.books.journal).unwrap();
+        let recovered = recover_with(&place.books, &|| vec![folder.clone()]).unwrap().unwrap();
+        assert!(recovered.undone.is_none(), "{steps}: {recovered:?}");
+        assert_eq!(shown(&place), NEW, "{steps}");
+        assert!(folder.join(name).is_symlink(), "{steps}");
+        assert!(stage(&place.skills).is_none() && stage(&folder).is_none(), "{steps}");
+    }
+}
+
+#[test]
 fn only_staging_folders_of_the_place_and_of_known_clients_are_removed() {
     let place = place();
     let elsewhere = tempfile::tempdir().unwrap();
