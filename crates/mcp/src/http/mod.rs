@@ -57,6 +57,9 @@ pub(crate) const MAX_OWN_LARGE: usize = 2;
 const MAX_BODIES: usize = 8;
 pub(crate) const MAX_OWN_BODIES: usize = 4;
 
+/// The headers of the protocol that decide what a request means. Of two, a proxy might read the other one.
+const ONCE: [&str; 5] = ["mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id"];
+
 /// The budget for this many large bodies, in bytes.
 pub(crate) fn body_budget(bodies: usize, max_body: usize) -> Semaphore {
     Semaphore::new(bodies.saturating_mul(max_body).clamp(1, Semaphore::MAX_PERMITS))
@@ -216,7 +219,16 @@ impl HttpServer {
             return unavailable("connections", what);
         }
         let (mut parts, body) = request.into_parts();
+        if let Some(name) = ONCE.into_iter().find(|name| parts.headers.get_all(*name).iter().count() > 1) {
+            let message = format!("a request has this header at most once: {name}");
+            return closing(refused("header", invalid_request(StatusCode::BAD_REQUEST, message)));
+        }
         let response = if parts.method == Method::POST {
+            if parts.headers.contains_key(header::CONTENT_ENCODING) {
+                let message = "the body must have no content encoding";
+                let refusal = invalid_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
+                return closing(refused("content-encoding", refusal));
+            }
             if !is_json(&parts.headers) {
                 let message = "the body must be application/json";
                 return refused("content-type", invalid_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));

@@ -132,6 +132,15 @@ async fn requests_that_a_proxy_could_read_differently_are_refused() {
         (format!("{post}transfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n{chunks}"), 400),
         (format!("{post}content-length: 2\r\ncontent-length: 3\r\n\r\n{{}}"), 400),
         (format!("{post}content-length: 2\r\ncontent-length: 2\r\n\r\n{{}}"), 400),
+        (format!("{post}content-length: 2\r\ncontent-encoding: gzip\r\n\r\n{{}}"), 415),
+        (format!("{post}content-length: 2\r\nmcp-session-id: a\r\nmcp-session-id: b\r\n\r\n{{}}"), 400),
+        (format!("DELETE{}mcp-session-id: a\r\nmcp-session-id: b\r\n\r\n", &post[4..]), 400),
+        (
+            format!(
+                "{post}content-length: 2\r\nmcp-protocol-version: 2025-06-18\r\nmcp-protocol-version: 1\r\n\r\n{{}}"
+            ),
+            400,
+        ),
         (
             format!(
                 "{post}transfer-encoding: chunked\r\n\r\n2;\n{{}}\r\n37\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nhost: localhost\r\nx-padding: 123\r\n\r\n\r\n0\r\n\r\n"
