@@ -1,6 +1,7 @@
 //! Streamable HTTP at `/mcp`, and what operators ask beside it: authentication, limits and timeouts around rmcp's implementation.
 
 pub(crate) mod access_log;
+pub(crate) mod caller_limits;
 pub(crate) mod callers;
 pub(crate) mod cors;
 pub(crate) mod head_check;
@@ -73,9 +74,9 @@ pub(crate) struct HttpServer {
     sessions: Arc<Sessions>,
     /// Held by each connection that is served.
     pub(crate) served: Arc<()>,
-    requests: Semaphore,
     /// Held by each request from before it has its permits until its response begins.
     in_progress: Arc<()>,
+    requests: Semaphore,
     /// For requests with a large body, of which each takes many times its size while it is handled.
     large: Semaphore,
     /// For the bytes of large bodies, from before they are read.
@@ -93,8 +94,7 @@ impl HttpServer {
         options: HttpOptions,
         end: CancellationToken,
     ) -> Self {
-        // One connection is always left for plain requests.
-        let max_streams = options.max_streams.min(options.max_connections.saturating_sub(1)).max(1);
+        let max_streams = options.streams();
         let (own, all) = (Arc::clone(&shared), Arc::clone(&sessions));
         Self {
             callers: Callers::new(&options, own, all, end),
