@@ -146,13 +146,14 @@ impl Placements {
     }
 
     /// The record after a transaction was undone, to be [saved](Self::save); none when it stays as it is. What was left to
-    /// the user stays the user's, which loses nothing. Skills that `stay` were not undone.
-    pub(super) fn before(&self, journal: &Journal, stay: &BTreeSet<String>) -> Option<Self> {
+    /// the user stays the user's, which loses nothing. What was not undone is at the paths that `stay`.
+    pub(super) fn before(&self, journal: &Journal, stay: &BTreeSet<PathBuf>) -> Option<Self> {
         let mut placements = self.clone();
         let folders = &mut placements.record.folders;
         for step in &journal.steps {
-            let by = if stay.contains(&step.name) { placed_by(step) } else { step.placed.clone() };
-            set(folders, &step.folder.join(&step.name), by);
+            let path = step.folder.join(&step.name);
+            let by = if stay.contains(&path) { placed_by(step) } else { step.placed.clone() };
+            set(folders, &path, by);
         }
         (placements.record.folders != self.record.folders).then_some(placements)
     }
