@@ -178,6 +178,8 @@ pub(crate) fn apply(
         }
     }
     let nothing = transaction.is_empty();
+    let is_recorded = |name: &str| records.lock.get(name).is_some() || records.wanted.get(name).is_some();
+    transaction.forget(before.placements.gone(is_recorded));
     transaction.commit()?;
     if !nothing {
         made.keep();
@@ -390,6 +392,7 @@ fn remove(
         (None, None) => return Err(unknown(place, name, &records.lock)),
     };
     let there = folder.state(name)?;
+    let is_placed = folder.placed(place, name, how).is_some();
     let mut replaced = Vec::new();
     let action = match &there {
         None => Action::Removed,
@@ -411,8 +414,14 @@ fn remove(
     if there.is_some() && action == Action::Removed && how.plans_files {
         folder.protected.check_may_replace(&place.skill(name))?;
     }
-    if let (Some(dir), Some(there), Action::Removed, true) = (folder.dir, there, action, how.files) {
-        transaction.remove(dir.path(), name, there)?;
+    match (folder.dir, there, action) {
+        (Some(dir), Some(there), Action::Removed) if how.files => {
+            transaction.remove(dir.path(), name, there)?;
+        }
+        (Some(dir), Some(there), Action::Kept) if how.files && is_placed => {
+            transaction.leave_edited(dir.path().join(name), &there);
+        }
+        _ => {}
     }
     // A skill that stays keeps its approval: without one, an edited skill of the user would count as the user's own.
     if how.files && action == Action::Removed {
