@@ -325,18 +325,20 @@ impl Installer {
         })
     }
 
-    /// The records of the other scope; none when the user's folder is not known, or is that of the project.
+    /// The records of the other scope; none when the user's folder is not known, or is that of the project and has none that
+    /// can be read.
     fn elsewhere(&self, scope: InstallScope) -> Result<Option<(InstallTarget, Records)>, InstallError> {
         let other = match scope {
             InstallScope::Project => InstallScope::User,
             InstallScope::User => InstallScope::Project,
         };
-        if !self.listed_scopes().any(|listed| listed == other) {
-            return Ok(None);
+        let Ok(place) = self.place(other) else { return Ok(None) };
+        match place.read() {
+            Ok(records) => Ok(Some((place, records))),
+            // There, a file with the name of a record is perhaps none.
+            Err(_) if !self.listed_scopes().any(|listed| listed == other) => Ok(None),
+            Err(error) => Err(error),
         }
-        let place = self.place(other)?;
-        let records = place.read()?;
-        Ok(Some((place, records)))
     }
 
     /// Changes a place by orders that are made while its lock is held.

@@ -177,6 +177,31 @@ fn discarding_removes_nothing_that_was_installed_before() {
 }
 
 #[test]
+fn a_source_of_a_project_that_is_the_folder_of_the_user_is_protected_from_the_users_commands() {
+    let desk = Desk::new();
+    let home = desk.path("home");
+    let folder = |below: &str| desk.path(below).to_str().unwrap().to_owned();
+    let environment = Environment::of([
+        ("HOME", &*folder("home")),
+        ("XDG_STATE_HOME", &folder("state")),
+        ("XDG_CACHE_HOME", &folder("cache")),
+    ]);
+    let installer = Installer::of_user(environment, &home).unwrap();
+    let installed = installer.install_local(&desk.folder("pdf"), InstallScope::User).unwrap();
+    let records = home.join("skills.toml");
+    fs::write(&records, "[skills]\ncopy = { path = \".agents/skills/pdf\" }\n").unwrap();
+    let remove = || {
+        let (names, options) = (["pdf".to_owned()], InstallOptions::default());
+        installer.uninstall(InstallScope::User, &names, &options, &mut |_| {})
+    };
+    assert_eq!(remove().unwrap_err().kind(), InstallErrorKind::HoldsSource);
+    // There, a file of that name may be anything.
+    fs::write(&records, "{{").unwrap();
+    remove().unwrap();
+    assert!(!installed.exists());
+}
+
+#[test]
 fn an_installer_that_fetched_too_much_is_not_refused_the_next_time() {
     if no_git() {
         return;
