@@ -296,9 +296,6 @@ impl Installer {
         options: &InstallOptions,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Changes, InstallError> {
-        if !options.dry_run {
-            self.accept_fetched(skills.iter().map(Prepared::locked));
-        }
         let orders: Vec<Order> =
             skills.into_iter().map(|skill| Order::Install(Box::new(skill.new))).collect();
         self.change(scope, options, Write::unless(options.dry_run), progress, |_, _| Ok(orders))
@@ -376,6 +373,15 @@ impl Installer {
             listing: &self.listing(),
             stored: &|digest| store.get(digest),
             fetch_log: &self.fetch_log,
+            accept: &|orders| {
+                let installed = orders.iter().filter_map(|order| match order {
+                    Order::Install(new) => Some(&new.locked),
+                    _ => None,
+                });
+                if !options.dry_run && installed.clone().next().is_some() {
+                    self.accept_fetched(installed);
+                }
+            },
             elsewhere: &self.elsewhere(scope),
         };
         apply(&place, records, &orders, &how).map_err(|error| error.in_place(&place))

@@ -78,6 +78,8 @@ pub(crate) struct Orders<'o> {
     /// The files of a tree with their bytes, by its digest.
     pub(crate) stored: &'o dyn Fn(&str) -> Option<SkillTree>,
     pub(crate) fetch_log: &'o FetchLog,
+    /// Notes that the user accepts what is installed.
+    pub(crate) accept: &'o dyn Fn(&[Order]),
     /// The records of the other scope, or why they cannot be read.
     pub(crate) elsewhere: &'o Result<Option<(InstallTarget, Records)>, InstallError>,
 }
@@ -180,6 +182,8 @@ pub(crate) fn apply(
     let nothing = transaction.is_empty();
     let is_recorded = |name: &str| records.lock.get(name).is_some() || records.wanted.get(name).is_some();
     transaction.forget(before.placements.gone(is_recorded));
+    // Before the journal is written, and after everything that lets the caller plan again.
+    (how.accept)(orders);
     transaction.commit()?;
     if !nothing {
         made.keep();
