@@ -9,10 +9,10 @@ use prowess::install::{
 };
 use prowess::{Candidate, Obstacle};
 
-use super::super::hints::{command_for, is_forbidden};
+use super::super::hints::{command_for, is_forbidden, word};
 use super::super::install::scope_option;
 use super::look::{Look, of_failure};
-use super::trouble::{Kind, Repair, Trouble, word};
+use super::trouble::{Kind, Repair, Trouble};
 use crate::error::{CommandError, Failure};
 use crate::ui::{clean, count};
 

@@ -10,12 +10,12 @@ use prowess::library::views::{NotSeen, Sight};
 use prowess::{Candidate, Location, Obstacle, Profile, Severity, SkillFile, Standing};
 use prowess_mcp::ConfigOwner;
 
-use super::super::hints::{check_command, is_forbidden, with_commands};
+use super::super::hints::{check_command, is_forbidden, with_commands, word};
 use super::installed::mending;
 use super::look::{Look, Sighted, names, path_of, stays};
 use super::moves;
 use super::repair::{SafeFix, safe_fix};
-use super::trouble::{Bounded, Kind, Repair, Trouble, word};
+use super::trouble::{Bounded, Kind, Repair, Trouble};
 use crate::ui::count;
 
 /// What the author of a skill asks for.
