@@ -211,7 +211,8 @@ pub(super) fn of_full_disk(path: &Path, hint: &str) -> Option<String> {
     let disk = path.ancestors().find_map(disk_of);
     let store = word(&store).filter(|_| disk.is_some() && disk_of(&store) == disk)?;
     Some(format!(
-        "{hint}; fetched skills can be deleted, and are fetched again when they are needed: rm -rf {store}"
+        "{hint}; fetched skills can be deleted, and then one whose source has changed or is gone cannot be restored: \
+         rm -rf {store}"
     ))
 }
 

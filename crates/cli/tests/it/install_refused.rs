@@ -164,7 +164,7 @@ fn on_a_full_disk_remove_names_what_can_be_deleted_and_changes_nothing() {
     --- stderr
     error: could not write to the folder of the state: [DIR]/disk/home/.local/state/prowess/install
       cause: no space left on device
-      hint: make room on the disk, then run the command again; fetched skills can be deleted, and are fetched again when they are needed: rm -rf [DIR]/disk/home/.cache/prowess/store
+      hint: make room on the disk, then run the command again; fetched skills can be deleted, and then one whose source has changed or is gone cannot be restored: rm -rf [DIR]/disk/home/.cache/prowess/store
     ");
 }
 
