@@ -132,6 +132,29 @@ fn a_skill_file_may_link_to_any_file_of_its_own_folder() {
 }
 
 #[test]
+fn a_file_behind_a_link_is_read_while_other_programs_move_folders() {
+    let folder =
+        tree(&[("skills/a/SKILL.md", &skill("a")), ("skills/a/real/x.md", "text"), ("other/one/x", "")]);
+    fs::create_dir(folder.path().join("skills/a/links")).unwrap();
+    // The kernel looks at each `..` of a path, so this one is likely to meet a move.
+    symlink(format!("{}../real", "../links/".repeat(20)), folder.path().join("skills/a/links/y")).unwrap();
+    let registry = registry(&[&folder.path().join("skills")]);
+    registry.refresh().unwrap();
+    let (one, two) = (folder.path().join("other/one"), folder.path().join("other/two"));
+    let swap = || {
+        fs::rename(&one, &two).unwrap();
+        fs::rename(&two, &one).unwrap();
+    };
+    race("reading beside other programs", swap, || {
+        for _ in 0..20 {
+            let chunk = registry.read_bytes("a", "links/y/x.md", Slice::first(9)).unwrap();
+            assert_eq!(chunk.bytes, b"text");
+        }
+        true
+    });
+}
+
+#[test]
 fn a_skill_file_is_read_only_while_it_is_the_skill_that_was_listed() {
     let folder = tree(&[("skills/a/SKILL.md", &skill("a")), ("skills/a/x.md", "x"), ("key", CANARY)]);
     let (place, beside) = (folder.path().join("skills/a/SKILL.md"), folder.path().join("beside"));

@@ -221,11 +221,10 @@ impl Folder {
     pub(crate) fn beneath(&self, path: &Path, want: Want) -> io::Result<File> {
         #[cfg(target_os = "linux")]
         {
-            use rustix::fs::{ResolveFlags, openat2};
+            use rustix::fs::ResolveFlags;
             let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-            match openat2(&self.handle, path, flags_for(want), Mode::empty(), resolve) {
-                Err(Errno::NOSYS | Errno::PERM) => {}
-                result => return Ok(File::from(result?)),
+            if let Some(opened) = open_beneath(&self.handle, path, flags_for(want), resolve) {
+                return Ok(File::from(opened?));
             }
         }
         self.without_links(path, want)
@@ -269,10 +268,27 @@ impl Folder {
 fn open_without_links(handle: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<File> {
     use rustix::fs::ResolveFlags;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    match rustix::fs::openat2(handle, path, flags, Mode::empty(), resolve) {
-        // A kernel without openat2, or a filter that does not know it.
-        Err(Errno::NOSYS | Errno::PERM) => step_by_step(handle, path, flags),
-        opened => Ok(File::from(opened?)),
+    match open_beneath(handle, path, flags, resolve) {
+        None => step_by_step(handle, path, flags),
+        Some(opened) => Ok(File::from(opened?)),
+    }
+}
+
+/// Opens a path below a folder by `openat2`. `None` if the kernel does not have it, or a filter does not know it.
+#[cfg(target_os = "linux")]
+fn open_beneath(
+    handle: &OwnedFd,
+    path: &Path,
+    flags: OFlags,
+    resolve: rustix::fs::ResolveFlags,
+) -> Option<rustix::io::Result<OwnedFd>> {
+    // While any process renames or mounts anything, the kernel cannot tell whether `..` stays below the folder.
+    const TRIES: usize = 256;
+    let open = || rustix::fs::openat2(handle, path, flags, Mode::empty(), resolve);
+    let opened = std::iter::repeat_with(open).take(TRIES).find(|it| !matches!(it, Err(Errno::AGAIN)));
+    match opened.unwrap_or(Err(Errno::AGAIN)) {
+        Err(Errno::NOSYS | Errno::PERM) => None,
+        opened => Some(opened),
     }
 }
 
