@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 
 use prowess::catalog::TurnedOffBy;
 use prowess::env::Environment;
-use prowess::fs::read::read_skill;
 use prowess::install::{InstallErrorKind, InstallScope, Origins};
 use prowess::internal::{
-    ConfigEditError, ConnectionError, Denied, EditedFileError, advice, denied, escape_control,
+    ConfigEditError, ConnectionError, Denied, EditedFileError, advice, closed, denied, escape_control,
 };
 use prowess::library::clients;
 use prowess::path::{Glob, MAX_DEPTH};
@@ -122,13 +121,18 @@ pub(super) fn free_name(path: &Path, ending: &str) -> Option<PathBuf> {
     names.into_iter().find(|name| name.symlink_metadata().is_err())
 }
 
-/// Whether this user may not read a file.
-pub(super) fn is_forbidden(file: &Path) -> bool {
-    let denied = |kind: &SourceErrorKind| match kind {
-        SourceErrorKind::Io(error) => error.kind() == io::ErrorKind::PermissionDenied,
-        _ => false,
-    };
-    read_skill(file).is_err_and(|error| denied(&error.kind))
+/// What makes a file or folder readable for this user: in words, and the command if this user can do it.
+pub(super) fn making_readable(path: &Path) -> (&'static str, Option<String>) {
+    match closed(path) {
+        Some(Denied::Owner { .. }) => {
+            ("it belongs to another user, who can make it readable for this one", None)
+        }
+        Some(Denied::Mode(closed)) => {
+            let command = word(&closed).map(|closed| format!("chmod u+rX {closed}"));
+            ("make it readable for this user", command)
+        }
+        None => ("make it readable for this user", None),
+    }
 }
 
 /// What to do about a SKILL.md that could not be read.

@@ -173,6 +173,47 @@ fn fixes(place: &Place) -> (Vec<String>, String) {
 }
 
 #[test]
+fn doctor_looks_at_nothing_that_a_link_in_the_place_of_an_installed_skill_leads_to() {
+    for link in ["../../private", "../../private/deep"] {
+        let Some(place) = shared() else { return };
+        run_as(&place, USER, &["add", "./from/pdf", "--yes", "--client", "claude-code"]);
+        shell_as(
+            &place,
+            USER,
+            "mkdir -p home/.claude/skills private/deep; touch private/key private/deep/key",
+        );
+        close(&place.path().join("private/key"));
+        close(&place.path().join("private/deep/key"));
+        let skill = place.path().join(".agents/skills/pdf");
+        fs::remove_dir_all(&skill).unwrap();
+        std::os::unix::fs::symlink(link, &skill).unwrap();
+        let (commands, report) = fixes(&place);
+        assert!(report.contains("it is a link to"), "{report}");
+        assert!(!commands.iter().any(|command| command.contains("chmod")), "{commands:?}");
+    }
+}
+
+#[test]
+fn a_skill_with_a_closed_file_of_another_user_gets_no_command_that_fails() {
+    for (file, links) in [("SKILL.md", true), ("scripts/run.sh", true), ("own", false)] {
+        let Some(place) = shared() else { return };
+        run_as(&place, USER, &["add", "./from/pdf", "--yes", "--client", "claude-code"]);
+        shell_as(&place, USER, "mkdir -p home/.claude/skills/own");
+        let path = if links {
+            place.path().join(".agents/skills/pdf").join(file)
+        } else {
+            place.write("home/.claude/skills/own/SKILL.md", b"x");
+            place.path().join("home/.claude/skills/own/SKILL.md")
+        };
+        close(&path);
+        others(&path);
+        let (commands, report) = fixes(&place);
+        assert!(report.contains("belongs to another user"), "{file}: {report}");
+        assert!(!commands.iter().any(|command| command.contains("chmod")), "{file}: {commands:?}");
+    }
+}
+
+#[test]
 fn approvals_that_cannot_be_read_are_named_with_what_helps_by_every_command() {
     let Some(place) = shared() else { return };
     run_as(&place, USER, &["add", "./from/pdf", "--yes"]);
