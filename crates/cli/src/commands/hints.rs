@@ -1,5 +1,6 @@
 //! Hints of the command line. Each command in them can be copied and run.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
@@ -7,10 +8,9 @@ use std::path::{Path, PathBuf};
 
 use prowess::catalog::TurnedOffBy;
 use prowess::env::Environment;
-use prowess::fs::read::read_skill;
 use prowess::install::{InstallErrorKind, InstallScope, Origins};
 use prowess::internal::{
-    ConfigEditError, ConnectionError, Denied, EditedFileError, advice, denied, escape_control,
+    ConfigEditError, ConnectionError, Denied, EditedFileError, advice, closed, denied, escape_control,
 };
 use prowess::library::clients;
 use prowess::path::{Glob, MAX_DEPTH};
@@ -26,7 +26,7 @@ use super::install::scope_option;
 use super::provenance::are_line_ends;
 use super::shown;
 use crate::args::{Places, Scan};
-use crate::ui::count;
+use crate::ui::{clean, count};
 
 /// The hint for approvals that are damaged.
 pub(super) const MOVE_APPROVALS: &str =
@@ -103,13 +103,36 @@ pub(super) fn check_command(path: &str, profile: Option<Preset>) -> String {
     command_for("check", path, &options)
 }
 
-/// Whether this user may not read a file.
-pub(super) fn is_forbidden(file: &Path) -> bool {
-    let denied = |kind: &SourceErrorKind| match kind {
-        SourceErrorKind::Io(error) => error.kind() == io::ErrorKind::PermissionDenied,
-        _ => false,
-    };
-    read_skill(file).is_err_and(|error| denied(&error.kind))
+/// A path as one word of a shell. `None` if it is not UTF-8, or if a terminal cannot show it as it is: then no command can
+/// name it.
+pub(super) fn word(path: &Path) -> Option<String> {
+    let text = path.to_str()?;
+    let shown = clean(text);
+    matches!(shown, Cow::Borrowed(_)).then(|| shell_word(text))
+}
+
+/// A name beside a file or folder that nothing has: with this ending, and a number if it must be.
+pub(super) fn free_name(path: &Path, ending: &str) -> Option<PathBuf> {
+    let names = (1_u32..=100).map(|number| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(if number == 1 { format!(".{ending}") } else { format!(".{ending}-{number}") });
+        PathBuf::from(name)
+    });
+    names.into_iter().find(|name| name.symlink_metadata().is_err())
+}
+
+/// What makes a file or folder readable for this user: in words, and the command if this user can do it.
+pub(super) fn making_readable(path: &Path) -> (&'static str, Option<String>) {
+    match closed(path) {
+        Some(Denied::Owner { .. }) => {
+            ("it belongs to another user, who can make it readable for this one", None)
+        }
+        Some(Denied::Mode(closed)) => {
+            let command = word(&closed).map(|closed| format!("chmod u+rX {closed}"));
+            ("make it readable for this user", command)
+        }
+        None => ("make it readable for this user", None),
+    }
 }
 
 /// What to do about a SKILL.md that could not be read.
@@ -146,21 +169,34 @@ fn state() -> Option<PathBuf> {
 
 /// What to do where this user may not read or write a file of Prowess itself; none when that is not known.
 pub(super) fn of_denied(file: &Path) -> Option<String> {
-    let word = |path: &Path| shell_word(&path.to_string_lossy());
-    Some(match denied(&state()?, file)? {
-        Denied::Owner(path, _) if path.extension().is_some_and(|end| end == "lock") => {
-            let path = word(&path);
-            format!("it belongs to another user, and is only a lock: remove it with: rm -f {path}")
-        }
-        Denied::Owner(path, user) => format!(
-            "{} belongs to another user: run the command as that user, or look at it and make it yours, as root, with: \
-             chown -R {user} {}",
-            shown(&path),
-            word(&path)
+    let (words, command) = match denied(&state()?, file)? {
+        Denied::Owner { path, .. } if path.extension().is_some_and(|end| end == "lock") => (
+            "it belongs to another user, and is only a lock: remove it".to_owned(),
+            word(&path).map(|path| format!("rm -f {path}")),
         ),
-        Denied::Mode(path) => {
-            format!("make it readable and writable for this user with: chmod u+rwX {}", word(&path))
-        }
+        // What root wrote is believed where it can be read.
+        Denied::Owner { path, owner: 0, user } => (
+            format!("{} belongs to root, who can make it yours", shown(&path)),
+            word(&path).map(|path| format!("chown -R {user} {path}")),
+        ),
+        // What another user wrote must not become what this one believes.
+        Denied::Owner { path, .. } => (
+            format!(
+                "{} belongs to another user: run the command as that user, or move it away",
+                shown(&path)
+            ),
+            word(&path)
+                .zip(free_name(&path, "other-user").and_then(|free| word(&free)))
+                .map(|(path, free)| format!("mv {path} {free}")),
+        ),
+        Denied::Mode(path) => (
+            "make it readable and writable for this user".to_owned(),
+            word(&path).map(|path| format!("chmod u+rwX {path}")),
+        ),
+    };
+    Some(match command {
+        Some(command) => format!("{words} with: {command}"),
+        None => words,
     })
 }
 
@@ -177,11 +213,11 @@ pub(super) fn is_damaged(approvals: &SourceErrorKind) -> bool {
 pub(super) fn of_full_disk(path: &Path, hint: &str) -> Option<String> {
     let store = Environment::current().xdg("XDG_CACHE_HOME", ".cache")?.join("prowess/store");
     let disk = path.ancestors().find_map(disk_of);
-    let is_there = disk.is_some() && disk_of(&store) == disk;
-    is_there.then(|| {
-        let store = shell_word(&store.to_string_lossy());
-        format!("{hint}; fetched skills can be deleted, and are fetched again when they are needed: rm -rf {store}")
-    })
+    let store = word(&store).filter(|_| disk.is_some() && disk_of(&store) == disk)?;
+    Some(format!(
+        "{hint}; fetched skills can be deleted, and then one whose source has changed or is gone cannot be restored: \
+         rm -rf {store}"
+    ))
 }
 
 /// The number of the disk that a path is on, if it exists and the system numbers them.
@@ -508,6 +544,13 @@ mod tests {
         assert_eq!(shell_word(""), "''");
         assert_eq!(command_for("why", "pdf", " --in team"), "prowess why pdf --in team");
         assert_eq!(command_for("why", "-x", " --in team"), "prowess why --in team -- '-x'");
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_shown_is_in_no_command() {
+        assert_eq!(word(Path::new("/a/b c")).as_deref(), Some("'/a/b c'"));
+        assert_eq!(word(Path::new("/a/\u{1b}[2J")), None);
+        assert_eq!(word(Path::new("/a/\u{202e}b")), None);
     }
 
     #[test]

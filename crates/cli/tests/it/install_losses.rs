@@ -232,6 +232,60 @@ fn an_edited_copy_that_remove_left_for_a_client_is_named_until_it_is_deleted() {
 }
 
 #[test]
+fn a_skill_of_the_user_is_not_named_as_installed_where_one_was_before() {
+    let own = skill("own", "mine");
+    let silent = |place: &Place| {
+        for args in [&["verify"][..], &["sync"], &["list", "--installed"]] {
+            let said = run(place, args);
+            assert!(said.starts_with("exit 0") && !said.contains("in no record"), "{args:?}: {said}");
+        }
+    };
+    // Where an edited copy or skill was left and deleted, or an unedited copy was deleted before the removal.
+    for (left, of, deleted_before) in [
+        (".claude/skills/notes", "notes", false),
+        (".agents/skills/notes", "notes", false),
+        (".claude/skills/pdf", "pdf", true),
+    ] {
+        let place = place();
+        run(&place, &["add", "./from", "--all", "--client", "claude-code", "--link", "copy", "--yes"]);
+        if deleted_before {
+            fs::remove_dir_all(place.path().join(left)).unwrap();
+        } else {
+            place.write(&format!("{left}/mine.txt"), b"mine");
+        }
+        assert!(run(&place, &["remove", of, "--keep"]).starts_with("exit 0"));
+        if !deleted_before {
+            assert!(run(&place, &["verify"]).contains(&format!("agents still use it: [DIR]/{left};")));
+            fs::remove_dir_all(place.path().join(left)).unwrap();
+        }
+        place.write(&format!("{left}/SKILL.md"), own.as_bytes());
+        silent(&place);
+    }
+    // A folder with the files of a skill that is installed from a folder, which its user trusts.
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes", "--as", "other"]);
+    place.write(
+        ".agents/skills/pdf/SKILL.md",
+        fs::read(place.path().join("from/pdf/SKILL.md")).unwrap().as_slice(),
+    );
+    run(&place, &["trust", "pdf", "--yes"]);
+    silent(&place);
+}
+
+#[test]
+fn a_folder_that_is_gone_is_forgotten_with_its_skill() {
+    let place = place();
+    let add = ["add", "./from/pdf", "--client", "claude-code", "--link", "copy", "--yes"];
+    run(&place, &add);
+    fs::remove_dir_all(place.path().join(".claude/skills/pdf")).unwrap();
+    run(&place, &["remove", "pdf"]);
+    place.write(".claude/skills/pdf/SKILL.md", skill("pdf", "mine").as_bytes());
+    let said = run(&place, &add);
+    assert!(said.contains("something else is where a client looks for an installed skill"), "{said}");
+    assert!(!said.contains("was edited"), "{said}");
+}
+
+#[test]
 fn all_edited_skills_are_named_at_once() {
     let place = place();
     run(&place, &["add", "./from", "--all", "--yes"]);

@@ -134,10 +134,11 @@ fn on_a_full_disk_remove_names_what_can_be_deleted_and_changes_nothing() {
     let disk = place.path().join("disk");
     fs::create_dir(&disk).unwrap();
     let program = env!("CARGO_BIN_EXE_prowess");
-    // The mount is seen and ends with this shell alone.
+    // The mount is seen and ends with this shell alone. With pages of any size, one file fills the rest of it, and the
+    // store with the data of a skill has room for all that a removal writes.
     let script = format!(
-        "mount -t tmpfs -o size=1m tmpfs {disk} || exit 77; cd {disk}; mkdir home .git; cp -R ../from .; export HOME={disk}/home
-         head -c 99999 /dev/zero >from/pdf/data
+        "mount -t tmpfs -o size=16m tmpfs {disk} || exit 77; cd {disk}; mkdir home .git; cp -R ../from .; export HOME={disk}/home
+         head -c 1000000 /dev/urandom >from/pdf/data
          {program} add ./from --all --yes >/dev/null 2>&1 || exit 1
          cat /dev/zero >fill 2>/dev/null
          {program} remove pdf && exit 1
@@ -150,7 +151,7 @@ fn on_a_full_disk_remove_names_what_can_be_deleted_and_changes_nothing() {
     unshare.args(["--mount", "sh", "-c", &script]).env_clear().env("PATH", "/usr/bin:/bin");
     let output = match unshare.output() {
         Ok(output) if output.status.code() != Some(77) && !output.stderr.starts_with(b"unshare:") => output,
-        _ => return crate::skipped("a disk cannot be mounted here"),
+        _ => return crate::skipped("a tmpfs cannot be mounted here"),
     };
     let said = crate::install::without_times(&place.transcript(&output));
     assert_snapshot!(said, @"
@@ -163,7 +164,7 @@ fn on_a_full_disk_remove_names_what_can_be_deleted_and_changes_nothing() {
     --- stderr
     error: could not write to the folder of the state: [DIR]/disk/home/.local/state/prowess/install
       cause: no space left on device
-      hint: make room on the disk, then run the command again; fetched skills can be deleted, and are fetched again when they are needed: rm -rf [DIR]/disk/home/.cache/prowess/store
+      hint: make room on the disk, then run the command again; fetched skills can be deleted, and then one whose source has changed or is gone cannot be restored: rm -rf [DIR]/disk/home/.cache/prowess/store
     ");
 }
 

@@ -168,22 +168,60 @@ fn private_folders(folder: &Path) -> io::Result<()> {
 /// What keeps this user from a file of Prowess itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Denied {
-    /// This file or folder belongs to another user than this one, whose number is given.
-    Owner(PathBuf, u32),
+    /// Something belongs to another user.
+    Owner {
+        /// The file or folder.
+        path: PathBuf,
+        /// The number of its owner.
+        owner: u32,
+        /// The number of this user.
+        user: u32,
+    },
     /// The permissions of this file or folder, which belongs to this user.
     Mode(PathBuf),
 }
 
-/// What keeps this user from a file below a root: the first folder on the way, the file, or its lock. None when owners and
-/// permissions do not show it.
+/// What something on the way to a file of Prowess itself is needed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "only Unix has owners and modes"))]
+enum Need {
+    /// To open what is in this folder.
+    Pass,
+    /// To write in this folder.
+    Write,
+    /// To read this file. It is written by a new one that takes its place.
+    Read,
+    /// To take this lock, whose mode is set.
+    Lock,
+}
+
+/// What keeps this user from a file or folder below a root: the first folder on the way, the file, or its lock. None when
+/// owners and permissions do not show it.
 pub fn denied(root: &Path, file: &Path) -> Option<Denied> {
     let below = file.strip_prefix(root).ok()?;
+    let is_folder = file.is_dir();
     let mut way = vec![root.to_owned()];
     for part in below {
         way.push(way.last()?.join(part));
     }
     way.push(file.with_extension("lock"));
-    way.into_iter().find_map(keeps_out)
+    way.into_iter().find_map(|path| {
+        let need = match () {
+            () if path == *file && is_folder || Some(&*path) == file.parent() && !is_folder => Need::Write,
+            () if path.extension().is_some_and(|end| end == "lock") => Need::Lock,
+            () if path == *file => Need::Read,
+            () => Need::Pass,
+        };
+        keeps_out(path, need)
+    })
+}
+
+/// What keeps this user from reading a file or folder: itself, or a folder above it. None when owners and permissions do not
+/// show it.
+pub fn closed(path: &Path) -> Option<Denied> {
+    let reached = path.ancestors().find(|path| path.metadata().is_ok())?;
+    let need = if reached.is_dir() { Need::Pass } else { Need::Read };
+    if is_denied(reached, need) { Some(by_owner(reached.to_owned())) } else { None }
 }
 
 /// Why a file or folder is not believed.
@@ -249,11 +287,35 @@ impl<E: Into<io::Error>> From<E> for Refusal {
 #[cfg(unix)]
 pub(crate) use unix::open_cached;
 #[cfg(unix)]
-use unix::{enter, keeps_out, open};
+use unix::{by_owner, enter, is_denied, keeps_out, open};
+#[cfg(all(unix, feature = "install"))]
+pub(crate) use unix::{check_owner, check_writable};
 
 #[cfg(not(unix))]
-fn keeps_out(_: PathBuf) -> Option<Denied> {
+fn keeps_out(_: PathBuf, _: Need) -> Option<Denied> {
     None
+}
+
+#[cfg(not(unix))]
+fn is_denied(_: &Path, _: Need) -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn by_owner(path: PathBuf) -> Denied {
+    Denied::Mode(path)
+}
+
+/// An error unless this user may write in a folder.
+#[cfg(all(not(unix), feature = "install"))]
+pub(crate) fn check_writable(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// An error unless this user may change the mode of an open file.
+#[cfg(all(not(unix), feature = "install"))]
+pub(crate) fn check_owner(_: &File) -> io::Result<()> {
+    Ok(())
 }
 
 /// Opens a file below a root, if it is believed.

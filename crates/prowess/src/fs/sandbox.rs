@@ -8,7 +8,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use prowess_core::RelPath;
@@ -198,6 +198,14 @@ pub(crate) fn open_skill_file(path: &Path) -> Result<File, SourceError> {
         // The root of the file system, or a path that ends with `..`: the error says that it is not a file.
         _ => read::open_regular(path),
     }
+}
+
+/// Whether this user may not open a SKILL.md, or another file by the same rules. Nothing is read.
+pub fn is_forbidden(path: &Path) -> bool {
+    open_skill_file(path).is_err_and(|error| match error.kind {
+        SourceErrorKind::Io(error) => error.kind() == ErrorKind::PermissionDenied,
+        _ => false,
+    })
 }
 
 /// Reads a part of an open file.

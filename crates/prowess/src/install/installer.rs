@@ -296,9 +296,6 @@ impl Installer {
         options: &InstallOptions,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Changes, InstallError> {
-        if !options.dry_run {
-            self.accept_fetched(skills.iter().map(Prepared::locked));
-        }
         let orders: Vec<Order> =
             skills.into_iter().map(|skill| Order::Install(Box::new(skill.new))).collect();
         self.change(scope, options, Write::unless(options.dry_run), progress, |_, _| Ok(orders))
@@ -325,18 +322,20 @@ impl Installer {
         })
     }
 
-    /// The records of the other scope; none when the user's folder is not known, or is that of the project.
+    /// The records of the other scope; none when the user's folder is not known, or is that of the project and has none that
+    /// can be read.
     fn elsewhere(&self, scope: InstallScope) -> Result<Option<(InstallTarget, Records)>, InstallError> {
         let other = match scope {
             InstallScope::Project => InstallScope::User,
             InstallScope::User => InstallScope::Project,
         };
-        if !self.listed_scopes().any(|listed| listed == other) {
-            return Ok(None);
+        let Ok(place) = self.place(other) else { return Ok(None) };
+        match place.read() {
+            Ok(records) => Ok(Some((place, records))),
+            // There, a file with the name of a record is perhaps none.
+            Err(_) if !self.listed_scopes().any(|listed| listed == other) => Ok(None),
+            Err(error) => Err(error),
         }
-        let place = self.place(other)?;
-        let records = place.read()?;
-        Ok(Some((place, records)))
     }
 
     /// Changes a place by orders that are made while its lock is held.
@@ -374,6 +373,15 @@ impl Installer {
             listing: &self.listing(),
             stored: &|digest| store.get(digest),
             fetch_log: &self.fetch_log,
+            accept: &|orders| {
+                let installed = orders.iter().filter_map(|order| match order {
+                    Order::Install(new) => Some(&new.locked),
+                    _ => None,
+                });
+                if !options.dry_run && installed.clone().next().is_some() {
+                    self.accept_fetched(installed);
+                }
+            },
             elsewhere: &self.elsewhere(scope),
         };
         apply(&place, records, &orders, &how).map_err(|error| error.in_place(&place))

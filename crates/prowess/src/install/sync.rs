@@ -280,9 +280,6 @@ impl Installer {
             install.edits = Edits::Overwrite;
         }
         let mut staying = Vec::new();
-        if !options.install.dry_run {
-            self.accept_fetched(skills.iter().map(Prepared::locked));
-        }
         let changes = self.change(scope, &install, write, progress, |place, records| {
             let mut fetched: BTreeMap<String, Prepared> =
                 skills.into_iter().map(|skill| (skill.name().to_owned(), skill)).collect();

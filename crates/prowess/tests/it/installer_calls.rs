@@ -7,7 +7,7 @@ use std::thread;
 use prowess::env::Environment;
 use prowess::install::{
     InstallError, InstallErrorKind, InstallLimit, InstallLimits, InstallOptions, InstallPlace, InstallScope,
-    InstallSpec, Installer, Prepared,
+    InstallSpec, Installer, Prepared, SyncOptions,
 };
 
 use crate::installer::{Desk, no_git, reference};
@@ -174,6 +174,58 @@ fn discarding_removes_nothing_that_was_installed_before() {
     assert_eq!(kept(&desk), (2, 2));
     installer.discard_fetched();
     assert_eq!(kept(&desk), (1, 1));
+}
+
+#[test]
+fn what_was_fetched_for_a_sync_that_is_planned_again_is_not_accepted() {
+    if no_git() {
+        return;
+    }
+    let desk = Desk::new();
+    let installer = large_skills(&desk);
+    let (scope, options) = (InstallScope::Project, SyncOptions::default());
+    let toml = desk.path("project/skills.toml");
+    let overtaken = || {
+        fs::write(&toml, "[skills]\none = \"@acme/one\"\n").unwrap();
+        let plan = installer.plan_sync(scope, &options, &mut |_| {}).unwrap();
+        let skills = installer.fetch_sync(scope, plan, &mut |_| {}).unwrap();
+        // Another process changes the records meanwhile.
+        fs::write(&toml, "[skills]\none = \"@acme/two\"\n").unwrap();
+        let error = installer.sync(scope, skills, &options, &mut |_| {}).unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Changed);
+    };
+    // What it fetched counts for the next plan, and goes when the user declines.
+    overtaken();
+    let error = prepare(&installer, "two").map(drop).unwrap_err();
+    assert_eq!(error.limit(), Some(InstallLimit::FetchedBytes), "{error}");
+    overtaken();
+    installer.discard_fetched();
+    assert_eq!(kept(&desk), (0, 0));
+}
+
+#[test]
+fn a_source_of_a_project_that_is_the_folder_of_the_user_is_protected_from_the_users_commands() {
+    let desk = Desk::new();
+    let home = desk.path("home");
+    let folder = |below: &str| desk.path(below).to_str().unwrap().to_owned();
+    let environment = Environment::of([
+        ("HOME", &*folder("home")),
+        ("XDG_STATE_HOME", &folder("state")),
+        ("XDG_CACHE_HOME", &folder("cache")),
+    ]);
+    let installer = Installer::of_user(environment, &home).unwrap();
+    let installed = installer.install_local(&desk.folder("pdf"), InstallScope::User).unwrap();
+    let records = home.join("skills.toml");
+    fs::write(&records, "[skills]\ncopy = { path = \".agents/skills/pdf\" }\n").unwrap();
+    let remove = || {
+        let (names, options) = (["pdf".to_owned()], InstallOptions::default());
+        installer.uninstall(InstallScope::User, &names, &options, &mut |_| {})
+    };
+    assert_eq!(remove().unwrap_err().kind(), InstallErrorKind::HoldsSource);
+    // There, a file of that name may be anything.
+    fs::write(&records, "{{").unwrap();
+    remove().unwrap();
+    assert!(!installed.exists());
 }
 
 #[test]

@@ -10,12 +10,12 @@ use prowess::select::{Bm25, Settings, Texts};
 use prowess::{Candidate, Entry, Scope};
 
 use super::super::copies::Copy;
-use super::super::hints::{command_for, quoted_word};
+use super::super::hints::{command_for, quoted_word, word};
 use super::super::rivals::{CONFUSED, rivals};
 use super::super::short_path::ShortPaths;
 use super::installed::removing;
 use super::look::{ListedBy, Look, Sighted, folder_of, names, path_of};
-use super::trouble::{Kind, Trouble, word};
+use super::trouble::{Kind, Trouble};
 
 /// The most pairs of skills whose files are compared.
 const MAX_COMPARED: usize = 200;

@@ -1,33 +1,39 @@
 //! Installed skills: interrupted installations, records that cannot be read, skills that are not as installed, and git.
 
-use std::io::ErrorKind;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use prowess::install::{
     ClientState, InstallError, InstallScope, InstalledOrigin, InstalledSkill, InstalledState, Installer,
     Leftover, LeftoverKind,
 };
-use prowess::{Candidate, Obstacle};
+use prowess::internal::{Denied, closed};
+use prowess::{Candidate, Obstacle, Scope};
 
-use super::super::hints::{command_for, is_forbidden};
+use super::super::hints::{command_for, word};
 use super::super::install::scope_option;
-use super::look::{Look, of_failure};
-use super::trouble::{Kind, Repair, Trouble, word};
+use super::super::shown;
+use super::look::{Look, of_failure, stays};
+use super::trouble::{Kind, Repair, Trouble};
 use crate::error::{CommandError, Failure};
 use crate::ui::{clean, count};
 
 /// The most entries of a skill's folder that are looked at.
 const MAX_ENTRIES: usize = 10_000;
 
-/// All of them.
-pub(super) fn troubles(look: &Look) -> Vec<Trouble> {
-    let mut troubles = Vec::new();
-    let mut from_git = false;
+/// The installed skills of each scope, as they were compared; none of a scope in which that failed.
+pub(super) type Compared = BTreeMap<InstallScope, Vec<InstalledSkill>>;
+
+/// All of them, and what was compared.
+pub(super) fn troubles(look: &Look) -> (Vec<Trouble>, Compared) {
+    let (mut troubles, mut compared) = (Vec::new(), Compared::new());
     if let Some(installer) = &look.installer {
         for scope in installer.listed_scopes() {
-            from_git |= of_scope(look, installer, scope, &mut troubles);
+            let skills = of_scope(look, installer, scope, &mut troubles);
+            compared.extend(skills.map(|skills| (scope, skills)));
         }
     }
+    let from_git = compared.values().flatten().any(|skill| skill.locked.commit.is_some());
     if look.environment.program("git").is_none() {
         let kind = if from_git { Kind::GitNeeded } else { Kind::GitMissing };
         troubles.push(
@@ -35,30 +41,35 @@ pub(super) fn troubles(look: &Look) -> Vec<Trouble> {
                 .fixed("install git with the package manager of your system, or add its folder to PATH"),
         );
     }
-    troubles
+    (troubles, compared)
 }
 
-/// The troubles of a project or of the user. Returns whether skills are from git repositories.
-fn of_scope(look: &Look, installer: &Installer, scope: InstallScope, troubles: &mut Vec<Trouble>) -> bool {
+/// The troubles of a project or of the user. Returns the installed skills, if they could be compared.
+fn of_scope(
+    look: &Look,
+    installer: &Installer,
+    scope: InstallScope,
+    troubles: &mut Vec<Trouble>,
+) -> Option<Vec<InstalledSkill>> {
     let leftovers = match installer.check_usable(scope).and_then(|()| installer.leftovers(scope)) {
         Ok(leftovers) => leftovers,
         Err(error) => {
             troubles.push(unread(error));
-            return false;
+            return None;
         }
     };
     let interrupted = leftovers.iter().any(|left| left.kind == LeftoverKind::Journal);
     troubles.extend(leftovers.into_iter().map(|left| leftover(left, scope)));
     if interrupted {
         // Skills that are partly old and partly new say nothing that the completed installation does not.
-        return false;
+        return None;
     }
     let found = installer.compare(scope).and_then(|skills| Ok((skills, installer.not_locked(scope)?)));
     let (skills, absent) = match found {
         Ok(found) => found,
         Err(error) => {
             troubles.push(unread(error));
-            return false;
+            return None;
         }
     };
     for skill in skills.iter().filter(|skill| !skill.is_intact()) {
@@ -68,7 +79,7 @@ fn of_scope(look: &Look, installer: &Installer, scope: InstallScope, troubles: &
             && skill.clients.is_empty()
             && found.is_some_and(|found| found.approved.is_some());
         if !is_accepted {
-            troubles.push(differs(skill, found));
+            troubles.push(differs(look, skill, found));
         }
     }
     let user = scope_option(scope);
@@ -78,7 +89,7 @@ fn of_scope(look: &Look, installer: &Installer, scope: InstallScope, troubles: &
             .of_skill(&name)
             .fixed_by(Some(format!("prowess sync{user}")))
     }));
-    skills.iter().any(|skill| skill.locked.commit.is_some())
+    Some(skills)
 }
 
 fn unread(error: InstallError) -> Trouble {
@@ -127,33 +138,45 @@ fn in_its_folder<'l>(look: &'l Look, skill: &InstalledSkill) -> Option<&'l Candi
     look.opened.as_ref()?.all.all().map(|(found, _)| found).find(|found| is_there(found))
 }
 
-/// The folder of a skill that could not be compared, if this user may not read all of it.
-fn closed_in(skill: &InstalledSkill) -> Option<&Path> {
-    if !matches!(skill.state, InstalledState::Replaced(_)) {
+/// What this user may not read of a skill that could not be compared: what belongs to another user first. Nothing is looked
+/// at where a link leads: it may be any folder of the user, and not that of the skill.
+fn closed_in(look: &Look, skill: &InstalledSkill) -> Option<Denied> {
+    let bounds = match skill.scope {
+        InstallScope::Project => look.bounds(Scope::Project),
+        InstallScope::User => None,
+    };
+    if !matches!(skill.state, InstalledState::Replaced(_))
+        || skill.path.is_symlink()
+        || !stays(&skill.path, bounds.as_deref())
+    {
         return None;
     }
     let mut folders = vec![skill.path.clone()];
     let mut left = MAX_ENTRIES;
+    let mut own = None;
     while let Some(folder) = folders.pop() {
-        let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries.flatten(),
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => return Some(&skill.path),
-            Err(_) => continue,
-        };
-        for entry in entries.take(left) {
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten().take(left) {
             left -= 1;
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                Ok(kind) if kind.is_file() && is_forbidden(&entry.path()) => return Some(&skill.path),
+                Ok(kind) if kind.is_file() => paths.push(entry.path()),
                 _ => {}
             }
         }
+        paths.push(folder);
+        for path in paths {
+            match closed(&path) {
+                denied @ Some(Denied::Owner { .. }) => return denied,
+                denied => own = own.or(denied),
+            }
+        }
     }
-    None
+    own
 }
 
 /// The trouble of a skill that is not as it was installed.
-fn differs(skill: &InstalledSkill, found: Option<&Candidate>) -> Trouble {
+fn differs(look: &Look, skill: &InstalledSkill, found: Option<&Candidate>) -> Trouble {
     let user = scope_option(skill.scope);
     let mut parts = Vec::new();
     match &skill.state {
@@ -178,10 +201,17 @@ fn differs(skill: &InstalledSkill, found: Option<&Candidate>) -> Trouble {
         .of_skill(&skill.name)
         .at(&skill.path)
         .seen_by(Some(command_for(&format!("verify{user}"), &skill.name, "")));
-    if let Some(closed) = closed_in(skill) {
-        // What cannot be read can be neither compared nor replaced.
-        let command = word(closed).map(|path| format!("chmod -R u+rwX {path}"));
-        return trouble.fixed("make it readable for this user").fixed_by(command);
+    // What cannot be read can be neither compared nor replaced.
+    match closed_in(look, skill) {
+        Some(Denied::Owner { path, .. }) => {
+            let whose = "belongs to another user, who can make it readable for this one";
+            return trouble.fixed(format!("{} {whose}", shown(&path)));
+        }
+        Some(Denied::Mode(_)) => {
+            let command = word(&skill.path).map(|path| format!("chmod -R u+rwX {path}"));
+            return trouble.fixed("make it readable for this user").fixed_by(command);
+        }
+        None => {}
     }
     if skill.has_losable_edits() {
         // Only files that agents do not use as they are can be accepted.
@@ -198,14 +228,16 @@ fn differs(skill: &InstalledSkill, found: Option<&Candidate>) -> Trouble {
 }
 
 /// How to mend an installed skill that agents cannot use: in words, and the command.
-pub(super) fn mending(installer: &Installer, origin: &InstalledOrigin) -> (&'static str, Option<String>) {
-    let skills = installer.compare(origin.scope).unwrap_or_default();
-    let is_edited = skills.iter().any(|skill| skill.name == origin.locked.name && skill.has_losable_edits());
-    if is_edited {
-        let restore = format!("prowess sync --overwrite{}", scope_option(origin.scope));
-        return ("it is installed: restore it, which loses the edits", Some(restore));
+pub(super) fn mending(compared: &Compared, origin: &InstalledOrigin) -> (&'static str, Option<String>) {
+    let mut skills = compared.get(&origin.scope).into_iter().flatten();
+    match skills.find(|skill| skill.name == origin.locked.name) {
+        Some(skill) if skill.has_losable_edits() => {
+            let restore = format!("prowess sync --overwrite{}", scope_option(origin.scope));
+            ("it is installed: restore it, which loses the edits", Some(restore))
+        }
+        Some(_) => ("it is installed: tell its author, or remove it", removing(origin)),
+        None => ("it is installed: look at what keeps it from being compared first", None),
     }
-    ("it is installed: tell its author, or remove it", removing(origin))
 }
 
 /// The command that removes an installed skill which was not edited.

@@ -10,8 +10,9 @@ use prowess::install::SKILLS_FOLDER;
 use prowess::internal::{StaleCache, Staleness, abandoned, plain_cause, stale_caches, unread_connections};
 use prowess::library::clients::{self, Root};
 
+use super::super::hints::word;
 use super::look::{Look, stays};
-use super::trouble::{Bounded, Kind, Repair, Trouble, word};
+use super::trouble::{Bounded, Kind, Repair, Trouble};
 use crate::ui::size;
 
 /// The most entries of a folder that are looked at.

@@ -13,9 +13,9 @@ use prowess::library::views::{Reach, Sight, Views};
 use prowess::library::{LibraryError, library_with_session};
 use prowess::{Candidate, Catalog, Location, Registry, Scope, SourceError};
 
-use super::super::hints::{MOVE_APPROVALS, is_damaged};
+use super::super::hints::{MOVE_APPROVALS, free_name, is_damaged, word};
 use super::super::{Purpose, clients_named, library_options};
-use super::trouble::{Kind, Trouble, word};
+use super::trouble::{Kind, Trouble};
 use crate::args::Doctor;
 use crate::error::{CommandError, Failure};
 
@@ -206,12 +206,8 @@ fn unopened(error: &LibraryError) -> Trouble {
 fn approvals(error: &SourceError) -> Trouble {
     let trouble = of_failure(Kind::ApprovalsBroken, &Failure::from(error));
     let Some(file) = error.at.path().map(Path::new) else { return trouble };
-    let names = (1_u32..).map(|number| match number {
-        1 => file.with_extension("json.broken"),
-        _ => file.with_extension(format!("json.broken-{number}")),
-    });
-    let free = names.into_iter().take(100).find(|name| name.symlink_metadata().is_err());
-    let command = word(file).zip(free.and_then(|free| word(&free))).filter(|_| is_damaged(&error.kind));
+    let free = free_name(file, "broken").and_then(|free| word(&free));
+    let command = word(file).zip(free).filter(|_| is_damaged(&error.kind));
     match command {
         Some((file, free)) => trouble.fixed(MOVE_APPROVALS).fixed_by(Some(format!("mv {file} {free}"))),
         None => trouble,
@@ -225,7 +221,8 @@ pub(super) fn of_failure(kind: Kind, failure: &Failure) -> Trouble {
     let hint = failure.hints.join("; ");
     // A hint that ends with a command is one.
     match hint.rsplit_once(": ").filter(|(_, command)| {
-        let is_command = ["prowess ", "chmod ", "rm "].iter().any(|program| command.starts_with(program));
+        let is_command =
+            ["prowess ", "chmod ", "mv ", "rm "].iter().any(|program| command.starts_with(program));
         is_command && !command.contains(';')
     }) {
         Some((words, command)) => {

@@ -91,7 +91,8 @@ fn examine(args: &Doctor) -> Result<Examined, CommandError> {
     // The process ends soon, and freeing every skill would take as long as finding it.
     let mut look = ManuallyDrop::new(Look::open(args)?);
     let mut troubles = std::mem::take(&mut look.troubles);
-    troubles.extend(installed::troubles(&look));
+    let (found, compared) = installed::troubles(&look);
+    troubles.extend(found);
     troubles.extend(leftovers::troubles(&look));
     let mut patients = Vec::new();
     let mut no_skills = false;
@@ -106,7 +107,7 @@ fn examine(args: &Doctor) -> Result<Examined, CommandError> {
         }
         withheld = settings::withheld(&look, opened);
         troubles.extend(settings::troubles(&look, opened));
-        troubles.extend(unlisted::troubles(&sighted));
+        troubles.extend(unlisted::troubles(&sighted, &compared));
         troubles.extend(alike::troubles(&sighted));
     }
     // What the installer says about a record is the better message.

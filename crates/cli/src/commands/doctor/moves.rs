@@ -7,9 +7,9 @@ use prowess::client::{Fact, Facts};
 use prowess::library::clients::{self, Client};
 use prowess::{Candidate, Scope};
 
+use super::super::hints::word;
 use super::super::install::scope_option;
 use super::look::{Look, folder_of};
-use super::trouble::word;
 
 /// The facts about a place that a command changes.
 const PLACES: Facts = Facts::of(&[

@@ -11,11 +11,11 @@ use prowess::source::open::Opening;
 use prowess::{Candidate, Config, Obstacle, Registry, Scope, SourceError, SourceErrorKind};
 
 use super::super::confined::approvals;
-use super::super::hints::{command_for, folder_to_trust, trust_command};
+use super::super::hints::{command_for, folder_to_trust, trust_command, word};
 use super::super::ignored_settings::{folder_of_project, left_by_project, not_its_own, waiting_keys};
 use super::super::unread::failure;
 use super::look::{Look, Opened, of_failure};
-use super::trouble::{Fix, Kind, Trouble, word};
+use super::trouble::{Fix, Kind, Trouble};
 use crate::ui::count;
 
 /// The most names of skills in one sentence.

@@ -1,13 +1,9 @@
 //! [`Trouble`]: one thing that is wrong, and the table of the kinds of trouble.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use prowess::install::InstallScope;
 use serde::{Serialize, Serializer};
-
-use super::super::hints::shell_word;
-use crate::ui::clean;
 
 /// How bad a trouble is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -255,13 +251,6 @@ fn without_marks(command: Option<String>) -> Option<String> {
     command.filter(|command| !MARKS.iter().any(|mark| command.contains(mark)))
 }
 
-/// A path as one word of a shell. `None` if a terminal cannot show it as it is, so that no command can name it.
-pub(super) fn word(path: &Path) -> Option<String> {
-    let text = path.to_str()?;
-    let shown = clean(text);
-    matches!(shown, Cow::Borrowed(_)).then(|| shell_word(text))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,13 +262,6 @@ mod tests {
         codes.sort_unstable();
         codes.dedup();
         assert_eq!(codes.len(), Kind::ALL.len());
-    }
-
-    #[test]
-    fn a_path_that_cannot_be_shown_is_in_no_command() {
-        assert_eq!(word(Path::new("/a/b c")).as_deref(), Some("'/a/b c'"));
-        assert_eq!(word(Path::new("/a/\u{1b}[2J")), None);
-        assert_eq!(word(Path::new("/a/\u{202e}b")), None);
     }
 
     #[test]

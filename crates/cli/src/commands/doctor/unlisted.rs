@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use prowess::client::{Fact, Facts, NotListed};
-use prowess::internal::{ParsedLimits, serves_all};
+use prowess::internal::{ParsedLimits, is_forbidden, serves_all};
 use prowess::library::clients::{self, Client};
 use prowess::library::views::{NotSeen, Sight};
 use prowess::{Candidate, Location, Obstacle, Profile, Severity, SkillFile, Standing};
 use prowess_mcp::ConfigOwner;
 
-use super::super::hints::{check_command, is_forbidden, with_commands};
-use super::installed::mending;
+use super::super::hints::{check_command, making_readable, with_commands, word};
+use super::installed::{Compared, mending};
 use super::look::{Look, Sighted, names, path_of, stays};
 use super::moves;
 use super::repair::{SafeFix, safe_fix};
-use super::trouble::{Bounded, Kind, Repair, Trouble, word};
+use super::trouble::{Bounded, Kind, Repair, Trouble};
 use crate::ui::count;
 
 /// What the author of a skill asks for.
@@ -34,7 +34,7 @@ const PART_OF_OTHERS: Facts =
 const MAX_FIXES: usize = 200;
 
 /// All of them.
-pub(super) fn troubles(sighted: &Sighted<'_>) -> Vec<Trouble> {
+pub(super) fn troubles(sighted: &Sighted<'_>, compared: &Compared) -> Vec<Trouble> {
     let mut troubles = Vec::new();
     let mut fixes = 0..MAX_FIXES;
     let mut try_fix = |skill: &Candidate| {
@@ -42,8 +42,8 @@ pub(super) fn troubles(sighted: &Sighted<'_>) -> Vec<Trouble> {
         fixes.next()?;
         safe_fix(&file_of(skill, sighted.look))
     };
-    let broken = broken(sighted, &mut try_fix, &mut troubles);
-    ignored(sighted, &mut try_fix, &mut troubles);
+    let broken = broken(sighted, compared, &mut try_fix, &mut troubles);
+    ignored(sighted, compared, &mut try_fix, &mut troubles);
     unseen(sighted, &broken, &mut troubles);
     troubles
 }
@@ -51,6 +51,7 @@ pub(super) fn troubles(sighted: &Sighted<'_>) -> Vec<Trouble> {
 /// Broken skills in folders of the clients, and in those of all clients together. Returns their places.
 fn broken<'o>(
     Sighted { look, opened, .. }: &Sighted<'o>,
+    compared: &Compared,
     try_fix: &mut dyn FnMut(&Candidate) -> Option<SafeFix>,
     troubles: &mut Vec<Trouble>,
 ) -> BTreeSet<&'o Location> {
@@ -81,7 +82,9 @@ fn broken<'o>(
         };
         let file = word(Path::new(&*place));
         let check = file.is_some().then(|| check_command(&place, *profile));
-        troubles.push(mended(trouble, skill, look, check, || try_fix(skill).as_ref().is_some_and(loads)));
+        troubles.push(mended(trouble, skill, (look, compared), check, || {
+            try_fix(skill).as_ref().is_some_and(loads)
+        }));
     }
     places
 }
@@ -90,19 +93,18 @@ fn broken<'o>(
 fn mended(
     trouble: Trouble,
     skill: &Candidate,
-    look: &Look,
+    (look, compared): (&Look, &Compared),
     check: Option<String>,
     is_enough: impl FnOnce() -> bool,
 ) -> Trouble {
     let file = Path::new(skill.entry.origin.location.path().unwrap_or_default());
     let check = check.filter(|_| file.is_file());
     if is_forbidden(file) {
-        let command = word(file).map(|file| format!("chmod u+r {file}"));
-        return trouble.fixed("make it readable for this user").fixed_by(command);
+        let (words, command) = making_readable(file);
+        return trouble.fixed(words).fixed_by(command);
     }
     if let Some(origin) = look.origins.of(skill) {
-        let (words, command) =
-            look.installer.as_ref().map_or(("", None), |installer| mending(installer, origin));
+        let (words, command) = mending(compared, origin);
         return trouble.seen_by(check).fixed(words).fixed_by(command);
     }
     if !file.is_file() {
@@ -131,6 +133,7 @@ struct Ignored<'o> {
 /// Skills that load, in a folder of a client that does not list them.
 fn ignored<'o>(
     Sighted { look, sights, listed, .. }: &Sighted<'o>,
+    compared: &Compared,
     try_fix: &mut dyn FnMut(&Candidate) -> Option<SafeFix>,
     troubles: &mut Vec<Trouble>,
 ) {
@@ -196,7 +199,7 @@ fn ignored<'o>(
         let check = word(Path::new(&*place)).map(|_| check_command(&place, None));
         let resolves =
             || !too_deep && try_fix(skill).is_some_and(|fix| fix.facts(skill).common(refused).is_empty());
-        let mut trouble = mended(trouble, skill, look, check, resolves);
+        let mut trouble = mended(trouble, skill, (look, compared), check, resolves);
         if !trouble.fix.safe && !installed {
             trouble = trouble.fixed(words.join("; "));
         }

@@ -114,6 +114,22 @@ fn an_installed_skill_that_was_broken_by_an_edit_is_restored_by_the_fix() {
 }
 
 #[test]
+fn an_installed_skill_that_could_not_be_compared_gets_no_command_that_removes_it() {
+    let place = place(&[("src/one/SKILL.md", &skill("one", &own_words(1, 8)))], &[".codex"]);
+    with_git(&place);
+    prowess(&place, &["add", "../src/one", "--client", "claude-code", "--yes"]);
+    place.write("work/.agents/skills/one/SKILL.md", b"no frontmatter\n");
+    // The folder of a client that leads out of its project is an error.
+    fs::remove_dir_all(place.path().join("work/.claude/skills")).unwrap();
+    symlink(place.path().join("src"), place.path().join("work/.claude/skills")).unwrap();
+    let report = examined(&place);
+    assert!(kinds(&report).contains(&"records-broken"), "{report:#}");
+    let broken =
+        report["troubles"].as_array().unwrap().iter().find(|one| text(one, "kind") == "skill-broken");
+    assert_eq!(broken.unwrap()["fix"]["commands"], Value::Array(Vec::new()), "{report:#}");
+}
+
+#[test]
 fn trust_in_a_folder_of_the_users_own_skills_is_refused() {
     let place = installed();
     let own = place.path().join("home/.agents/skills");

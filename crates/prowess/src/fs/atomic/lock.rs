@@ -29,19 +29,20 @@ pub(crate) fn lock_within(root: Option<&Path>, path: &Path, timeout: Duration) -
     wait(file, path, timeout, File::try_lock)
 }
 
-/// An error unless [`lock_within`] could take a lock, once no other process holds it. Nothing is written.
+/// An error unless [`lock_within`] could take a lock, once no other process holds it, and files could be written beside it.
+/// Nothing is written.
 #[cfg(feature = "install")]
 pub(crate) fn check_lock(root: &Path, path: &Path) -> io::Result<()> {
-    super::own::check_folder(root, super::folder_of(path))?;
+    let folder = super::folder_of(path);
+    super::own::check_folder(root, folder)?;
+    // What the lock protects is written in its folder.
+    super::own::check_writable(folder)?;
     let file = match open_lock(path, false) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened?,
     };
     check_regular(&file)?;
-    match super::own::denied(root, path) {
-        Some(super::own::Denied::Owner(..)) => Err(io::ErrorKind::PermissionDenied.into()),
-        _ => Ok(()),
-    }
+    super::own::check_owner(&file)
 }
 
 /// Takes a shared lock for a reader, which writes nothing. `None` when there is no file, or this user may not read it.

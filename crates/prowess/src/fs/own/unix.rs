@@ -12,10 +12,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{AtFlags, CWD, Dev, FileType, Mode, OFlags, Stat};
+use rustix::fs::{Access, AtFlags, CWD, Dev, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::{Denied, Refusal, Want, Why, note, private_folders};
+use super::{Denied, Need, Refusal, Want, Why, note, private_folders};
 use crate::error::{SourceError, SourceErrorKind, shown};
 use crate::fs::{modes, read};
 
@@ -223,14 +223,53 @@ fn refused(refusal: Refusal, file: &Path) -> SourceError {
     }
 }
 
-/// Whether a file or folder belongs to another user, or keeps its own user out.
-pub(super) fn keeps_out(path: PathBuf) -> Option<Denied> {
-    let found = path.metadata().ok()?;
-    let needed = if found.is_dir() { 0o700 } else { 0o600 };
-    if found.uid() != user() {
-        return Some(Denied::Owner(path, user()));
+/// Whether a file or folder is not believed, or may not be used as it is needed.
+pub(super) fn keeps_out(path: PathBuf, need: Need) -> Option<Denied> {
+    let owner = path.metadata().ok()?.uid();
+    let is_kept = match need {
+        Need::Lock => owner != user() && user() != 0,
+        _ => is_foreign(owner),
+    };
+    (is_kept || is_denied(&path, need)).then(|| by_owner(path))
+}
+
+/// Whether permissions keep this user from what is needed.
+pub(super) fn is_denied(path: &Path, need: Need) -> bool {
+    let access = match need {
+        Need::Pass => Access::READ_OK | Access::EXEC_OK,
+        Need::Write => Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK,
+        Need::Read => Access::READ_OK,
+        Need::Lock => Access::READ_OK | Access::WRITE_OK,
+    };
+    rustix::fs::accessat(CWD, path, access, AtFlags::empty()) == Err(Errno::ACCESS)
+}
+
+/// Who can give this user something that is denied: its owner, or this user.
+pub(super) fn by_owner(path: PathBuf) -> Denied {
+    let user = user();
+    match path.metadata() {
+        Ok(found) if found.uid() != user => Denied::Owner { path, owner: found.uid(), user },
+        _ => Denied::Mode(path),
     }
-    (found.mode() & needed != needed).then_some(Denied::Mode(path))
+}
+
+/// An error unless this user may write in a folder.
+#[cfg(feature = "install")]
+pub(crate) fn check_writable(folder: &Path) -> io::Result<()> {
+    let access = Access::WRITE_OK | Access::EXEC_OK;
+    match rustix::fs::accessat(CWD, folder, access, AtFlags::empty()) {
+        Err(Errno::NOENT) => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+/// An error unless this user may change the mode of an open file.
+#[cfg(feature = "install")]
+pub(crate) fn check_owner(file: &File) -> io::Result<()> {
+    if [file.metadata()?.uid(), 0].contains(&user()) {
+        return Ok(());
+    }
+    Err(io::ErrorKind::PermissionDenied.into())
 }
 
 fn is_foreign(owner: u32) -> bool {

@@ -78,6 +78,8 @@ pub(crate) struct Orders<'o> {
     /// The files of a tree with their bytes, by its digest.
     pub(crate) stored: &'o dyn Fn(&str) -> Option<SkillTree>,
     pub(crate) fetch_log: &'o FetchLog,
+    /// Notes that the user accepts what is installed.
+    pub(crate) accept: &'o dyn Fn(&[Order]),
     /// The records of the other scope, or why they cannot be read.
     pub(crate) elsewhere: &'o Result<Option<(InstallTarget, Records)>, InstallError>,
 }
@@ -178,6 +180,10 @@ pub(crate) fn apply(
         }
     }
     let nothing = transaction.is_empty();
+    let is_recorded = |name: &str| records.lock.get(name).is_some() || records.wanted.get(name).is_some();
+    transaction.forget(before.placements.gone(is_recorded));
+    // Before the journal is written, and after everything that lets the caller plan again.
+    (how.accept)(orders);
     transaction.commit()?;
     if !nothing {
         made.keep();
@@ -390,6 +396,7 @@ fn remove(
         (None, None) => return Err(unknown(place, name, &records.lock)),
     };
     let there = folder.state(name)?;
+    let is_placed = folder.placed(place, name, how).is_some();
     let mut replaced = Vec::new();
     let action = match &there {
         None => Action::Removed,
@@ -411,8 +418,14 @@ fn remove(
     if there.is_some() && action == Action::Removed && how.plans_files {
         folder.protected.check_may_replace(&place.skill(name))?;
     }
-    if let (Some(dir), Some(there), Action::Removed, true) = (folder.dir, there, action, how.files) {
-        transaction.remove(dir.path(), name, there)?;
+    match (folder.dir, there, action) {
+        (Some(dir), Some(there), Action::Removed) if how.files => {
+            transaction.remove(dir.path(), name, there)?;
+        }
+        (Some(dir), Some(there), Action::Kept) if how.files && is_placed => {
+            transaction.leave_edited(dir.path().join(name), &there);
+        }
+        _ => {}
     }
     // A skill that stays keeps its approval: without one, an edited skill of the user would count as the user's own.
     if how.files && action == Action::Removed {

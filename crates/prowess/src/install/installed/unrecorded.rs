@@ -1,17 +1,20 @@
 //! Skills that were installed and that no record names any more, such as those of another branch.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::install::apply::{open, state};
+use crate::install::compare::is_unchanged;
 use crate::install::error::InstallError;
 use crate::install::installer::{Installer, open_skills};
 use crate::install::links::AcceptedSkills;
 use crate::install::records::{InstallScope, SKILLS_FOLDER};
-use crate::install::target::{Dir, Placements};
+use crate::install::target::{Dir, Placements, State};
 
 impl Installer {
     /// The folders of skills that this user installed in a place, and that neither `skills.toml` nor the lock names now,
-    /// with the copies that clients have of such skills. Agents still find them. A folder that the user made is not one of
-    /// them: its files are from no source, and Prowess did not place it.
+    /// with the copies that clients have of such skills. Agents still find them. They have the files that Prowess placed
+    /// there, or those that were left when an edited skill was removed: anything else may be the user's own, also where
+    /// something was installed before.
     pub fn unrecorded(&self, scope: InstallScope) -> Result<Vec<PathBuf>, InstallError> {
         let place = self.place(scope)?;
         let records = place.read()?;
@@ -21,19 +24,38 @@ impl Installer {
         let dir = open_skills(&place)?;
         let names = dir.as_ref().map_or(Ok(Vec::new()), |dir| dir.names().map_err(failed))?;
         let (accepted, listing) = (AcceptedSkills::of(&place)?, self.listing());
-        let names = names.into_iter().filter(|name| is_unrecorded(name)).filter(|name| {
-            let accepted = accepted.digest_in(&place.skill(name));
-            accepted.is_some_and(|tree| self.fetch_log().is_from_source(tree, &listing))
-        });
-        let mut found: Vec<PathBuf> = names.map(|name| place.skill(&name)).collect();
         let placements = Placements::load(&place.books)?;
-        found.extend(placements.placed().filter(|path| {
-            let is_copy = path.parent() != dir.as_ref().map(Dir::path);
-            let name = path.file_name().and_then(|name| name.to_str());
-            is_copy
-                && name.is_some_and(is_unrecorded)
-                && path.symlink_metadata().is_ok_and(|there| there.is_dir())
-        }));
+        let is_as_known = |dir: &Dir, name: &str, placed: Option<&str>| {
+            let path = dir.path().join(name);
+            let left = placements.left(&path);
+            // Only what may have to be named is read, and what cannot be read may be anything.
+            let there = placed.or(left).and_then(|_| state(dir, name).ok().flatten());
+            there.is_some_and(|there| {
+                placed.is_some_and(|placed| is_unchanged(&there, &path, placed, &listing))
+                    || matches!((&there, left), (State::Tree(digest), Some(left)) if digest == left)
+            })
+        };
+        let mut found = Vec::new();
+        for name in names.iter().filter(|name| is_unrecorded(name)) {
+            let Some(dir) = &dir else { continue };
+            // As for a removal: where it is not recorded who placed the files, they are from a repository.
+            let accepted = accepted.digest_in(&place.skill(name));
+            let accepted = accepted.filter(|tree| self.fetch_log().is_from_repository(tree, &listing));
+            let path = dir.path().join(name);
+            let placed = placements.get(&path).map_or(accepted, |_| placements.digest(&path));
+            if is_as_known(dir, name, placed) {
+                found.push(place.skill(name));
+            }
+        }
+        let is_copy = |path: &Path| path.parent() != dir.as_ref().map(Dir::path);
+        for path in placements.placed_or_left().filter(|path| is_copy(path)) {
+            let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_unrecorded(name));
+            let (Some(name), Some(folder)) = (name, path.parent()) else { continue };
+            let Ok(folder) = open(folder) else { continue };
+            if is_as_known(&folder, name, placements.digest(path)) {
+                found.push(path.to_owned());
+            }
+        }
         Ok(found)
     }
 }

@@ -60,6 +60,9 @@ pub(super) fn take_back_elsewhere<'c>(
             if !ours || is_source {
                 let left = LeftAlone { client: folder.client.clone(), path, is_source };
                 let is_forgotten = placed.is_forgotten(&folder, &change.name, &there);
+                if how.files && has_copy && !is_source {
+                    transaction.leave_edited(real.join(&change.name), &there);
+                }
                 change.left.extend((has_copy || is_source || is_forgotten).then_some(left));
                 continue;
             }
@@ -93,9 +96,13 @@ pub(super) fn take_back(
         Action::NotPlaced => true,
         _ => false,
     };
-    let is_lost = placed.has_copy(folder, &removed.name, &there) && how.edits == Edits::Overwrite;
+    let has_copy = placed.has_copy(folder, &removed.name, &there);
+    let is_lost = has_copy && how.edits == Edits::Overwrite;
     let is_source = placed.is_source(folder, &removed.name, Some(&there));
     if kept || !(ours || is_lost) || is_source {
+        if how.files && has_copy && !is_source {
+            transaction.leave_edited(real.join(&removed.name), &there);
+        }
         removed.left.push(LeftAlone { client: folder.client.clone(), path, is_source });
         return Ok(());
     }

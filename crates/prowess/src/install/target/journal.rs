@@ -91,6 +91,15 @@ impl Accepted {
     }
 }
 
+/// An edited skill that stays where it is when it is removed from the records.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LeftCopy {
+    /// Its folder.
+    pub(crate) path: PathBuf,
+    /// The digest of its files.
+    pub(crate) digest: String,
+}
+
 /// The state folder of a journal or of what is beside it, which are in a folder of their own there.
 pub(super) fn state_of(file: &Path) -> &Path {
     file.ancestors().nth(2).filter(|state| !state.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -172,6 +181,12 @@ pub(crate) struct Journal {
     /// Folders of the user that were left where clients look for a skill.
     #[serde(default)]
     pub(crate) users: Vec<PathBuf>,
+    /// Edited copies of removed skills that were left where clients look.
+    #[serde(default)]
+    pub(crate) left: Vec<LeftCopy>,
+    /// Paths with nothing there any more, whose skills no record names.
+    #[serde(default)]
+    pub(crate) forgotten: Vec<PathBuf>,
     /// The revision of the user's approvals before this transaction changed them.
     #[serde(default)]
     pub(crate) approvals: Option<u64>,
@@ -217,6 +232,8 @@ impl Journal {
             moved(&mut accepted.skill_file);
         }
         self.users.iter_mut().for_each(moved);
+        self.left.iter_mut().for_each(|left| moved(&mut left.path));
+        self.forgotten.iter_mut().for_each(moved);
         self
     }
 
@@ -252,10 +269,12 @@ impl Journal {
         let steps = steps.map(|step| step.folder.join(&step.name));
         let files = self.files.iter().flat_map(|file| std::iter::once(&file.path).chain(&file.within));
         let files = files.filter(|path| !own.has_in_base(path));
-        let users = self.users.iter().filter(|path| !own.has_below(path));
+        // What is forgotten is only removed from a record.
+        let noted = self.users.iter().chain(self.left.iter().map(|left| &left.path));
+        let noted = noted.filter(|path| !own.has_below(path));
         let accepted = self.accepted.iter().map(|accepted| &accepted.skill_file);
         let accepted = accepted.filter(|path| !own.has_below(path));
-        steps.chain(files.chain(users).chain(accepted).cloned()).next()
+        steps.chain(files.chain(noted).chain(accepted).cloned()).next()
     }
 
     /// Writes it to disk. From now on the transaction will be completed.

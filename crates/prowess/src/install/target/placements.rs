@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::journal::{Journal, State, Step, state_of};
+use super::journal::{Journal, LeftCopy, State, Step, state_of};
 use super::set_aside::{first_set_aside_name, set_aside_name};
 use super::transaction::Books;
 use crate::env;
@@ -50,6 +50,10 @@ struct Record {
     #[serde(default)]
     lost: bool,
     folders: BTreeMap<String, Placement>,
+    /// The digests of edited skills that were left where they are when they were removed from the records. What is there
+    /// with other files since then is the user's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    left: BTreeMap<String, String>,
 }
 
 impl Record {
@@ -116,10 +120,28 @@ impl Placements {
         }
     }
 
-    /// The folders that Prowess placed.
-    pub(crate) fn placed(&self) -> impl Iterator<Item = PathBuf> {
-        let placed = self.record.folders.iter().filter(|(_, by)| matches!(by, Placement::Placed(_)));
-        placed.map(|(path, _)| PathBuf::from(path))
+    /// The folders that Prowess placed, and those of edited skills that were left, each once.
+    pub(crate) fn placed_or_left(&self) -> impl Iterator<Item = &Path> {
+        let Record { folders, left, .. } = &self.record;
+        let placed =
+            folders.iter().filter(|(_, by)| matches!(by, Placement::Placed(_))).map(|(path, _)| path);
+        placed.chain(left.keys()).collect::<BTreeSet<_>>().into_iter().map(Path::new)
+    }
+
+    /// The digest of the files that an edited skill had when it was left at a path.
+    pub(crate) fn left(&self, path: &Path) -> Option<&str> {
+        self.record.left.get(&*path.to_string_lossy()).map(String::as_str)
+    }
+
+    /// The paths at which nothing is any more, of skills that no record names. What is there later is not from Prowess.
+    pub(crate) fn gone(&self, is_recorded: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+        let is_gone = |path: &&Path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+            !name.is_some_and(&is_recorded) && path.symlink_metadata().is_err_and(is_missing)
+        };
+        let known = self.record.folders.keys().chain(self.record.left.keys());
+        known.map(Path::new).filter(is_gone).map(Path::to_owned).collect()
     }
 
     /// Whether what a client has under a name of an installed skill is the user's own, and no installed copy: an earlier
@@ -146,28 +168,32 @@ impl Placements {
     }
 
     /// The record after a transaction was undone, to be [saved](Self::save); none when it stays as it is. What was left to
-    /// the user stays the user's, which loses nothing. Skills that `stay` were not undone.
-    pub(super) fn before(&self, journal: &Journal, stay: &BTreeSet<String>) -> Option<Self> {
+    /// the user stays the user's, which loses nothing. What was not undone is at the paths that `stay`.
+    pub(super) fn before(&self, journal: &Journal, stay: &BTreeSet<PathBuf>) -> Option<Self> {
         let mut placements = self.clone();
-        let folders = &mut placements.record.folders;
         for step in &journal.steps {
-            let by = if stay.contains(&step.name) { placed_by(step) } else { step.placed.clone() };
-            set(folders, &step.folder.join(&step.name), by);
+            let path = step.folder.join(&step.name);
+            let by = if stay.contains(&path) { placed_by(step) } else { step.placed.clone() };
+            set(&mut placements.record.folders, &path, by);
         }
-        (placements.record.folders != self.record.folders).then_some(placements)
+        (placements.record != self.record).then_some(placements)
     }
 
     /// The record after a transaction, to be [saved](Self::save); none when it stays as it is.
     pub(super) fn after(&self, journal: &Journal) -> Option<Self> {
         let mut placements = self.clone();
-        let folders = &mut placements.record.folders;
-        for step in &journal.steps {
-            set(folders, &step.folder.join(&step.name), placed_by(step));
+        let Record { folders, left, .. } = &mut placements.record;
+        let steps = journal.steps.iter().map(|step| (step.folder.join(&step.name), placed_by(step)));
+        let users = journal.users.iter().map(|path| (path.clone(), Some(Placement::Users)));
+        let forgotten = journal.forgotten.iter().map(|path| (path.clone(), None));
+        for (path, by) in steps.chain(users).chain(forgotten) {
+            left.remove(&*path.to_string_lossy());
+            set(folders, &path, by);
         }
-        for path in &journal.users {
-            set(folders, path, Some(Placement::Users));
+        for LeftCopy { path, digest } in &journal.left {
+            left.insert(path.to_string_lossy().into_owned(), digest.clone());
         }
-        (placements.record.folders != self.record.folders).then_some(placements)
+        (placements.record != self.record).then_some(placements)
     }
 
     /// Writes the record. One that cannot be used is kept under another name, which is said.

@@ -186,7 +186,7 @@ fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recov
         let Ok(not_undone) = work.backward(&LaterLock::of(journal)) else {
             return Err(set_aside(books, stages, &error));
         };
-        let placements = Placements::load(books)?.before(journal, &not_undone.recorded);
+        let placements = Placements::load(books)?.before(journal, &not_undone.stay);
         placements.map_or(Ok(()), Placements::save)?;
         recovered.undone = Some(error.full_message());
         (recovered.recorded, recovered.changed) = (not_undone.recorded, not_undone.changed);

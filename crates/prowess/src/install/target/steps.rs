@@ -40,6 +40,8 @@ enum Reached {
 pub(super) struct NotUndone {
     /// What the lock says by now.
     pub(super) recorded: BTreeSet<String>,
+    /// The paths that stay as their steps left them, because the lock says so.
+    pub(super) stay: BTreeSet<PathBuf>,
     /// What is neither as before nor as the installation left it.
     pub(super) changed: BTreeSet<String>,
 }
@@ -117,6 +119,7 @@ impl Work<'_> {
             self.act(step, |dir, _| {
                 if state(dir, &step.name, step.after.as_ref())? == step.after {
                     not_undone.recorded.insert(step.name.clone());
+                    not_undone.stay.insert(step.folder.join(&step.name));
                 }
                 Ok(())
             })?;

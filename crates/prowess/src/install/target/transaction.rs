@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::contents::{state_of, write_tree};
 use super::dir::Dir;
-use super::journal::{Accepted, Base, FileStep, Journal, State, Step};
+use super::journal::{Accepted, Base, FileStep, Journal, LeftCopy, State, Step};
 use super::later_lock::LaterLock;
 use super::placements::Placements;
 use super::stages::Stages;
@@ -112,6 +112,19 @@ impl<'b> Transaction<'b> {
     /// Plans to record that the user created a folder. The folder above it is real.
     pub(crate) fn leave_to_user(&mut self, path: PathBuf) {
         self.journal.users.push(path);
+    }
+
+    /// Plans to record that an edited skill stays where it is, although it is removed from the records. The folder above
+    /// it is real. One that cannot be compared later is not recorded.
+    pub(crate) fn leave_edited(&mut self, path: PathBuf, there: &State) {
+        if let State::Tree(digest) = there {
+            self.journal.left.push(LeftCopy { path, digest: digest.clone() });
+        }
+    }
+
+    /// Plans to forget who created folders that are gone. They alone are no reason to write anything.
+    pub(crate) fn forget(&mut self, gone: Vec<PathBuf>) {
+        self.journal.forgotten = gone;
     }
 
     /// The approvals that are planned for a folder and for what is below it.

@@ -54,6 +54,32 @@ fn what_another_user_locked_since_the_kill_is_not_undone() {
 }
 
 #[test]
+fn a_copy_that_a_killed_update_never_reached_stays_recorded_as_it_was_placed() {
+    let place = place();
+    let copies = place.books.base.join("client/skills");
+    fs::create_dir_all(&copies).unwrap();
+    let locked = lock_of(&[("a", "old"), ("gone", "gone")]);
+    fs::write(&place.lock, &locked).unwrap();
+    let mut first = Transaction::begin(&place.books, 1);
+    first.put(&copies, "a", &tree("old"), None).unwrap();
+    first.commit().unwrap();
+    let mut next = Transaction::begin(&place.books, 2);
+    next.put(&place.skills, "a", &tree("new"), Some(before("old"))).unwrap();
+    next.put(&copies, "a", &tree("new"), Some(before("old"))).unwrap();
+    let after = lock_of(&[("a", "new"), ("gone", "gone")]);
+    next.write(place.lock.clone(), Some(locked), after, None);
+    next.prepare(holds_modes).unwrap();
+    kill(&place, next, 1);
+    fs::write(&place.lock, lock_of(&[("a", "new"), ("gone", "gone"), ("third", "third")])).unwrap();
+    undone(&place);
+    let placements = Placements::load(&place.books).unwrap();
+    for (folder, text) in [(&place.skills, "new"), (&copies, "old")] {
+        assert_eq!(text_of(&folder.join("a/SKILL.md")), text);
+        assert_eq!(placements.digest(&folder.join("a")), Some(tree(text).digest()), "{text}");
+    }
+}
+
+#[test]
 fn what_a_later_lock_does_not_have_is_undone() {
     let place = place();
     let wanted = killed_between_the_records(&place, 3);
