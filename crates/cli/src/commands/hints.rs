@@ -125,7 +125,7 @@ pub(super) fn free_name(path: &Path, ending: &str) -> Option<PathBuf> {
 pub(super) fn making_readable(path: &Path) -> (&'static str, Option<String>) {
     match closed(path) {
         Some(Denied::Owner { .. }) => {
-            ("it belongs to another user, who can make it readable for this one", None)
+            ("it belongs to another user: have its owner make it readable for this user", None)
         }
         Some(Denied::Mode(closed)) => {
             let command = word(&closed).map(|closed| format!("chmod u+rX {closed}"));

@@ -183,7 +183,6 @@ pub enum Denied {
 
 /// What something on the way to a file of Prowess itself is needed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(unix), expect(dead_code, reason = "only Unix has owners and modes"))]
 enum Need {
     /// To open what is in this folder.
     Pass,

@@ -204,7 +204,7 @@ fn differs(look: &Look, skill: &InstalledSkill, found: Option<&Candidate>) -> Tr
     // What cannot be read can be neither compared nor replaced.
     match closed_in(look, skill) {
         Some(Denied::Owner { path, .. }) => {
-            let whose = "belongs to another user, who can make it readable for this one";
+            let whose = "belongs to another user: have its owner make it readable for this user";
             return trouble.fixed(format!("{} {whose}", shown(&path)));
         }
         Some(Denied::Mode(_)) => {

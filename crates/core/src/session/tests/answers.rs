@@ -51,6 +51,26 @@ fn a_list_of_files_comes_in_pages() {
 }
 
 #[test]
+fn files_that_the_host_cannot_list_are_said_to_be_missing() {
+    let mut shelf = Shelf::with(&[("a", "")]);
+    let held = shelf.skills.get_mut("a").unwrap();
+    held.files.insert("scripts/run.py".into(), String::new());
+    for incomplete in [false, true] {
+        shelf.skills.get_mut("a").unwrap().incomplete = incomplete;
+        let mut session = shelf.session(Policy::default(), Options::default());
+        let loaded = shelf.load(&mut session, "a");
+        let listed = shelf.call(&mut session, "read_skill_resource", json!({"name": "a"}));
+        for result in [&loaded, &listed] {
+            let said = result.text.contains("the skill has more files than can be listed");
+            assert_eq!(said, incomplete, "{}", result.text);
+        }
+        let said = incomplete.then_some(&Value::Bool(true));
+        assert_eq!(loaded.data["resources"].get("incomplete"), said, "{}", loaded.data);
+        assert_eq!(listed.data.get("incomplete"), said, "{}", listed.data);
+    }
+}
+
+#[test]
 fn one_long_line_comes_back_cut_with_its_folder_and_its_hint() {
     let mut shelf = Shelf::with(&[]);
     shelf.put("a", "", &"é".repeat(4_000)).files.insert("x.md".into(), "x".into());

@@ -34,6 +34,8 @@ struct Shelf {
 struct Held {
     text: String,
     files: BTreeMap<String, String>,
+    /// Whether the host cannot list all of its files.
+    incomplete: bool,
     change: fn(&mut Candidate),
     digest: String,
 }
@@ -51,7 +53,8 @@ impl Shelf {
     fn put(&mut self, name: &str, fields: &str, body: &str) -> &mut Held {
         let fields = if fields.is_empty() { String::new() } else { format!("{fields}\n") };
         let text = format!("---\nname: {name}\ndescription: About {name}.\n{fields}---\n{body}\n");
-        let held = Held { text, files: BTreeMap::new(), change: |_| {}, digest: "sha256:1".into() };
+        let files = BTreeMap::new();
+        let held = Held { text, files, incomplete: false, change: |_| {}, digest: "sha256:1".into() };
         self.skills.insert(name.to_owned(), held);
         self.skills.get_mut(name).unwrap()
     }
@@ -80,7 +83,8 @@ impl Shelf {
             Effect::Files { key, .. } => {
                 let Some(held) = self.skills.get(key) else { return missing };
                 let file = |path: &String| FileEntry::new(RelPath::parse(path).unwrap(), 1);
-                Outcome::Files { files: Manifest::new(held.files.keys().map(file).collect()) }
+                let files = Manifest::new(held.files.keys().map(file).collect());
+                Outcome::Files { files: files.with_incomplete(held.incomplete) }
             }
             Effect::Read { key, path, offset, limit, expect_digest, .. } => {
                 let Some(held) = self.skills.get(key) else { return missing };
