@@ -164,6 +164,9 @@ mod tests {
 
     use super::*;
 
+    /// The entry that a change of the first folder makes another one.
+    type Change = (&'static str, fn(&Path));
+
     /// Two folders that are the same in everything.
     fn twins() -> (tempfile::TempDir, [PathBuf; 2]) {
         let world = tempfile::tempdir().unwrap();
@@ -187,7 +190,6 @@ mod tests {
     #[test]
     fn folders_are_the_same_only_in_every_name_kind_target_mode_and_byte() {
         assert_eq!(entries(&twins().1), [""; 0]);
-        type Change = (&'static str, fn(&Path));
         let changes: [Change; 9] = [
             ("deep/big", |one| {
                 let mut bytes = vec![7; 200_000];
