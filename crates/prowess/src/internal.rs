@@ -8,6 +8,8 @@ pub use prowess_core::with_methods;
 
 pub use crate::error::{advice, escape_control, plain_cause};
 pub use crate::fs::atomic::{WriteError, abandoned, make_folder, replace_where, sweep};
+#[cfg(feature = "install")]
+pub use crate::fs::exact::ExactDifference;
 pub use crate::fs::inside::{LeadsOut, is_inside, leads_out};
 pub use crate::fs::location::file_of;
 pub use crate::fs::own::{Denied, StateNote, close_roots, closed, denied, state_notes};

@@ -1,25 +1,38 @@
 //! Whether a shadowed skill is a copy of the one that is offered, and how much the two differ.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
+use prowess::client::Fact;
+use prowess::internal::ExactDifference;
 use prowess::{Candidate, Catalog, Location, Registry};
 use serde::Serialize;
 
-use crate::ui::count;
+use super::hints::quoted_word;
+use crate::ui::{clean, count};
 
 /// The largest SKILL.md whose lines are compared.
 const MAX_COMPARED: usize = 256 * 1024;
 
+/// How many of the entries in which two copies differ are named.
+const MAX_NAMED: usize = 3;
+
 /// How a skill differs from another with the same name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Copy {
-    /// Whether all files of the two are the same.
+    /// Whether the folders of the two are the same in every entry, so that nothing is lost with one of them.
     pub(super) identical: bool,
     /// How many lines of SKILL.md only one of the two has; nothing when it is too large to compare.
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<usize>,
     /// How many other files differ, or are in only one of the two.
     other_files: usize,
+    /// If no file that agents get differs: the entries in which the folders differ nevertheless.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    except: Vec<String>,
+    /// Whether there may be more of these.
+    #[serde(skip)]
+    more: bool,
 }
 
 impl Copy {
@@ -56,18 +69,57 @@ impl Copy {
             let [own, other] = both.map(|skill| registry.head_of(skill).ok());
             lines(&own?.bytes, &other?.bytes)
         };
-        Some(Self { identical: differing.is_empty(), lines, other_files })
+        let exact = match both.map(folder_of) {
+            [Some(own), Some(other)] if differing.is_empty() => ExactDifference::between(own, other),
+            _ => ExactDifference::default(),
+        };
+        let name = |path: &PathBuf| match path.to_string_lossy() {
+            path if path.is_empty() => ".".to_owned(),
+            path => path.into_owned(),
+        };
+        Some(Self {
+            identical: differing.is_empty() && exact.is_none(),
+            lines,
+            other_files,
+            except: exact.entries.iter().map(name).collect(),
+            more: exact.more,
+        })
+    }
+
+    /// The entries in which two copies differ, if agents get the same files of both.
+    pub(super) fn besides(&self) -> Option<String> {
+        if self.except.is_empty() && !self.more {
+            return None;
+        }
+        let mut names: Vec<String> =
+            self.except.iter().take(MAX_NAMED).map(|name| clean(&quoted_word(name)).into_owned()).collect();
+        let rest = self.except.len().saturating_sub(MAX_NAMED);
+        names.extend(match (self.more, rest) {
+            (true, _) => Some("more".to_owned()),
+            (false, 0) => None,
+            (false, rest) => Some(format!("{rest} more")),
+        });
+        let last = names.pop()?;
+        Some(if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) })
     }
 
     /// In words before the place of the other skill.
-    pub(super) fn words_before(self) -> String {
-        format!("{} {}", self.words(), if self.identical { "of" } else { "from" })
+    pub(super) fn words_before(&self) -> String {
+        let before = match self.besides() {
+            Some(_) => "to",
+            None if self.identical => "of",
+            None => "from",
+        };
+        format!("{} {before}", self.words())
     }
 
     /// In words.
-    pub(super) fn words(self) -> String {
+    pub(super) fn words(&self) -> String {
         if self.identical {
             return "identical copy".to_owned();
+        }
+        if let Some(besides) = self.besides() {
+            return format!("identical except for {besides}");
         }
         let files = match self.other_files {
             0 => String::new(),
@@ -80,6 +132,13 @@ impl Copy {
             None => "differs".to_owned(),
         }
     }
+}
+
+/// The folder of a skill on this machine. A SKILL.md directly in a folder of skills has none of its own: that folder
+/// belongs to the other skills in it.
+pub(super) fn folder_of(skill: &Candidate) -> Option<&Path> {
+    let is_root = skill.sighting.unwrap_or_default().facts.has(Fact::RootFile);
+    Path::new(skill.entry.origin.location.path()?).parent().filter(|_| !is_root)
 }
 
 /// How many lines only one of two texts has: a line that was changed counts once, and one that moved does not count. The
@@ -123,9 +182,22 @@ mod tests {
 
     #[test]
     fn a_difference_is_told_in_words() {
-        let words = |lines, other_files| {
-            Copy { identical: lines == Some(0) && other_files == 0, lines, other_files }.words()
+        let copy = |lines, other_files, except: &[&str], more: bool| Copy {
+            identical: lines == Some(0) && other_files == 0 && except.is_empty() && !more,
+            lines,
+            other_files,
+            except: except.iter().map(|name| (*name).to_owned()).collect(),
+            more,
         };
+        let words = |lines, other_files| copy(lines, other_files, &[], false).words();
+        let except = |except, more| copy(Some(0), 0, except, more).words_before();
+        assert_eq!(except(&[".git"], false), "identical except for .git to");
+        assert_eq!(
+            except(&["a", "b\u{1b}", "c", "d", "e"], false),
+            "identical except for a, 'b\\u{1b}', c and 2 more to"
+        );
+        assert_eq!(except(&["a"], true), "identical except for a and more to");
+        assert_eq!(except(&[], true), "identical except for more to");
         assert_eq!(words(Some(0), 0), "identical copy");
         assert_eq!(words(Some(1), 0), "differs in 1 line");
         assert_eq!(words(Some(0), 1), "differs in 1 other file");

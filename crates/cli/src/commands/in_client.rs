@@ -8,6 +8,7 @@ use prowess::library::views::Reach;
 
 use super::copies::Copy;
 use super::needed::Needed;
+use super::provenance::read_origins;
 use super::row::NotSeen;
 use super::unread::{failures, say_unverified};
 use super::{seen, shown};
@@ -33,7 +34,8 @@ impl InClient {
         let Some(client) = registry.client() else { return Ok(Self::default()) };
         say_unverified([client], ui);
         let (mut files, mut unlisted) = (Vec::new(), Vec::new());
-        let (catalog, needed) = (registry.catalog(), LazyCell::new(|| Needed::of(Some(client))));
+        let catalog = registry.catalog();
+        let needed = LazyCell::new(|| (Needed::of(Some(client), &catalog), read_origins()));
         for (skill, standing) in catalog.all() {
             let Some(path) = registry.file_of(skill) else { continue };
             // The same file is listed by another path, and is checked there.
@@ -43,7 +45,8 @@ impl InClient {
             let mut why = NotSeen::of(standing, Some(client), "it");
             if let (Standing::Shadowed { by }, Some(NotSeen { fix, .. })) = (standing, &mut why) {
                 let copy = Copy::of(skill, by, &catalog, &registry);
-                *fix = needed.hint(&skill.entry.origin.location, by, copy, fix);
+                let (needed, origins) = &*needed;
+                *fix = needed.hint(skill, by, copy.as_ref(), (&catalog, origins), fix);
             }
             unlisted.extend(why.map(|NotSeen { code, reason, fix }| Unlisted {
                 client: client.id,

@@ -35,6 +35,7 @@ pub(crate) mod prompt;
 mod provenance;
 mod ranked;
 mod readers;
+mod removal;
 pub(crate) mod replay;
 mod rivals;
 mod row;

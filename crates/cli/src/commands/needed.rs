@@ -1,30 +1,41 @@
 //! Which clients need each of two copies of a skill: those that do not read the other one.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prowess::client::NotListed;
 use prowess::env::Environment;
+use prowess::install::Origins;
 use prowess::library::clients::{self, Client};
 use prowess::library::views::{Reach, Views};
-use prowess::{Location, RegistryError};
+use prowess::{Candidate, Catalog, Location, RegistryError, Scope};
 
 use super::copies::Copy;
+use super::removal::{RealPlaces, Removal, real_file};
 use super::{Purpose, library_options};
 use crate::args::Places;
+use crate::ui::clean;
 
 /// How many clients are named in a sentence.
 const NAMED: usize = 3;
 
-/// The clients on this machine that read each skill: those that list it, or would if no other had its name.
+/// The clients on this machine that read each skill: those that list it, or would if no other had its name. A client that
+/// finds it through a link reads it, too.
 #[derive(Default)]
 pub(super) struct Needed {
-    by_place: BTreeMap<Location, Vec<&'static Client>>,
+    by_file: BTreeMap<PathBuf, Vec<&'static Client>>,
+    places: RealPlaces,
 }
 
 impl Needed {
-    /// Asks the clients on this machine, and another one.
-    pub(super) fn of(other: Option<&'static Client>) -> Self {
+    /// Asks the clients on this machine, and another one. The catalog is what was found besides.
+    pub(super) fn of(other: Option<&'static Client>, catalog: &Catalog) -> Self {
+        let mut needed = Self::of_clients(other);
+        needed.places.add(catalog);
+        needed
+    }
+
+    fn of_clients(other: Option<&'static Client>) -> Self {
         let environment = Environment::current();
         let mut clients = clients::installed(&environment);
         clients.extend(other.filter(|other| !has(&clients, other)));
@@ -38,7 +49,8 @@ impl Needed {
     fn read(views: &Views) -> Result<Self, RegistryError> {
         views.refresh()?;
         let catalog = views.registry().catalog();
-        let mut by_place: BTreeMap<Location, Vec<&'static Client>> = BTreeMap::new();
+        let mut needed = Self::default();
+        needed.places.add(&catalog);
         for client in views.clients() {
             for sight in views.of(client, &catalog) {
                 let reads = match &sight.seen {
@@ -47,47 +59,81 @@ impl Needed {
                         matches!(not.why, NotListed::SameName { .. } | NotListed::SameFile { .. })
                     }
                 };
-                if reads {
-                    by_place.entry(sight.skill.entry.origin.location.clone()).or_default().push(client);
+                let file = real_file(&sight.skill.entry.origin.location).filter(|_| reads);
+                let readers = file.map(|file| needed.by_file.entry(file).or_default());
+                if let Some(readers) = readers.filter(|readers| !has(readers, client)) {
+                    readers.push(client);
                 }
             }
         }
-        Ok(Self { by_place })
+        Ok(needed)
     }
 
     /// What to do about a skill that is not offered because another has its name. If the two are no copies and each
     /// client that reads this one reads the other, `otherwise`.
     pub(super) fn hint(
         &self,
-        skill: &Location,
+        skill: &Candidate,
         by: &Location,
-        copy: Option<Copy>,
+        copy: Option<&Copy>,
+        (catalog, origins): (&Catalog, &Origins),
         otherwise: &str,
     ) -> String {
-        let at = |place: &Location| self.by_place.get(place).map(Vec::as_slice).unwrap_or_default();
-        let (these, those) = (at(skill), at(by));
+        let at = |place: &Location| {
+            let file = real_file(place);
+            file.and_then(|file| self.by_file.get(&file)).map(Vec::as_slice).unwrap_or_default()
+        };
+        let (these, those) = (at(&skill.entry.origin.location), at(by));
         let (here, there) = (only(these, those), only(those, these));
-        let identical = copy.is_some_and(|copy| copy.identical);
-        match (identical, here.is_empty(), there.is_empty()) {
+        let winner = catalog.all().map(|(other, _)| other).find(|other| other.entry.origin.location == *by);
+        // What is removed would be missing where only it is read.
+        let rename = otherwise.split(", or remove").next().unwrap_or(otherwise);
+        let (Some(copy), Some(winner)) = (copy, winner) else {
+            return if here.is_empty() { otherwise.to_owned() } else { alike(rename, &here) };
+        };
+        let is_mixed =
+            [skill, winner].iter().filter(|skill| skill.entry.origin.scope == Scope::Project).count() == 1;
+        match (copy.identical, here.is_empty(), there.is_empty()) {
+            (false, false, _) => alike(rename, &here),
+            (false, true, _) => match copy.besides() {
+                Some(besides) => format!("keep both, or look first at what only one of them has: {besides}"),
+                None if is_mixed => rename.to_owned(),
+                None => otherwise.to_owned(),
+            },
             (true, false, false) => {
                 format!("keep both: {} only this one, {} only the other", reads(&here), reads(&there))
             }
-            (true, false, true) => format!("keep this one, and remove the other: {} only this", reads(&here)),
-            (true, true, _) if these.is_empty() && those.is_empty() => {
-                "remove one of the two, if no agent needs both".to_owned()
+            (true, false, true) => {
+                let why = format!("keep this one, and remove the other: {} only this", reads(&here));
+                advice(&Removal::of(winner, skill, &self.places, origins), why)
             }
-            (true, true, _) if these.is_empty() => {
-                "remove this copy: no client on this machine reads it".to_owned()
+            (true, true, _) => {
+                let why = if these.is_empty() && those.is_empty() {
+                    "remove one of the two, if no agent needs both"
+                } else if these.is_empty() {
+                    "remove this copy: no client on this machine reads it"
+                } else {
+                    "remove this copy: each client that reads it reads the other, too"
+                };
+                advice(&Removal::of(skill, winner, &self.places, origins), why.to_owned())
             }
-            (true, true, _) => "remove this copy: each client that reads it reads the other, too".to_owned(),
-            (false, false, _) => {
-                // What is removed would be missing there.
-                let rename = otherwise.split(", or remove").next().unwrap_or(otherwise);
-                format!("{rename}, or make them alike: {} only this one", reads(&here))
-            }
-            (false, true, _) => otherwise.to_owned(),
         }
     }
+}
+
+/// The advice to remove a copy, if it can go.
+fn advice(removal: &Removal, why: String) -> String {
+    match removal {
+        Removal::NoCopy(reason) => format!("nothing is wrong: {}", clean(reason)),
+        Removal::Keep(reason) => format!("keep both: {}", clean(reason)),
+        Removal::Uninstall(command) => format!("{why}; it is installed, so do it with: {}", clean(command)),
+        Removal::Delete => why,
+    }
+}
+
+/// The advice to keep two skills, of which some clients read only one.
+fn alike(rename: &str, here: &[&'static Client]) -> String {
+    format!("{rename}, or make them alike: {} only this one", reads(here))
 }
 
 fn has(clients: &[&'static Client], client: &Client) -> bool {

@@ -70,8 +70,9 @@ fn follows(client: &Client) -> bool {
 /// Reports what could not be read, and what is not known about the client whose view a registry has.
 pub(super) fn say_problems<'r>(read: impl Into<Scanned<'r>>, ui: &mut Ui) {
     let read = read.into();
-    for failure in failures(read) {
-        ui.failure(&failure);
+    for problem in read.problems() {
+        let failure = failure(&problem, read);
+        if is_of_another_user(&problem) { ui.warning(&failure) } else { ui.failure(&failure) }
     }
     if let Some(client) = read.registry.client() {
         say_unverified([client], ui);
@@ -123,7 +124,17 @@ const NOT_FOLLOWED: &str = "Prowess does not, out of a project that is not trust
 
 /// The outcome of a command that opened the library: what could not be read may be what the user asked for.
 pub(super) fn ended<'r>(outcome: Outcome, read: impl Into<Scanned<'r>>) -> Outcome {
-    if read.into().problems().is_empty() { outcome } else { Outcome::Incomplete }
+    if read.into().problems().iter().all(|problem| is_of_another_user(problem)) {
+        outcome
+    } else {
+        Outcome::Incomplete
+    }
+}
+
+/// Whether a problem is a configuration that another user wrote above the folders of this one, in `/tmp` perhaps. It does
+/// not count, and must not decide how a command ends.
+fn is_of_another_user(problem: &SourceError) -> bool {
+    matches!(problem.kind, SourceErrorKind::OtherOwner)
 }
 
 /// The folders of a project that is not trusted. What it names or has in them could not take the place of another skill,
@@ -153,7 +164,7 @@ impl UntrustedProject {
         );
         let is_in =
             |project: &PathBuf| problem.at.path().is_some_and(|at| Path::new(at).starts_with(project));
-        of_project || self.0.as_ref().is_some_and(is_in)
+        of_project || is_of_another_user(problem) || self.0.as_ref().is_some_and(is_in)
     }
 }
 

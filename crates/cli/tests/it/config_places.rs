@@ -150,3 +150,27 @@ fn a_setting_that_is_said_to_have_no_effect_has_none() {
     }
     assert!(without_effect >= 9, "{without_effect}");
 }
+
+#[test]
+fn a_configuration_of_another_user_is_a_warning_that_decides_no_exit_code() {
+    let place = Place::with(&[("prowess.toml", "[skills]\n"), ("sub/x", ""), ("home/.claude/x", "")]);
+    let file = place.path().join("prowess.toml");
+    if std::os::unix::fs::chown(&file, Some(12_345), None).is_err() {
+        crate::skipped("only root can give a file to another user");
+        return;
+    }
+    let in_sub = |args: &[&str]| {
+        let output = command(&place).current_dir(place.path().join("sub")).args(args).output().unwrap();
+        place.transcript(&output)
+    };
+    for args in [&["list"][..], &["list", "--client", "installed"], &["prompt"], &["search", "x"]] {
+        let said = in_sub(args);
+        assert!(said.starts_with("exit 0\n"), "{args:?}: {said}");
+        assert!(said.contains("warning: ") && !said.contains("error: "), "{args:?}: {said}");
+    }
+    let not_used = "[DIR]/prowess.toml (not used: it belongs to another user)\n";
+    for (args, title) in [(&["config", "path"][..], "project  "), (&["config"], "file of the project: ")] {
+        let said = in_sub(args);
+        assert!(said.contains(&format!("{title}{not_used}")), "{said}");
+    }
+}

@@ -1,5 +1,6 @@
 //! `prowess doctor`: every trouble is named with a fix that works, and afterwards none is named.
 
+mod copies;
 mod ill;
 mod records;
 mod screens;

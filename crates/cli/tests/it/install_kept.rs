@@ -273,3 +273,14 @@ fn a_kept_link_to_installed_files_does_not_make_them_the_users_own() {
     let prompt = in_project(&place, &["prompt", "--client", "claude-code"]);
     assert!(!prompt.contains("changed"), "{prompt}");
 }
+
+#[test]
+fn your_own_link_to_the_source_gives_the_client_the_skill() {
+    let (place, base) = world(false);
+    written(base.join("work/mine"));
+    fs::create_dir_all(base.join(".claude/skills")).unwrap();
+    symlink(base.join("work/mine"), base.join(".claude/skills/mine")).unwrap();
+    let said = fine(&place, "add ./work/mine --client claude-code --keep --yes");
+    assert!(said.contains("left alone, since mine comes from there: "), "{said}");
+    assert!(!said.contains("does not get the skill"), "{said}");
+}

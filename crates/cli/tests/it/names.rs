@@ -247,7 +247,7 @@ fn every_command_says_which_skill_shadows_another() {
       info[name-folder-mismatch]: the name is not the name of the folder: pdf in reader
       shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
       compared with it: differs in 1 line
-      hint: rename one of the two, or remove one that no other client needs
+      hint: rename one of the two
       hint: it is not trusted; prowess trust pdf
 
     $ prowess activate reader

@@ -93,7 +93,7 @@ fn why_names_the_place_and_the_reason() {
       clients that look there: [READERS]
       shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
       compared with it: differs in 2 lines and 1 other file
-      hint: rename one of the two, or remove one that no other client needs
+      hint: rename one of the two
       hint: it is not trusted; prowess trust pdf
     pdf: offered
       found: [DIR]/home/.claude/skills/pdf/SKILL.md

@@ -133,3 +133,51 @@ fn what_one_of_several_clients_does_not_see_is_part_of_the_answer() {
     ");
     assert_eq!(code(&output(&place, &["why", "nothing", "--client", "installed"])), 1);
 }
+
+/// What is said in a project about copies in it and in the folders of the user.
+fn said_in_project(place: &Place, args: &[&str]) -> String {
+    let mut command = command(place);
+    command.current_dir(place.path().join("work")).args(args);
+    place.transcript(&command.output().unwrap())
+}
+
+#[test]
+fn your_own_copy_is_not_advised_away_because_a_project_has_the_same() {
+    let place = Place::with(&[
+        ("src/good/SKILL.md", GOOD),
+        ("work/.git/x", ""),
+        ("home/.claude/x", ""),
+        ("home/.codex/skills/better/SKILL.md", &GOOD.replace("good", "better")),
+        ("work/.agents/skills/better/SKILL.md", &GOOD.replace("good", "better")),
+    ]);
+    std::fs::create_dir_all(place.path().join("home/.copilot")).unwrap();
+    for scope in [&["--user", "--client", "claude-code"][..], &[]] {
+        let added = said_in_project(&place, &[&["add", "../src/good", "--yes"], scope].concat());
+        assert!(added.starts_with("exit 0\n"), "{added}");
+    }
+    for name in ["good", "better"] {
+        let said = said_in_project(&place, &["why", name]);
+        assert!(said.contains("identical copy") && said.contains("hint: "), "{said}");
+        assert!(!said.contains("remove"), "{said}");
+    }
+    let said = said_in_project(&place, &["doctor"]);
+    assert!(!said.contains("remove"), "{said}");
+}
+
+#[test]
+fn an_installed_copy_is_removed_by_prowess() {
+    let place = Place::with(&[
+        ("src/good/SKILL.md", GOOD),
+        ("work/.git/x", ""),
+        ("home/.codex/x", ""),
+        ("home/.claude/skills/good/SKILL.md", GOOD),
+    ]);
+    let added = said_in_project(&place, &["add", "../src/good", "--user", "--yes"]);
+    assert!(added.starts_with("exit 0\n"), "{added}");
+    // Claude Code and Codex read the one in the folder of Codex.
+    std::fs::create_dir_all(place.path().join("home/.codex/skills")).unwrap();
+    let link = place.path().join("home/.codex/skills/good");
+    std::os::unix::fs::symlink("../../.claude/skills/good", link).unwrap();
+    let said = said_in_project(&place, &["why", "good"]);
+    assert!(said.contains("remove the other: Claude Code reads only this; it is installed, so do it with: prowess remove --user good\n"), "{said}");
+}

@@ -4,6 +4,8 @@ pub(crate) mod atomic;
 pub(crate) mod codec;
 pub(crate) mod confine;
 pub(crate) mod dir;
+#[cfg(feature = "install")]
+pub(crate) mod exact;
 pub(crate) mod file_cache;
 pub(crate) mod inside;
 pub(crate) mod listing;

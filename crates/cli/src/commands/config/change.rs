@@ -139,9 +139,10 @@ pub(super) fn path(args: &ConfigPath, json: bool, ui: &mut Ui) -> Result<Outcome
         return Ok(Outcome::Fine);
     }
     let cache = environment.xdg("XDG_CACHE_HOME", ".cache").map(|cache| cache.join("prowess"));
+    let (project, ignored) = of_project();
     let files = [
         ("user", config_of_user(&environment)),
-        ("project", Some(of_project().0)),
+        ("project", Some(project)),
         ("trust", Approvals::file(&environment)),
         ("cache", cache),
     ];
@@ -153,8 +154,12 @@ pub(super) fn path(args: &ConfigPath, json: bool, ui: &mut Ui) -> Result<Outcome
         return Ok(Outcome::Fine);
     }
     for (name, file) in files {
-        let missing = if exists(&file) { "" } else { " (does not exist)" };
-        ui.print(&format!("{name}  {}{missing}\n", clean(&file.to_string_lossy())))?;
+        let state = match exists(&file) {
+            false => " (does not exist)",
+            true if ignored.contains(&file) => " (not used: it belongs to another user)",
+            true => "",
+        };
+        ui.print(&format!("{name}  {}{state}\n", clean(&file.to_string_lossy())))?;
     }
     Ok(Outcome::Fine)
 }

@@ -1,8 +1,9 @@
 //! The page of `prowess config`: a table on a terminal, else lines.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
-use prowess::internal::{ConfigFile, ConfigOrigin, ConfigSetting, InForce};
+use prowess::internal::{ConfigOrigin, ConfigSetting, InForce};
 
 use crate::commands::short_path::ShortPaths;
 use crate::ui::{Cell, Column, FAINT, STRONG, Table, clean};
@@ -27,8 +28,8 @@ pub(super) fn page(in_force: &InForce, columns: Option<usize>) -> String {
 fn files(in_force: &InForce, short: bool) -> String {
     let paths = ShortPaths::new();
     let mut text = String::new();
-    let mut line = |title: &str, file: Option<&ConfigFile>, state: &str| {
-        let path = file.map_or("none".into(), |file| file.path.to_string_lossy());
+    let mut line = |title: &str, file: Option<&PathBuf>, state: &str| {
+        let path = file.map_or("none".into(), |file| file.to_string_lossy());
         let path = if short { paths.of(&path) } else { path.into_owned() };
         let _ = writeln!(text, "{STRONG}{title}{STRONG:#}: {}{FAINT}{state}{FAINT:#}", clean(&path));
     };
@@ -38,9 +39,14 @@ fn files(in_force: &InForce, short: bool) -> String {
         Some(user) if user.error.is_some() => " (not used)",
         _ => "",
     };
-    line("your own file", user, state);
+    line("your own file", user.map(|file| &file.path), state);
     let project = in_force.project.as_ref();
-    let state = match project {
+    if let (None, Some(ignored)) = (project, in_force.ignored.first()) {
+        line("file of the project", Some(ignored), " (not used: it belongs to another user)");
+        return text;
+    }
+    let project = project.map(|file| &file.path);
+    let state = match in_force.project.as_ref() {
         Some(project) if project.error.is_some() => " (not used)",
         Some(project) if !project.trusted => " (not trusted)",
         _ => "",

@@ -1,5 +1,6 @@
 //! Skills that are too much alike: copies that differ, copies that are not needed, and skills that compete.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -9,12 +10,12 @@ use prowess::search;
 use prowess::select::{Bm25, Settings, Texts};
 use prowess::{Candidate, Entry, Scope};
 
-use super::super::copies::Copy;
+use super::super::copies::{Copy, folder_of};
 use super::super::hints::{command_for, quoted_word, word};
+use super::super::removal::{RealPlaces, Removal};
 use super::super::rivals::{CONFUSED, rivals};
 use super::super::short_path::ShortPaths;
-use super::installed::removing;
-use super::look::{ListedBy, Look, Sighted, folder_of, names, path_of};
+use super::look::{ListedBy, Look, Sighted, names, path_of};
 use super::trouble::{Kind, Trouble};
 
 /// The most pairs of skills whose files are compared.
@@ -45,6 +46,12 @@ fn copies(sighted: &Sighted<'_>) -> Vec<Trouble> {
         }
     }
     let registry = opened.views.registry();
+    let places = LazyCell::new(|| {
+        let mut places = RealPlaces::default();
+        places.add(&opened.catalog);
+        places.add(&opened.all);
+        places
+    });
     let mut troubles = Vec::new();
     let mut compared = 0;
     for skills in by_key.values_mut().filter(|skills| skills.len() > 1) {
@@ -65,7 +72,7 @@ fn copies(sighted: &Sighted<'_>) -> Vec<Trouble> {
                 continue;
             }
             let Some(copy) = Copy::between(skill, first, registry) else { continue };
-            troubles.extend(trouble(look, (first, skill), copy, listed));
+            troubles.extend(trouble(look, (first, skill), &copy, listed, &places));
         }
     }
     if let Some(more @ 1..) = compared.checked_sub(MAX_COMPARED) {
@@ -81,18 +88,20 @@ fn copies(sighted: &Sighted<'_>) -> Vec<Trouble> {
 fn trouble(
     look: &Look,
     (first, skill): (&Candidate, &Candidate),
-    copy: Copy,
+    copy: &Copy,
     listed: &ListedBy<'_>,
+    places: &RealPlaces,
 ) -> Option<Trouble> {
     let users = listed.clients(skill);
     // A copy that gives the skill to another client is needed; one that a client lists beside the first is not.
     let is_needed = users.iter().any(|client| !is_among(client, listed.clients(first)));
-    if copy.identical && is_needed {
+    let is_same = copy.identical || copy.besides().is_some();
+    if is_same && is_needed {
         return None;
     }
     let (kept, other) = (path_of(first)?, path_of(skill)?);
     let shown = ShortPaths::new().of(&kept.to_string_lossy());
-    let kind = if copy.identical { Kind::CopyIdentical } else { Kind::CopyDiffers };
+    let kind = if is_same { Kind::CopyIdentical } else { Kind::CopyDiffers };
     let said = |skill: &Candidate| match listed.clients(skill) {
         [] => "no client lists".to_owned(),
         [one] => format!("{} lists", one.name),
@@ -106,28 +115,32 @@ fn trouble(
     let paths = word(kept).zip(word(other));
     let differences = paths.map(|(kept, other)| format!("diff -r {kept} {other}"));
     let trouble = Trouble::new(kind, what).of_skill(&skill.entry.key).at(other).for_clients(clients);
-    if !copy.identical {
+    let is_of_project = |skill: &&&Candidate| skill.entry.origin.scope == Scope::Project;
+    if !is_same {
+        let both = [first, skill];
         // Which of the two is right, only a person knows: no command removes or replaces one.
-        return Some(trouble.seen_by(differences).fixed(
-            "compare them, then keep the right one and remove the other, or rename one if you need both",
-        ));
+        let words = match both.iter().filter(is_of_project).count() {
+            1 => "compare them, then make them alike, or rename one: the project has other users",
+            _ => "compare them, then keep the right one and remove the other, or rename one if you need both",
+        };
+        return Some(trouble.seen_by(differences).fixed(words));
     }
-    // No client here needs it, but the project has other users.
-    if skill.entry.origin.scope == Scope::Project {
-        let mine = first.entry.origin.scope != Scope::Project;
-        let or = if mine { "; remove your own, or keep both" } else { "; keep both if you are not sure" };
-        return Some(
-            trouble.seen_by(differences).fixed(format!("others who use the project may need it{or}")),
-        );
+    if copy.besides().is_some() {
+        let words = "keep both, or look first at what only one of them has";
+        return Some(trouble.seen_by(differences).fixed(words));
     }
-    let remove = match look.origins.of(skill) {
-        Some(origin) => removing(origin),
-        None => {
-            let option = if folder_of(skill).is_some() { "-r " } else { "" };
-            word(other).map(|other| format!("rm {option}{other}"))
+    match Removal::of(skill, first, places, &look.origins) {
+        Removal::NoCopy(_) => None,
+        Removal::Keep(why) => Some(trouble.seen_by(differences).fixed(format!("keep both: {why}"))),
+        Removal::Uninstall(command) => Some(trouble.fixed("remove the copy").fixed_by(Some(command))),
+        Removal::Delete => {
+            // It may be edited before the command runs.
+            let option = if folder_of(skill).is_some_and(|folder| !folder.is_symlink()) { "-r " } else { "" };
+            let remove =
+                differences.zip(word(other)).map(|(diff, other)| format!("{diff} && rm {option}{other}"));
+            Some(trouble.fixed("remove the copy").fixed_by(remove.filter(|_| folder_of(skill).is_some())))
         }
-    };
-    Some(trouble.fixed("remove the copy").fixed_by(remove))
+    }
 }
 
 fn is_among(client: &Client, clients: &[&'static Client]) -> bool {

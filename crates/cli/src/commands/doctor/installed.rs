@@ -102,12 +102,11 @@ fn unread(error: InstallError) -> Trouble {
 
 fn leftover(Leftover { path, kind, .. }: Leftover, scope: InstallScope) -> Trouble {
     let user = scope_option(scope);
-    let removed_by_hand = |what: &str, first: &str, option: &str| {
+    let removed_by_hand = |what: &str, first: &str| {
         Trouble::new(Kind::InstallLeftover, what)
             .at(&path)
             .seen_by(Some(format!("prowess verify{user}")))
             .fixed(format!("{first}, then remove it"))
-            .fixed_by(word(&path).map(|path| format!("rm {option}{path}")))
     };
     match kind {
         LeftoverKind::Journal => {
@@ -120,11 +119,13 @@ fn leftover(Leftover { path, kind, .. }: Leftover, scope: InstallScope) -> Troub
         }
         LeftoverKind::SetAside => {
             let what = "a journal that could be neither completed nor undone";
-            removed_by_hand(what, "compare what is installed with the lock", "")
+            let remove = word(&path).map(|path| format!("rm {path}"));
+            removed_by_hand(what, "compare what is installed with the lock").fixed_by(remove)
         }
         _ => {
             let what = "another user is installing, or it came with a copy of the project";
-            removed_by_hand(what, "take what you need from it", "-r ")
+            // It may be all that there is of what is in it: no command deletes it.
+            removed_by_hand(what, "take what you need from it")
         }
     }
 }

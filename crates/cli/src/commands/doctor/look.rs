@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess::client::Fact;
 use prowess::env::{self, Environment};
 use prowess::install::{Installer, Origins};
 use prowess::internal::is_inside;
@@ -13,6 +12,7 @@ use prowess::library::views::{Reach, Sight, Views};
 use prowess::library::{LibraryError, library_with_session};
 use prowess::{Candidate, Catalog, Location, Registry, Scope, SourceError};
 
+use super::super::copies::folder_of;
 use super::super::hints::{MOVE_APPROVALS, free_name, is_damaged, word};
 use super::super::{Purpose, clients_named, library_options};
 use super::trouble::{Kind, Trouble};
@@ -178,13 +178,6 @@ pub(super) fn stays(path: &Path, within: Option<&Path>) -> bool {
     let Some(within) = within else { return true };
     let both = std::fs::canonicalize(path).ok().zip(std::fs::canonicalize(within).ok());
     both.is_some_and(|(path, within)| is_inside(&path, &within))
-}
-
-/// The folder of a skill on this machine. A SKILL.md directly in a folder of skills has none of its own: that folder
-/// belongs to the other skills in it.
-pub(super) fn folder_of(skill: &Candidate) -> Option<&Path> {
-    let is_root = skill.sighting.unwrap_or_default().facts.has(Fact::RootFile);
-    Path::new(skill.entry.origin.location.path()?).parent().filter(|_| !is_root)
 }
 
 /// What a skill consists of on this machine: its folder, or its SKILL.md if it has no folder of its own.

@@ -7,9 +7,10 @@ use prowess::client::{Fact, Facts};
 use prowess::library::clients::{self, Client};
 use prowess::{Candidate, Scope};
 
+use super::super::copies::folder_of;
 use super::super::hints::word;
 use super::super::install::scope_option;
-use super::look::{Look, folder_of};
+use super::look::Look;
 
 /// The facts about a place that a command changes.
 const PLACES: Facts = Facts::of(&[
@@ -57,10 +58,6 @@ pub(super) fn linking(skill: &Candidate, look: &Look) -> Option<(&'static Client
     let folder = folder_of(skill)?;
     let installed = look.origins.of(skill);
     look.clients.iter().find_map(|client| {
-        if let Some(origin) = installed {
-            let user = scope_option(origin.scope);
-            return Some((*client, format!("prowess sync{user} --client {}", client.id)));
-        }
         let of_project = skill.entry.origin.scope == Scope::Project;
         let project = clients::project(&look.here);
         let root = if of_project {
@@ -70,6 +67,15 @@ pub(super) fn linking(skill: &Candidate, look: &Look) -> Option<(&'static Client
         };
         let follows = !client.reads().refuses.has(Fact::LinkedFolder);
         let link = free(root.join(folder.file_name()?))?;
+        if let Some(origin) = installed {
+            // A client does not get a skill in the folder that it comes from.
+            let source = origin.locked.source_folder(origin.scope, &origin.path);
+            let real = |path: &Path| std::fs::canonicalize(path).ok();
+            let is_in = |source: PathBuf| Some(real(&source)?.starts_with(real(&root)?));
+            let user = scope_option(origin.scope);
+            return (source.and_then(is_in) != Some(true))
+                .then(|| (*client, format!("prowess sync{user} --client {}", client.id)));
+        }
         // A link in a project leads to the same place in every clone of it.
         let inside = folder.strip_prefix(project).ok().filter(|_| of_project && follows);
         let target = inside.zip(root.strip_prefix(project).ok()).map(|(inside, root)| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use prowess::install::{LOCK_FILE, SKILLS_FILE};
-use prowess::internal::{ConfigOrigin, InForce, WhyUnused};
+use prowess::internal::{InForce, WhyUnused};
 use prowess::library::clients;
 use prowess::library::config::{ConfigLimits, FILE_NAME};
 use prowess::source::open::Opening;
@@ -12,7 +12,7 @@ use prowess::{Candidate, Config, Obstacle, Registry, Scope, SourceError, SourceE
 
 use super::super::confined::approvals;
 use super::super::hints::{command_for, folder_to_trust, trust_command, word};
-use super::super::ignored_settings::{folder_of_project, left_by_project, not_its_own, waiting_keys};
+use super::super::ignored_settings::{folder_of_project, not_its_own, waiting_keys};
 use super::super::unread::failure;
 use super::look::{Look, Opened, of_failure};
 use super::trouble::{Fix, Kind, Trouble};
@@ -153,20 +153,11 @@ fn ignored_settings(look: &Look, opened: &Opened) -> Vec<Trouble> {
     if let Some(project) = &in_force.project
         && let Some(what) = not_its_own(&in_force, &opened.all)
     {
-        // The list in the user's own file is replaced, so its names are in the command too.
-        let own = in_force.settings.iter().filter(|setting| {
-            setting.origin == ConfigOrigin::User && setting.key.to_string() == "skills.disable"
-        });
-        let own = own.filter_map(|setting| setting.value.as_ref()?.as_array()).flatten();
-        let mut names: Vec<&str> = own.filter_map(|name| name.as_str()).collect();
-        names.extend(left_by_project(&in_force, &opened.all));
-        let is_plain = names.iter().all(|name| !name.contains([',', '"', '\'', '[']));
-        let names = word(Path::new(&names.join(","))).filter(|_| is_plain);
+        // What a project wishes is no setting of the user, who would turn them off in every folder.
         troubles.push(
             Trouble::new(Kind::ConfigIgnored, what)
                 .at(&project.path)
-                .fixed("turn them off in your own file, or take them out of the list")
-                .fixed_by(names.map(|names| format!("prowess config set skills.disable {names}"))),
+                .fixed("leave it so, or take them out of the list: it turns off only what is in the project"),
         );
     }
     troubles

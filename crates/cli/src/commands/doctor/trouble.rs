@@ -100,8 +100,8 @@ kinds! {
         "The client shortens descriptions or leaves skills out, so that its model does not find them.";
     InstallLeftover "install-leftover" Warning "files of an interrupted installation are left"
         "--fix removes those that are not needed. Files that may be the only copy of something are named and kept.";
-    CopyIdentical "copy-identical" Note "a skill has an identical copy that no client needs"
-        "No client lists the copy, or one lists the skill twice; and the copy will differ one day.";
+    CopyIdentical "copy-identical" Note "a skill has a copy that no client needs"
+        "No client lists the copy, or one lists the skill twice; and the copy will differ one day. A command removes it only if it is identical in every entry of its folder, and nothing else needs it.";
     SkillsCompete "skills-compete" Note "skills compete for the same tasks"
         "The description of one finds the other nearly as well as itself, so that a model may load the wrong one.";
     GitMissing "git-missing" Note "git is missing"

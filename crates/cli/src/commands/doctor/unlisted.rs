@@ -1,9 +1,10 @@
 //! Skills that agents do not get: broken ones, those that a client ignores, and those in folders that no client reads.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prowess::client::{Fact, Facts, NotListed};
+use prowess::install::InstalledOrigin;
 use prowess::internal::{ParsedLimits, is_forbidden, serves_all};
 use prowess::library::clients::{self, Client};
 use prowess::library::views::{NotSeen, Sight};
@@ -227,6 +228,12 @@ fn is_connected(look: &Look) -> bool {
     })
 }
 
+/// The real file that an installed skill comes from, if that is on this machine.
+fn source_file(origin: &InstalledOrigin) -> Option<PathBuf> {
+    let source = origin.locked.source_folder(origin.scope, &origin.path)?;
+    std::fs::canonicalize(source.join("SKILL.md")).ok()
+}
+
 /// Skills in folders that some client would read, but none that is here.
 fn unseen(sighted: &Sighted<'_>, broken: &BTreeSet<&Location>, troubles: &mut Vec<Trouble>) {
     let Sighted { look, opened, listed, .. } = sighted;
@@ -247,7 +254,10 @@ fn unseen(sighted: &Sighted<'_>, broken: &BTreeSet<&Location>, troubles: &mut Ve
         let Some(path) = path_of(skill) else { continue };
         let real = std::fs::canonicalize(place.path().unwrap_or_default());
         // It may be listed through a link.
-        if real.is_ok_and(|real| real_files.get_or_insert_with(|| listed.real_files()).contains(&real)) {
+        let real_files = real_files.get_or_insert_with(|| listed.real_files());
+        let source = look.origins.of(skill).and_then(source_file);
+        // A client may also list the folder that it was installed from.
+        if real.into_iter().chain(source).any(|real| real_files.contains(&real)) {
             continue;
         }
         let readers: Vec<&'static Client> =

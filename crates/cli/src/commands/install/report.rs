@@ -1,6 +1,7 @@
 //! The output of the commands that install skills: progress to stderr, results to stdout.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use prowess::env;
@@ -354,7 +355,7 @@ fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<()
         }
         for left in &change.left {
             let path = place(&left.path);
-            let so = if left.is_source {
+            let so = if left.is_source || leads_to_source(&left.path, change, common.scope()) {
                 format!(", since {} comes from there", clean(&change.name))
             } else if change.recorded {
                 format!(", so {} does not get the skill", clean(&left.client))
@@ -377,6 +378,13 @@ fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<()
         text.push_str("nothing was changed\n");
     }
     ui.print(&text)
+}
+
+/// Whether a path that was left alone is a link to the folder that a skill comes from, so that the client has the skill.
+fn leads_to_source(path: &Path, change: &Change, scope: InstallScope) -> bool {
+    let source = change.locked.source_folder(scope, &change.path);
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    source.and_then(|source| real(&source)).is_some_and(|source| real(path) == Some(source))
 }
 
 /// Whether nothing happened to a skill, here and for every client.

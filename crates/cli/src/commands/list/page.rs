@@ -233,7 +233,7 @@ fn mark(row: &Row<'_>, paths: Option<&ShortPaths>) -> String {
         ("broken" | "unseen", Some(why), _) => format!("{}: {}", why.state, why.reason),
         (_, Some(_), Some(paths)) => shortened(row, paths),
         (_, Some(why), None) => {
-            let copy = row.copy.map(|copy| format!(", {}", copy.words())).unwrap_or_default();
+            let copy = row.copy.as_ref().map(|copy| format!(", {}", copy.words())).unwrap_or_default();
             format!("{} {}{copy}: ", why.state, why.reason)
         }
     };
@@ -261,7 +261,7 @@ fn shortened(row: &Row<'_>, paths: &ShortPaths) -> String {
         let by = paths.of(&by.text());
         by.strip_suffix("/SKILL.md").unwrap_or(&by).to_owned()
     });
-    match (by, row.copy, row.disabled_by) {
+    match (by, &row.copy, row.disabled_by) {
         (Some(by), Some(copy), _) => format!("shadowed, {} {by}: ", copy.words_before()),
         (Some(by), None, _) => format!("shadowed by {by}: "),
         (None, _, Some(by)) => format!("turned off by {}: ", paths.of(&by.to_string())),

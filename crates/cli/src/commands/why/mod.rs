@@ -319,7 +319,7 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
     let around = page::Around {
         places: &args.places,
         origins: &origins,
-        needed: LazyCell::new(Box::new(|| Needed::of(registry.client()))),
+        needed: LazyCell::new(Box::new(|| Needed::of(registry.client(), &catalog))),
         screen: ui.columns().map(|columns| (columns, ShortPaths::new())),
     };
     let report = || in_prompt::report(args, &said, &registry, &selector);

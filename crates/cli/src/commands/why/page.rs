@@ -172,14 +172,14 @@ pub(super) fn page(
     match standing {
         Standing::Shadowed { by } => {
             let _ = writeln!(text, "  shadowed by: {}", around.place(by));
-            if let Some(copy) = copy {
+            if let Some(copy) = &copy {
                 let _ = writeln!(text, "  compared with it: {}", copy.words());
             }
             let hint = if is_own_copy(candidate, by, origins) {
                 "nothing is wrong: prowess made this copy for clients".to_owned()
             } else {
                 let fix = same_name_fix(&registry.client().map_or(Reads::UNKNOWN, Client::reads));
-                needed.hint(&entry.origin.location, by, copy, fix)
+                needed.hint(candidate, by, copy.as_ref(), (&registry.catalog(), origins), fix)
             };
             let _ = writeln!(text, "  hint: {hint}");
         }

@@ -132,7 +132,8 @@ fn no_command_removes_or_replaces_a_copy_that_differs() {
     assert!(!report.to_string().contains(&format!("rm -r {}", own.display())), "{report:#}");
     // The project's stays too: its other users may need it.
     assert!(
-        report.to_string().contains("copy-identical") && !report.to_string().contains("rm -r"),
+        report.to_string().contains("keep both: the project has other users")
+            && !report.to_string().contains("rm -r"),
         "{report:#}"
     );
 }
@@ -222,4 +223,34 @@ fn a_skill_file_that_is_a_folder_or_a_loop_is_named() {
     let said = place.transcript(&doctor(&place, &[]));
     assert!(said.contains("its SKILL.md is a folder"), "{said}");
     assert!(!said.contains("edit its SKILL.md"), "{said}");
+}
+
+#[test]
+fn a_skill_whose_source_a_client_lists_is_not_unseen() {
+    let place = place(&[("home/.claude/skills/cl/SKILL.md", &skill("cl", &own_words(1, 8)))], &[".claude"]);
+    with_git(&place);
+    let program = place.path().join("bin/prowess");
+    let add = ["add", "../home/.claude/skills/cl", "--user", "--yes"];
+    let added = command(&place, &program).args(add).output().unwrap();
+    assert!(added.status.success(), "{}", place.transcript(&added));
+    let report = examined(&place);
+    assert!(!report.to_string().contains("skill-unseen"), "{report:#}");
+}
+
+#[test]
+fn what_a_project_wishes_is_no_command_that_changes_settings_of_the_user() {
+    let place = place(
+        &[
+            ("home/.claude/skills/mine/SKILL.md", &skill("mine", &own_words(1, 8))),
+            ("work/prowess.toml", "[skills]\ndisable = [\"mine\"]\n"),
+            ("config/prowess/prowess.toml", "[skills]\ndisable = [\"old-pdf\"]\n"),
+        ],
+        &[".claude"],
+    );
+    let report = examined(&place);
+    let troubles = report["troubles"].as_array().unwrap();
+    let ignored: Vec<&Value> =
+        troubles.iter().filter(|other| text(other, "kind") == "config-ignored").collect();
+    assert!(!ignored.is_empty(), "{report:#}");
+    assert!(!report.to_string().contains("config set"), "{report:#}");
 }

@@ -39,6 +39,12 @@ impl Folder {
         false
     }
 
+    #[cfg(feature = "install")]
+    #[expect(clippy::unused_self, reason = "elsewhere the handle is asked")]
+    pub(crate) fn is_mounted_in(&self, _: &Self) -> bool {
+        false
+    }
+
     /// A hash of the path, since there is no inode number.
     pub(crate) fn identity(&self) -> io::Result<(u64, u64)> {
         let path = self.path.to_string_lossy();

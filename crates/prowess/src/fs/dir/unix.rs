@@ -134,6 +134,22 @@ impl Folder {
         Ok((bits(stat.st_dev), stat.st_ino))
     }
 
+    /// Whether it is mounted in the folder above it, or anywhere if that is not its own: then its entries may be those of
+    /// another folder.
+    #[cfg(feature = "install")]
+    pub(crate) fn is_mounted_in(&self, above: &Self) -> bool {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{StatxAttributes, StatxFlags, statx};
+            let stat = statx(&self.handle, "", AtFlags::EMPTY_PATH, StatxFlags::empty());
+            if stat.is_ok_and(|stat| stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)) {
+                return true;
+            }
+        }
+        let devices = self.identity().ok().zip(above.identity().ok());
+        devices.is_none_or(|((own, _), (above, _))| own != above)
+    }
+
     /// At most `limit` of its entries, sorted by name, and whether there are more.
     pub(crate) fn entries(&self, limit: usize) -> io::Result<(Vec<Name>, bool)> {
         let mut entries = Dir::read_from(&self.handle)?;

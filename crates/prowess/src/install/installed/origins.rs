@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use prowess_core::{Candidate, Location, Manifest};
 
+use crate::env;
 use crate::install::compare::{FileChange, edits_of, is_tree};
 use crate::install::error::InstallError;
 use crate::install::installer::Installer;
@@ -140,6 +141,17 @@ impl Origins {
     /// Where the skill with this file came from; none when it was not installed.
     pub fn of_file(&self, skill_file: &Location) -> Option<&InstalledOrigin> {
         self.at(skill_file)
+    }
+
+    /// The first installed skill that comes from a folder on this machine, from one in it, or from one that contains it.
+    pub fn coming_from(&self, folder: &Path) -> Option<&InstalledOrigin> {
+        let folder = env::real(folder);
+        let comes_from = |origin: &&Arc<InstalledOrigin>| {
+            let source =
+                origin.locked.source_folder(origin.scope, &origin.path).map(|source| env::real(&source));
+            source.is_some_and(|source| source.starts_with(&folder) || folder.starts_with(source))
+        };
+        self.by_folder.values().find(comes_from).map(AsRef::as_ref)
     }
 
     /// Whether the user accepted the files that the lock names, so that installing them again restores what was accepted.

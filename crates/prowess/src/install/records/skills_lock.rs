@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prowess_core::RelPath;
 use toml_edit::{Document, Item, Table, Value};
@@ -176,17 +176,21 @@ impl LockedSkill {
     /// Where it comes from, as [`origin`](Self::origin) says it, for a reader in the folder `here`. A lock names folders
     /// relative to its own folder, so from elsewhere the whole path is shown. `skill` is where it is installed.
     pub fn origin_from(&self, here: &Path, scope: InstallScope, skill: &Path) -> String {
-        let base = skill.ancestors().nth(SKILLS_FOLDER.split('/').count() + 1);
-        let records = base.map(|base| match scope {
-            InstallScope::Project => base.to_owned(),
-            InstallScope::User => base.join(".agents"),
-        });
+        let records = records_of(scope, skill);
         match (self.source.strip_prefix("path+"), records) {
             (Some(folder), Some(records)) if records != here => {
                 self.below(&env::absolute(&records.join(folder)).to_string_lossy())
             }
             _ => self.origin(),
         }
+    }
+
+    /// The folder on this machine that it comes from, if its source is one. `skill` is where it is installed.
+    pub fn source_folder(&self, scope: InstallScope, skill: &Path) -> Option<PathBuf> {
+        let folder = Path::new(self.source.strip_prefix("path+")?);
+        let from =
+            if folder.starts_with("~") { folder.to_owned() } else { records_of(scope, skill)?.join(folder) };
+        Some(env::place(&from).join(self.path.as_ref().map_or("", RelPath::as_str)))
     }
 
     fn at_commit(&self, mut text: String) -> String {
@@ -210,6 +214,15 @@ impl LockedSkill {
     pub(crate) fn is_from(&self, other: &Self) -> bool {
         self.source == other.source && self.path == other.path
     }
+}
+
+/// The folder of the records of a skill, by where that is installed.
+fn records_of(scope: InstallScope, skill: &Path) -> Option<PathBuf> {
+    let base = skill.ancestors().nth(SKILLS_FOLDER.split('/').count() + 1)?;
+    Some(match scope {
+        InstallScope::Project => base.to_owned(),
+        InstallScope::User => base.join(".agents"),
+    })
 }
 
 fn read(table: &Table) -> Result<LockedSkill, String> {

@@ -96,7 +96,7 @@ impl Placements {
             Ok(record) => (record, false),
             Err(reason) => {
                 let hint =
-                    "folders of clients that it may have named as yours stay; see which with: prowess verify";
+                    "folders of clients that it may have named as yours stay, and prowess verify names them";
                 own::note(
                     format!("the record of the folders that prowess placed could not be used: {reason}"),
                     Some(hint.to_owned()),
