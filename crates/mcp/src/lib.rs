@@ -181,14 +181,10 @@ async fn run_listener(
     http::listener::serve(listener, shared, http, Host { hooks, local, token_file }, stop).await;
 }
 
-/// The maximum number of threads for blocking work. Local work takes a few, and each remote source that hangs takes four
-/// for as long as it does.
-const MAX_BLOCKING: usize = 256;
-
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(MAX_BLOCKING)
+        .max_blocking_threads(server::blocking::max_threads())
         .enable_all()
         .build()
 }

@@ -63,16 +63,17 @@ pub(crate) struct Serve {
     /// The maximum number of sessions
     #[arg(long, value_name = "NUMBER", requires = "http", default_value_t = HttpOptions::default().max_sessions, value_parser = some)]
     pub(crate) max_sessions: usize,
-    /// The maximum number of sessions of each token of the token file
-    #[arg(long, value_name = "NUMBER", requires = "http", default_value_t = HttpOptions::default().max_token_sessions, value_parser = some)]
-    pub(crate) max_token_sessions: usize,
+    /// The maximum number of sessions of each token of the token file, at most half of the sessions [default: a
+    /// quarter]
+    #[arg(long, value_name = "NUMBER", requires = "http", value_parser = some)]
+    pub(crate) max_token_sessions: Option<usize>,
     /// How long a session lives without a request and without a stream, in seconds
     #[arg(long, value_name = "SECONDS", requires = "http", default_value_t = 300, value_parser = value_parser!(u64).range(1..=u64::from(u32::MAX)))]
     pub(crate) session_time: u64,
     /// The maximum number of connections
     #[arg(long, value_name = "NUMBER", requires = "http", default_value_t = HttpOptions::default().max_connections, value_parser = some)]
     pub(crate) max_connections: usize,
-    /// The maximum number of connections of each token of the token file [default: half of the connections]
+    /// The maximum number of connections of each token of the token file, at most half of the connections [default: half]
     #[arg(long, value_name = "NUMBER", requires = "http", value_parser = some)]
     pub(crate) max_token_connections: Option<usize>,
     /// The maximum number of connections besides these on which no request had a valid token yet; the oldest one of the
@@ -82,7 +83,7 @@ pub(crate) struct Serve {
     /// The maximum number of open streams [default: half of the connections]
     #[arg(long, value_name = "NUMBER", requires = "http", value_parser = some)]
     pub(crate) max_streams: Option<usize>,
-    /// The maximum number of open streams of each token of the token file [default: half of the streams]
+    /// The maximum number of open streams of each token of the token file, at most half of the streams [default: half]
     #[arg(long, value_name = "NUMBER", requires = "http", value_parser = some)]
     pub(crate) max_token_streams: Option<usize>,
     /// The maximum size of a request, in bytes
@@ -94,12 +95,12 @@ pub(crate) struct Serve {
     /// The maximum size of what all sessions keep of their active skills, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = ServeOptions::default().max_kept, value_parser = some)]
     pub(crate) max_kept: usize,
-    /// The maximum size of what the sessions of each token of the token file keep, in bytes [default: a quarter of that of
-    /// all sessions]
+    /// The maximum size of what the sessions of each token of the token file keep, in bytes, at most half of that of all
+    /// sessions [default: a quarter]
     #[arg(long, value_name = "BYTES", requires = "http", value_parser = some)]
     pub(crate) max_token_kept: Option<usize>,
-    /// The maximum size of all large responses that the clients of each token of the token file have not read yet, in bytes
-    /// [default: half of that of all responses]
+    /// The maximum size of all large responses that the clients of each token of the token file have not read yet, in
+    /// bytes, at most half of that of all responses [default: half]
     #[arg(long, value_name = "BYTES", requires = "http", value_parser = some)]
     pub(crate) max_token_unsent: Option<usize>,
     /// What to log to standard error

@@ -69,7 +69,8 @@ fn command(words: &[OsString]) -> Command {
     help::command().mut_subcommands(|command| {
         let installed = matches!(command.get_name(), "remove" | "verify");
         let makes = command.get_name() == "new";
-        let lists = matches!(command.get_name(), "why" | "trust");
+        // These are about what agents list, which does not have the built-in skills.
+        let lists = matches!(command.get_name(), "why" | "trust" | "show" | "check");
         let names_command = command.get_name() == "man";
         only_hidden_aliases(command)
             .mut_args(|arg| {
@@ -78,9 +79,8 @@ fn command(words: &[OsString]) -> Command {
                     Some("NAME") if installed => arg.add(ArgValueCompleter::new(installed_names)),
                     // `new` makes a new name, and options such as `--only` take patterns.
                     Some("NAME") if makes || arg.get_long().is_some() => arg,
-                    // These are about what agents list, which does not have the built-in skills.
-                    Some("NAME|FOLDER") if lists => arg.add(ArgValueCompleter::new(names_and_folders)),
-                    Some("NAME") if lists => arg.add(ArgValueCompleter::new(listed_names)),
+                    Some("NAME|FOLDER") if lists => arg.add(ArgValueCompleter::new(listed_names_and_folders)),
+                    Some("PATH|NAME") if lists => arg.add(ArgValueCompleter::new(listed_names_and_paths)),
                     Some("PATH|NAME") => arg.add(ArgValueCompleter::new(names_and_paths)),
                     Some("NAME" | "NAME|FOLDER") => arg.add(ArgValueCompleter::new(skill_names)),
                     Some("RESOURCE") => {
@@ -132,8 +132,10 @@ fn skill_names(typed: &OsStr) -> Vec<CompletionCandidate> {
     names_for(Purpose::Use, typed)
 }
 
-fn listed_names(typed: &OsStr) -> Vec<CompletionCandidate> {
-    names_for(Purpose::Look, typed)
+fn listed_names_and_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let mut found = names_for(Purpose::Look, typed);
+    found.extend(paths(&PathCompleter::any(), typed));
+    found
 }
 
 fn names_and_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
@@ -142,8 +144,8 @@ fn names_and_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
     found
 }
 
-fn names_and_folders(typed: &OsStr) -> Vec<CompletionCandidate> {
-    let mut found = listed_names(typed);
+fn listed_names_and_folders(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let mut found = names_for(Purpose::Look, typed);
     found.extend(paths(&PathCompleter::dir(), typed));
     found
 }

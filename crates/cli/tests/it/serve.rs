@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Stdio};
+use std::time::Duration;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -158,20 +159,24 @@ fn every_line_of_a_json_log_is_json() {
         .env("PROWESS_TOKEN", "0123456789abcdef")
         .stderr(Stdio::piped());
     let mut child = Started::spawn(&mut command);
-    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
-    let json = |line: std::io::Result<String>| serde_json::from_str::<Value>(&line.unwrap()).unwrap();
+    // Read beside the test, which fails when a line is missing.
+    let (tell, log) = std::sync::mpsc::channel();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| tell.send(line)));
+    let json = |line: String| serde_json::from_str::<Value>(&line).unwrap();
     let mut wanted = vec![
         "\"listening\"",
         "\"PROWESS_TOKEN is not accepted, since --token-file names the tokens\"",
         "these settings have no effect: skills.duplicates",
     ];
     while !wanted.is_empty() {
-        let line = json(log.next().unwrap());
+        let line = log.recv_timeout(Duration::from_secs(60));
+        let line = json(line.unwrap_or_else(|_| panic!("not in the log: {wanted:?}")));
         assert!(line["listening"].is_string() || line["level"].is_string(), "{line}");
         wanted.retain(|text| !line.to_string().contains(text));
     }
     end(&mut child);
-    assert!(log.map(json).all(|line| line.is_object()));
+    assert!(log.iter().map(json).all(|line| line.is_object()));
 }
 
 #[test]

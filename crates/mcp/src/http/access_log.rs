@@ -190,8 +190,15 @@ mod tests {
         assert!(std::panic::catch_unwind(failing).is_err());
         stop.cancel();
         drop(entry());
-        let gauges =
-            Gauges { connections: 0, sessions: 0, streams: 0, kept: 0, tokens: 0, tokens_read: None };
+        let gauges = Gauges {
+            connections: 0,
+            requests: 0,
+            sessions: 0,
+            streams: 0,
+            kept: 0,
+            tokens: 0,
+            tokens_read: None,
+        };
         let page = metrics.page(&gauges, &Publication::new(true));
         for status in [499, 500, 503] {
             let line = format!(r#"prowess_requests_total{{method="GET",status="{status}"}} 1"#);

@@ -17,11 +17,12 @@ use tokio::sync::Semaphore;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use crate::http::caller_limits::CallerLimits;
 use crate::http::options::HttpOptions;
 use crate::http::sessions::Sessions;
 use crate::http::tokens::{Form, NamedToken, Stamp, Tokens};
 use crate::http::{MAX_OWN_BODIES, MAX_OWN_LARGE, body_budget};
-use crate::server::{Server, Share, Shared};
+use crate::server::{Server, Shared};
 
 /// How long subscriptions have to send their result before all streams are closed.
 pub(crate) const SUBSCRIPTION_GRACE: Duration = Duration::from_millis(200);
@@ -76,14 +77,7 @@ pub(crate) struct Callers {
     sessions: Arc<Sessions>,
     streams: CancellationToken,
     max_body: usize,
-    /// The maximum number of sessions of each token of a file.
-    share: usize,
-    /// What each token of a file may take of what all callers share.
-    part: Option<Share>,
-    /// The maximum number of requests at once of each token of the file.
-    max_requests: usize,
-    /// The maximum number of connections, and of open streams, of each token of a file.
-    max_open: (usize, usize),
+    limits: CallerLimits,
     next: AtomicU64,
     current: Mutex<Arc<Vec<Arc<Caller>>>>,
     /// The form of the file of tokens, which a change of it keeps.
@@ -108,24 +102,17 @@ impl Callers {
             let hint = "end it with a line break; until then, every change of it counts as cut off";
             tracing::warn!(target: "prowess", hint, "the token file does not end with a line break");
         }
+        let limits = if in_file {
+            CallerLimits::of_token(options, shared.whole())
+        } else {
+            CallerLimits::all(options)
+        };
         let callers = Self {
             shared,
             sessions,
             streams,
             max_body: options.max_body,
-            share: if in_file { options.max_token_sessions } else { options.max_sessions },
-            max_open: if in_file {
-                (options.max_token_connections.min(options.max_connections), options.max_token_streams)
-            } else {
-                (options.max_connections, options.max_connections)
-            },
-            part: in_file
-                .then_some(Share { max_kept: options.max_token_kept, max_unsent: options.max_token_unsent }),
-            max_requests: if in_file {
-                options.max_token_requests.min(options.max_requests.div_ceil(2))
-            } else {
-                options.max_requests
-            },
+            limits,
             next: AtomicU64::new(1),
             current: Mutex::default(),
             form: tokens.map_or(Form::Single, Tokens::form),
@@ -146,9 +133,11 @@ impl Callers {
 
     fn caller(&self, token: Option<NamedToken>) -> Arc<Caller> {
         let bounds = token.as_ref().map_or_else(Filter::all, |token| token.filter.clone());
-        let shared = self.shared.within(bounds, self.part, self.shared.stop.child_token());
+        let CallerLimits { sessions, connections, streams, requests, share } = self.limits;
+        let shared = self.shared.within(bounds, share, self.shared.stop.child_token());
         let owner = self.next.fetch_add(1, Ordering::Relaxed);
-        let sessions = Arc::new(self.sessions.owned_by(owner, self.share));
+        let sessions = Arc::new(self.sessions.owned_by(owner, sessions));
+        let (max_connections, open_streams) = (connections, Arc::new(Semaphore::new(streams)));
         let streams = self.streams.child_token();
         let config = StreamableHttpServerConfig::default()
             .with_json_response(true)
@@ -166,9 +155,7 @@ impl Callers {
             config,
         );
         let (large, bodies) = (Semaphore::new(MAX_OWN_LARGE), body_budget(MAX_OWN_BODIES, self.max_body));
-        let (max_connections, max_streams) = self.max_open;
         let connections = Arc::new(Semaphore::new(max_connections));
-        let open_streams = Arc::new(Semaphore::new(max_streams));
         Arc::new(Caller {
             token,
             service,
@@ -177,8 +164,8 @@ impl Callers {
             connections,
             max_connections,
             open_streams,
-            max_requests: self.max_requests,
-            requests: Semaphore::new(self.max_requests.min(Semaphore::MAX_PERMITS)),
+            max_requests: requests,
+            requests: Semaphore::new(requests.min(Semaphore::MAX_PERMITS)),
             large,
             bodies,
             streams,

@@ -1,6 +1,7 @@
 //! Streamable HTTP at `/mcp`, and what operators ask beside it: authentication, limits and timeouts around rmcp's implementation.
 
 pub(crate) mod access_log;
+pub(crate) mod caller_limits;
 pub(crate) mod callers;
 pub(crate) mod cors;
 pub(crate) mod head_check;
@@ -73,6 +74,8 @@ pub(crate) struct HttpServer {
     sessions: Arc<Sessions>,
     /// Held by each connection that is served.
     pub(crate) served: Arc<()>,
+    /// Held by each request from before it has its permits until its response begins.
+    in_progress: Arc<()>,
     requests: Semaphore,
     /// For requests with a large body, of which each takes many times its size while it is handled.
     large: Semaphore,
@@ -91,8 +94,7 @@ impl HttpServer {
         options: HttpOptions,
         end: CancellationToken,
     ) -> Self {
-        // One connection is always left for plain requests.
-        let max_streams = options.max_streams.min(options.max_connections.saturating_sub(1)).max(1);
+        let max_streams = options.streams();
         let (own, all) = (Arc::clone(&shared), Arc::clone(&sessions));
         Self {
             callers: Callers::new(&options, own, all, end),
@@ -100,6 +102,7 @@ impl HttpServer {
             origin_check: OriginCheck::new(&options.hosts, &options.origins, options.tokens.is_some()),
             sessions,
             served: Arc::default(),
+            in_progress: Arc::default(),
             requests: Semaphore::new(options.max_requests),
             large: Semaphore::new(MAX_LARGE),
             bodies: body_budget(MAX_BODIES, options.max_body),
@@ -161,6 +164,7 @@ impl HttpServer {
         let gauges = Gauges {
             // One of them is that of this server.
             connections: Arc::strong_count(&self.served).saturating_sub(1),
+            requests: Arc::strong_count(&self.in_progress).saturating_sub(1),
             sessions: self.sessions.len(),
             streams: self.max_streams.saturating_sub(self.streams.available_permits()),
             kept: self.shared.kept_bytes(),
@@ -459,9 +463,14 @@ impl HttpServer {
 
     /// The permits of a request. They are held until the response begins, not while it is sent, so that a slow reader blocks
     /// no other request.
-    async fn permit<'s>(&'s self, caller: &'s Caller) -> Result<[SemaphorePermit<'s>; 2], ErrorResponse> {
-        let most = (self.options.max_requests, caller.max_requests);
-        self.permits([&caller.requests, &self.requests], 1, ("requests", "requests", most)).await
+    async fn permit<'s>(
+        &'s self,
+        caller: &'s Caller,
+    ) -> Result<(Arc<()>, [SemaphorePermit<'s>; 2]), ErrorResponse> {
+        let (in_progress, most) =
+            (Arc::clone(&self.in_progress), (self.options.max_requests, caller.max_requests));
+        let permits = self.permits([&caller.requests, &self.requests], 1, ("requests", "requests", most));
+        Ok((in_progress, permits.await?))
     }
 
     /// Permits of a caller, then of all, within the timeout of a request. The limit has a name for the log, what it limits,

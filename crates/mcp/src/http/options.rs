@@ -8,6 +8,9 @@ use prowess::internal::with_methods;
 use crate::http::tokens::Tokens;
 
 /// Who may connect over HTTP, and the limits and timeouts.
+///
+/// Each `max_token_…` is a limit of each token of a token file. It counts as half of the limit of all where it is larger, so
+/// that no token can take all.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpOptions {
@@ -28,28 +31,27 @@ pub struct HttpOptions {
     pub max_newcomers: usize,
     /// The maximum number of connections besides these; further clients get 503.
     pub max_connections: usize,
-    /// The maximum number of connections of each token of a token file, so that none can take them all.
-    pub max_token_connections: usize,
+    /// The maximum number of connections of each token of a token file: half of all by default.
+    pub max_token_connections: Option<usize>,
     /// The maximum number of open streams: those of sessions, and subscriptions. One connection is always left for
     /// requests.
     pub max_streams: usize,
-    /// The maximum number of open streams of each token of a token file.
-    pub max_token_streams: usize,
+    /// The maximum number of open streams of each token of a token file: half of all by default.
+    pub max_token_streams: Option<usize>,
     /// The maximum number of requests at once; others wait for a permit, then get 503.
     pub max_requests: usize,
-    /// The maximum number of requests at once of each token of a token file, so that none keeps the others waiting: at most
-    /// half of [`max_requests`](Self::max_requests).
-    pub max_token_requests: usize,
+    /// The maximum number of requests at once of each token of a token file: half of all by default.
+    pub max_token_requests: Option<usize>,
     /// The maximum number of sessions, which protocol versions with a handshake have.
     pub max_sessions: usize,
-    /// The maximum number of sessions of each token of a token file, so that none can take them all.
-    pub max_token_sessions: usize,
-    /// The maximum number of bytes that the sessions of each token of a token file keep, so that none can take all of
-    /// [`max_kept`](crate::ServeOptions::max_kept).
-    pub max_token_kept: usize,
-    /// The maximum size of the responses that the clients of each token of a token file have not read yet, in bytes, so
-    /// that none can take all of [`max_unsent`](crate::ServeOptions::max_unsent).
-    pub max_token_unsent: usize,
+    /// The maximum number of sessions of each token of a token file: a quarter of all by default.
+    pub max_token_sessions: Option<usize>,
+    /// The maximum number of bytes that the sessions of each token of a token file keep: a quarter of
+    /// [`max_kept`](crate::ServeOptions::max_kept) by default.
+    pub max_token_kept: Option<usize>,
+    /// The maximum size of the responses that the clients of each token of a token file have not read yet, in bytes: half of
+    /// [`max_unsent`](crate::ServeOptions::max_unsent) by default.
+    pub max_token_unsent: Option<usize>,
     /// How long a session lives without a request from its client and without an open stream.
     pub session_time: Duration,
     /// How long the head of a request may take.
@@ -75,19 +77,17 @@ impl Default for HttpOptions {
             // The largest request that makes sense here is a few KB.
             max_body: 1 << 20,
             max_newcomers: 256,
+            // Of a token two for each of 64 clients.
             max_connections: 256,
-            // Two for each of 64 clients.
-            max_token_connections: 128,
+            max_token_connections: None,
             max_streams: 128,
-            max_token_streams: 64,
+            max_token_streams: None,
             max_requests: 64,
-            max_token_requests: 32,
+            max_token_requests: None,
             max_sessions: 1024,
-            max_token_sessions: 256,
-            // A quarter of what all sessions keep.
-            max_token_kept: 64 << 20,
-            // Half of what all responses take.
-            max_token_unsent: 128 << 20,
+            max_token_sessions: None,
+            max_token_kept: None,
+            max_token_unsent: None,
             session_time: Duration::from_secs(300),
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(10),
@@ -106,21 +106,28 @@ with_methods! { HttpOptions:
     with_max_body max_body: usize;
     with_max_newcomers max_newcomers: usize;
     with_max_connections max_connections: usize;
-    with_max_token_connections max_token_connections: usize;
+    with_max_token_connections max_token_connections: Option<usize>;
     with_max_streams max_streams: usize;
-    with_max_token_streams max_token_streams: usize;
+    with_max_token_streams max_token_streams: Option<usize>;
     with_max_requests max_requests: usize;
-    with_max_token_requests max_token_requests: usize;
+    with_max_token_requests max_token_requests: Option<usize>;
     with_max_sessions max_sessions: usize;
-    with_max_token_sessions max_token_sessions: usize;
-    with_max_token_kept max_token_kept: usize;
-    with_max_token_unsent max_token_unsent: usize;
+    with_max_token_sessions max_token_sessions: Option<usize>;
+    with_max_token_kept max_token_kept: Option<usize>;
+    with_max_token_unsent max_token_unsent: Option<usize>;
     with_session_time session_time: Duration;
     with_header_time header_time: Duration;
     with_body_time body_time: Duration;
     with_request_time request_time: Duration;
     with_stall_time stall_time: Duration;
     with_grace grace: Duration;
+}
+
+impl HttpOptions {
+    /// The maximum number of open streams. One connection is always left for plain requests.
+    pub(crate) fn streams(&self) -> usize {
+        self.max_streams.min(self.max_connections.saturating_sub(1)).max(1)
+    }
 }
 
 /// A bearer token, compared in constant time and never printed.

@@ -63,7 +63,7 @@ impl Served {
             (Some(known), _) if before.catalog().get(key).is_some_and(|old| is_same(old, skill)) => {
                 Arc::clone(known)
             }
-            // Only views had this one.
+            // Only views had this one, or another one replaced it in the whole library.
             (known, Some(others)) => {
                 if known.is_some_and(|known| known.asked.load(Ordering::Relaxed)) {
                     others.asked.store(true, Ordering::Relaxed);
@@ -153,7 +153,7 @@ pub(crate) struct Snapshot {
     lists: OnceLock<[ListDigest; 3]>,
 }
 
-/// A skill by its key and its place: another one has its key in the whole library.
+/// A skill by its key and its place: in the whole library, another one may have its key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SkillId {
     pub(crate) key: String,
@@ -166,7 +166,8 @@ impl SkillId {
     }
 }
 
-/// What is known about the files of skills that only views have, so that each is inspected once for all views.
+/// What is known about the files of skills that only views have, so that each is inspected once for all views, and of those
+/// that the whole library had before.
 #[derive(Default)]
 struct Others {
     /// Of the snapshot before, and of skills that the whole library had then.

@@ -50,6 +50,7 @@ struct Reloads {
 /// What is counted elsewhere: numbers of the moment.
 pub(crate) struct Gauges {
     pub(crate) connections: usize,
+    pub(crate) requests: usize,
     pub(crate) sessions: usize,
     pub(crate) streams: usize,
     /// The bytes that sessions keep.
@@ -109,6 +110,11 @@ impl Metrics {
         self.traffic(&mut page);
         for (name, help, value) in [
             ("prowess_connections", "Open connections.", gauges.connections),
+            (
+                "prowess_requests_in_progress",
+                "Requests for /mcp that are handled, or wait for their turn.",
+                gauges.requests,
+            ),
             ("prowess_sessions", "Open sessions of versions with a handshake.", gauges.sessions),
             ("prowess_streams", "Open streams and subscriptions.", gauges.streams),
             ("prowess_kept_bytes", "Memory that sessions keep for active skills.", gauges.kept),
@@ -196,8 +202,15 @@ mod tests {
     use super::*;
 
     fn page(metrics: &Metrics) -> String {
-        let gauges =
-            Gauges { connections: 1, sessions: 2, streams: 3, kept: 5, tokens: 4, tokens_read: None };
+        let gauges = Gauges {
+            connections: 1,
+            requests: 6,
+            sessions: 2,
+            streams: 3,
+            kept: 5,
+            tokens: 4,
+            tokens_read: None,
+        };
         metrics.page(&gauges, &Publication::new(true))
     }
 

@@ -74,18 +74,25 @@ impl ResponseBudget {
     /// The part of a caller whose responses take at most so many bytes. At most half of the requests that may wait are its.
     pub(crate) fn part(&self, most: usize) -> Self {
         let most = most.min(self.all.most);
-        Self { own: Some(Arc::new(Limits::new(most, self.waiting.div_ceil(2)))), ..self.clone() }
+        Self { own: Some(Arc::new(Limits::new(most, (self.waiting / 2).max(1)))), ..self.clone() }
     }
 
-    /// A caller waits for its own part first, so that it takes no place of the others meanwhile.
-    fn limits(&self) -> impl Iterator<Item = &Limits> {
-        self.own.iter().chain([&self.all]).map(|limits| &**limits)
+    /// The number of bytes of all callers.
+    pub(crate) fn most(&self) -> usize {
+        self.all.most
+    }
+
+    /// The limits, and what a response takes of each. A caller waits for its own part first, so that it takes no place of
+    /// the others meanwhile. A response that is larger than its part takes half of all, not what the others have.
+    fn taken(&self, size: usize) -> impl Iterator<Item = (&Limits, usize)> {
+        let of_all = if self.own.is_some() { size.min(self.all.for_sending() / 2) } else { size };
+        self.own.iter().map(move |own| (&**own, size)).chain([(&*self.all, of_all)])
     }
 
     /// Reserves up to `size` bytes for a response that is not built yet. A waiting request holds no memory.
     pub(crate) async fn reserve(&self, size: usize, time: Duration) -> Result<Reservation, BudgetExhausted> {
         let (deadline, mut reserved) = (Instant::now() + time, Vec::with_capacity(2));
-        for limits in self.limits() {
+        for (limits, size) in self.taken(size) {
             reserved.push(limits.reserve(size, deadline).await?);
         }
         Ok(Reservation(reserved))
@@ -97,8 +104,8 @@ impl ResponseBudget {
             return Ok(bytes);
         }
         let (deadline, mut reserved) = (Instant::now() + time, Vec::with_capacity(2));
-        for limits in self.limits() {
-            reserved.push(limits.admit(bytes.len(), deadline).await?);
+        for (limits, size) in self.taken(bytes.len()) {
+            reserved.push(limits.admit(size, deadline).await?);
         }
         Ok(Reservation(reserved).hold(bytes))
     }
@@ -116,9 +123,14 @@ impl Limits {
         }
     }
 
+    /// The bytes of responses that may be sent at once.
+    fn for_sending(&self) -> usize {
+        self.most - self.most / 8
+    }
+
     /// The permits for `size` bytes. A response that is larger than the budget takes all of it.
     fn permits(&self, size: usize) -> u32 {
-        u32::try_from(size.min(self.most - self.most / 8)).unwrap_or(u32::MAX)
+        u32::try_from(size.min(self.for_sending())).unwrap_or(u32::MAX)
     }
 
     fn exhausted(&self) -> BudgetExhausted {
@@ -234,9 +246,12 @@ mod tests {
         };
         let ((first, second), ()) = tokio::join!(waits, others);
         assert!(first.is_err() && second.is_err());
-        // One that is larger than the part takes all of it.
+        // One that is larger than the part, or than all, takes all of the part and nothing of the others.
         drop(held);
-        let _huge = one.reserve(400 * 1024, TIME).await.unwrap();
-        assert!(one.reserve(1, TIME).await.is_err() && other.reserve(300 * 1024, TIME).await.is_ok());
+        for size in [400, 4000] {
+            let _huge = one.reserve(size * 1024, TIME).await.unwrap();
+            assert!(one.reserve(1, TIME).await.is_err() && other.reserve(300 * 1024, TIME).await.is_ok());
+            let _other = other.admit(response(4000), Duration::ZERO).await.unwrap();
+        }
     }
 }

@@ -16,6 +16,23 @@ const WORK_TIMEOUT: Duration = Duration::from_secs(20);
 const LIST_TIME: Duration = Duration::from_secs(5);
 /// The maximum number of requests that read from one remote source at once.
 const MAX_PER_SOURCE: usize = 4;
+/// The same of all remote sources together.
+const MAX_REMOTE: usize = 128;
+/// The number of threads for the other blocking work: reloads, looks at the token file, notifications.
+const OTHER_THREADS: usize = 64;
+
+/// The maximum number of requests on local skills at once, and of those that list.
+fn max_local() -> (usize, usize) {
+    // Files are mostly in the page cache, so more threads than processors only slow each other down.
+    let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    (processors.saturating_mul(2).max(4), processors.max(2))
+}
+
+/// The number of threads that blocking work needs, so that remote sources that hang leave those of other work.
+pub(crate) fn max_threads() -> usize {
+    let (local, lists) = max_local();
+    local + lists + MAX_REMOTE + OTHER_THREADS
+}
 
 /// How much work may run at once: of all callers, and of one.
 #[derive(Clone)]
@@ -23,29 +40,30 @@ pub(crate) struct WorkLimit {
     all: Arc<Semaphore>,
     own: Option<Arc<Semaphore>>,
     most: usize,
+    /// A limit on this work and on other work, taken after this one: work that waits here takes nothing of it.
+    shared: Option<Arc<Self>>,
 }
-
-/// The permits of work that runs.
-type WorkPermits = (Option<OwnedSemaphorePermit>, OwnedSemaphorePermit);
 
 impl WorkLimit {
     fn new(most: usize) -> Self {
-        Self { all: Arc::new(Semaphore::new(most)), own: None, most }
+        Self { all: Arc::new(Semaphore::new(most)), own: None, most, shared: None }
     }
 
     /// The part of one caller: half.
     fn part(&self) -> Self {
-        let most = self.most.div_ceil(2);
+        let most = (self.most / 2).max(1);
         Self { own: Some(Arc::new(Semaphore::new(most))), ..self.clone() }
     }
 
     /// A caller waits for its own part first, so that its work takes no place of the others meanwhile.
-    async fn permits(&self) -> Result<WorkPermits, AcquireError> {
-        let own = match &self.own {
-            Some(own) => Some(Arc::clone(own).acquire_owned().await?),
-            None => None,
-        };
-        Ok((own, Arc::clone(&self.all).acquire_owned().await?))
+    async fn permits(&self) -> Result<Vec<OwnedSemaphorePermit>, AcquireError> {
+        let mut permits = Vec::with_capacity(4);
+        for limit in [Some(self), self.shared.as_deref()].into_iter().flatten() {
+            for semaphore in limit.own.iter().chain([&limit.all]) {
+                permits.push(Arc::clone(semaphore).acquire_owned().await?);
+            }
+        }
+        Ok(permits)
     }
 }
 
@@ -57,29 +75,34 @@ pub(crate) struct WorkLimits {
     pub(crate) lists: WorkLimit,
     /// One for each remote source, so that a slow source blocks neither the others nor local work.
     remote: Mutex<BTreeMap<String, WorkLimit>>,
+    /// For all remote sources, so that many that hang leave threads for local work.
+    all_remote: Arc<WorkLimit>,
     whole: Option<Arc<Self>>,
 }
 
 impl WorkLimits {
     pub(crate) fn new() -> Self {
-        // Files are mostly in the page cache, so more threads than processors only slow each other down.
-        let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let local = processors.saturating_mul(2).max(4);
-        let (local, lists) = (WorkLimit::new(local), WorkLimit::new(processors.max(2)));
-        Self { local, lists, remote: Mutex::default(), whole: None }
+        let (local, lists) = max_local();
+        let (local, lists) = (WorkLimit::new(local), WorkLimit::new(lists));
+        let all_remote = Arc::new(WorkLimit::new(MAX_REMOTE));
+        Self { local, lists, remote: Mutex::default(), all_remote, whole: None }
     }
 
     /// The part of one caller.
     pub(crate) fn part_of(whole: &Arc<Self>) -> Self {
         let (local, lists) = (whole.local.part(), whole.lists.part());
-        Self { local, lists, remote: Mutex::default(), whole: Some(Arc::clone(whole)) }
+        let all_remote = Arc::new(whole.all_remote.part());
+        Self { local, lists, remote: Mutex::default(), all_remote, whole: Some(Arc::clone(whole)) }
     }
 
     /// The limit of a remote source.
     pub(crate) fn remote(&self, source: &str) -> WorkLimit {
-        let new = || match &self.whole {
-            Some(whole) => whole.remote(source).part(),
-            None => WorkLimit::new(MAX_PER_SOURCE),
+        let new = || {
+            let own = match &self.whole {
+                Some(whole) => whole.remote(source).part(),
+                None => WorkLimit::new(MAX_PER_SOURCE),
+            };
+            WorkLimit { shared: Some(Arc::clone(&self.all_remote)), ..own }
         };
         locked(&self.remote).entry(source.to_owned()).or_insert_with(new).clone()
     }
@@ -135,15 +158,19 @@ mod tests {
     async fn a_caller_with_much_work_keeps_no_other_waiting() {
         let whole = Arc::new(WorkLimits::new());
         let (one, other) = (WorkLimits::part_of(&whole), WorkLimits::part_of(&whole));
-        let kinds: [fn(&WorkLimits) -> WorkLimit; 3] =
-            [|limits| limits.local.clone(), |limits| limits.lists.clone(), |limits| limits.remote("slow")];
+        let kinds: [fn(&WorkLimits) -> WorkLimit; 4] = [
+            |limits| limits.local.clone(),
+            |limits| limits.lists.clone(),
+            |limits| limits.remote("slow"),
+            |limits| WorkLimit::clone(&limits.all_remote),
+        ];
         for of in kinds {
             let (own, most) = (of(&one), of(&whole).most);
             let mut running = Vec::new();
             while let Ok(permits) = timeout(Duration::ZERO, own.permits()).await {
                 running.push(permits.unwrap());
             }
-            assert_eq!(running.len(), most.div_ceil(2));
+            assert_eq!(running.len(), most / 2);
             // More of its work waits, and that of another caller begins at once.
             let mut waiting = std::pin::pin!(own.permits());
             assert!(timeout(Duration::ZERO, waiting.as_mut()).await.is_err());
@@ -153,6 +180,7 @@ mod tests {
             assert!(waiting.await.is_ok());
         }
     }
+
     #[test]
     fn many_sources_that_hang_leave_threads_for_local_work() {
         let runtime = crate::runtime().unwrap();
@@ -160,7 +188,8 @@ mod tests {
         let closed = locked(&gate);
         let (limits, never) = (WorkLimits::new(), CancellationToken::new());
         runtime.block_on(async {
-            for source in 0..20 {
+            // Enough to take every thread.
+            for source in 0..max_threads().div_ceil(MAX_PER_SOURCE) {
                 let limit = limits.remote(&source.to_string());
                 for _ in 0..MAX_PER_SOURCE {
                     let (limit, never, gate) = (limit.clone(), never.clone(), Arc::clone(&gate));
@@ -178,5 +207,19 @@ mod tests {
         });
         drop(closed);
         runtime.shutdown_background();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_waits_for_its_source_takes_no_place_of_other_sources() {
+        let limits = WorkLimits::new();
+        let slow = limits.remote("slow");
+        let mut running = Vec::new();
+        while let Ok(permits) = timeout(Duration::ZERO, slow.permits()).await {
+            running.push(permits.unwrap());
+        }
+        let _waiting = timeout(Duration::ZERO, slow.permits()).await;
+        assert_eq!(running.len(), MAX_PER_SOURCE);
+        assert_eq!(limits.all_remote.all.available_permits(), MAX_REMOTE - MAX_PER_SOURCE);
+        assert!(timeout(Duration::ZERO, limits.remote("quick").permits()).await.is_ok());
     }
 }

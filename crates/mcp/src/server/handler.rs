@@ -228,9 +228,16 @@ impl ServerHandler for Server {
         let era = era(&context);
         // An unknown tool or invalid arguments give a result that the model can read, never a protocol error.
         let call = ToolCall::new(request.name, Value::Object(request.arguments.unwrap_or_default()));
-        let remote = self.shared.live.known().filter(|now| now.sessions.registry.has_remote());
-        // Only the session that handles the call can resolve a name.
-        let key = remote.and_then(|now| tools::skill_of(&self.connection, &now, era, &call));
+        let has_remote = self.shared.live.known().is_some_and(|now| now.sessions.registry.has_remote());
+        let (key, call) = if has_remote {
+            let local = &self.shared.work_limits.local;
+            let find = move |shared: &Shared, connection: &Connection| {
+                Ok((tools::skill_of(connection, &shared.live.current(), era, &call), call))
+            };
+            self.work_within(local, &context, find).await?
+        } else {
+            (None, call)
+        };
         let limit = self.limit_of(key.as_deref().unwrap_or_default());
         let record = CallRecord::of(&context.extensions);
         let called = self.respond(&limit, &context, move |shared, connection| {
@@ -253,8 +260,13 @@ impl ServerHandler for Server {
         context: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
         let era = era(&context);
-        let known = self.shared.live.known();
-        let key = known.and_then(|now| Some(prompts::prompted(&now, &request.name)?.entry.key.clone()));
+        let is_key = self.shared.live.known().is_some_and(|now| now.is_invocable(&request.name));
+        let key = if is_key {
+            Some(request.name.clone())
+        } else {
+            let (local, name) = (&self.shared.work_limits.local, request.name.clone());
+            self.work_within(local, &context, move |shared, _| Ok(prompts::key_of(shared, &name))).await?
+        };
         let limit = self.limit_of(key.as_deref().unwrap_or_default());
         self.record_skill(&context, key.as_deref());
         let got = self.respond(&limit, &context, move |shared, connection| {

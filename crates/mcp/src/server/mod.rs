@@ -103,6 +103,11 @@ impl Shared {
         Arc::new(shared)
     }
 
+    /// What these callers have together.
+    pub(crate) fn whole(&self) -> Share {
+        Share { max_kept: self.pool.limit(), max_unsent: self.budget.most() }
+    }
+
     /// The number of bytes that sessions keep.
     pub(crate) fn kept_bytes(&self) -> usize {
         self.pool.kept_bytes()

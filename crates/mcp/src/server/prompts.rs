@@ -56,14 +56,22 @@ fn described(skill: &Candidate) -> Prompt {
     Prompt::new(visible(&entry.key), Some(visible(&entry.description)), Some(arguments))
 }
 
-/// The skill of a prompt, by its key or by the name that a list shows for it.
-pub(crate) fn prompted<'s>(snapshot: &'s Snapshot, name: &str) -> Option<&'s Candidate> {
-    let exact = snapshot.candidate(name).filter(|_| snapshot.is_invocable(name));
-    let shown = || {
-        let shown = ShownName::read(name)?;
-        snapshot.invocable_after(None).find(|skill| shown.is(&skill.entry.key))
-    };
-    exact.or_else(shown)
+/// The skills that the name of a prompt means: the one with this key, else all that our texts show so. The latter compares
+/// the name with every skill.
+pub(crate) fn prompted<'s>(snapshot: &'s Snapshot, name: &str) -> Vec<&'s Candidate> {
+    if let Some(exact) = snapshot.candidate(name).filter(|_| snapshot.is_invocable(name)) {
+        return vec![exact];
+    }
+    let Some(shown) = ShownName::read(name) else { return Vec::new() };
+    snapshot.invocable_after(None).filter(|skill| shown.is(&skill.entry.key)).collect()
+}
+
+/// The key of the skill that the name of a prompt means.
+pub(crate) fn key_of(shared: &Shared, name: &str) -> Option<String> {
+    match prompted(&shared.live.current(), name).as_slice() {
+        [only] => Some(only.entry.key.clone()),
+        _ => None,
+    }
 }
 
 /// Activates a skill for a user: its instructions, with the arguments filled in.
@@ -74,11 +82,19 @@ pub(crate) fn get(
     request: &GetPromptRequestParams,
 ) -> Result<GetPromptResult, ErrorData> {
     let snapshot = shared.live.current();
-    let skill = prompted(&snapshot, &request.name);
     let shown = excerpt(&request.name);
-    let skill = skill.ok_or_else(|| {
-        ErrorData::invalid_params(format!("no such prompt: {shown}"), Some(json!({ "name": shown })))
-    })?;
+    let skill = match prompted(&snapshot, &request.name).as_slice() {
+        [only] => *only,
+        none_or_several => {
+            let error = match none_or_several {
+                [] => format!("no such prompt: {shown}"),
+                _ => {
+                    format!("several prompts have this name: {shown}; give one in full, as prompts/list does")
+                }
+            };
+            return Err(ErrorData::invalid_params(error, Some(json!({ "name": shown }))));
+        }
+    };
     let given = |name: &str| {
         let given = request.arguments.as_ref()?;
         given.get(name).or_else(|| given.get(visible(name).as_str())).map(text)
@@ -155,7 +171,7 @@ pub(crate) fn complete(
             }
             _ => Vec::new(),
         },
-        Reference::Prompt(prompt) if prompted(&snapshot, &prompt.name).is_some() => Vec::new(),
+        Reference::Prompt(prompt) if !prompted(&snapshot, &prompt.name).is_empty() => Vec::new(),
         _ => return Err(ErrorData::invalid_params("this prompt or template is not served", None)),
     };
     let total = values.len();

@@ -52,7 +52,8 @@ fn title(tool: Tool) -> Option<&'static str> {
     })
 }
 
-/// The key of the skill that a call is about.
+/// The key of the skill that a call is about. Only the session that handles the call can resolve a name, and it may compare
+/// the name with every skill.
 pub(crate) fn skill_of(
     connection: &Connection,
     snapshot: &Snapshot,

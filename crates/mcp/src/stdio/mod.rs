@@ -251,23 +251,27 @@ pub(crate) fn open_already() -> ErrorData {
 }
 
 /// The error for text that is not a message, or an ambiguous one: -32700 when it is not JSON, else -32600, with the id if
-/// there is one.
+/// there is one. The id of a response is one of ours: with it, the error could be taken for the answer to a request of the
+/// client.
 pub(crate) fn invalid_message(text: &[u8]) -> (Option<RequestId>, ErrorData) {
     match serde_json::from_slice::<Value>(text) {
         Err(error) => (None, ErrorData::parse_error(format!("this is not JSON: {error}"), None)),
         Ok(Value::Array(_)) => (None, ErrorData::invalid_request("batches are not taken", None)),
-        Ok(value) => match parse_json(text) {
-            // Of two ids, neither is that of the message.
-            Err(error) => {
-                let id = serde_json::from_slice(text).ok().and_then(|OnlyId { id }| known_id(id.as_ref()?));
-                let why = excerpt(&error.to_string());
-                (id, ErrorData::invalid_request(format!("this message is ambiguous: {why}"), None))
-            }
-            Ok(_) => {
-                let id = value.get("id").and_then(known_id);
-                (id, ErrorData::invalid_request("this is not a JSON-RPC 2.0 message", None))
-            }
-        },
+        Ok(value) => {
+            let is_response = value.get("result").is_some() || value.get("error").is_some();
+            let (id, why) = match parse_json(text) {
+                // Of two ids, neither is that of the message.
+                Err(error) => {
+                    let only = serde_json::from_slice(text).ok();
+                    let why = format!("this message is ambiguous: {}", excerpt(&error.to_string()));
+                    (only.and_then(|OnlyId { id }| known_id(id.as_ref()?)), why)
+                }
+                Ok(_) => {
+                    (value.get("id").and_then(known_id), "this is not a JSON-RPC 2.0 message".to_owned())
+                }
+            };
+            (id.filter(|_| !is_response), ErrorData::invalid_request(why, None))
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct OversizedLine {
     /// The name of the member whose value comes next.
     member: Option<Vec<u8>>,
     id: Option<Vec<u8>>,
+    /// Whether it is a response, whose id is one of ours.
+    is_response: bool,
     /// Whether the message is not an object.
     not_an_object: bool,
 }
@@ -77,8 +79,10 @@ impl OversizedLine {
 
     fn end_of_member(&mut self) {
         let value = std::mem::take(&mut self.word);
-        if self.member.take().is_some_and(|name| name == b"\"id\"") {
-            self.id = Some(value);
+        match self.member.take().as_deref() {
+            Some(b"\"id\"") => self.id = Some(value),
+            Some(b"\"result\"" | b"\"error\"") => self.is_response = true,
+            _ => {}
         }
     }
 
@@ -89,7 +93,8 @@ impl OversizedLine {
 
     /// The id for the error response, if there is a valid one.
     pub(crate) fn id(&self) -> Option<RequestId> {
-        self.id.as_ref().filter(|id| id.len() <= MAX_ID).and_then(|id| serde_json::from_slice(id).ok())
+        let id = self.id.as_ref().filter(|id| id.len() <= MAX_ID && !self.is_response);
+        id.and_then(|id| serde_json::from_slice(id).ok())
     }
 }
 

@@ -9,7 +9,7 @@ use prowess::{DirSource, Registry, ScanOptions, Scope};
 use prowess_mcp::ServeOptions;
 use serde_json::json;
 
-use crate::support::{PipeClient, library, served, skill};
+use crate::support::{PipeClient, library, registry, served, skill};
 
 #[tokio::test]
 async fn a_skill_that_may_not_be_used_is_on_no_route() {
@@ -219,4 +219,20 @@ async fn names_with_hidden_characters_are_shown_escaped_and_work_as_shown() {
         let response = client.request(method, params).await;
         assert!(response["error"].is_object() && !hides(&response.to_string()), "{method}: {response}");
     }
+}
+
+#[tokio::test]
+async fn a_cut_name_that_several_prompts_have_is_refused() {
+    let (root, long) = (tempfile::tempdir().unwrap(), "x".repeat(120));
+    for last in ["a", "b"] {
+        skill(root.path(), &format!("{long}{last}"), "");
+    }
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), false).await;
+    let cut = format!("{}…", "x".repeat(99));
+    let refused = client.request("prompts/get", json!({"name": cut})).await;
+    let said = refused["error"]["message"].as_str().unwrap_or_else(|| panic!("{refused}"));
+    assert!(said.starts_with("several prompts have this name: xxx"), "{said}");
+    let whole = client.result("prompts/get", json!({"name": format!("{long}b")})).await;
+    assert!(whole.to_string().contains(&format!("Do {long}b.")), "{whole}");
 }

@@ -33,3 +33,6 @@ mod stdio;
 mod stdio_errors;
 mod support;
 mod tokens;
+
+#[global_allocator]
+static ALLOCATOR: prowess_testing::Counting = prowess_testing::Counting;

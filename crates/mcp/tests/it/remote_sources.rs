@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use prowess::source::{Chunk, Listing, Slice, Source, SourceTraits};
 use prowess::{MemorySource, Registry, RelPath, Scope, SourceError, SourceSkill};
 use prowess_mcp::ServeOptions;
+use prowess_testing::allocated;
 use serde_json::{Value, json};
 
 use crate::support::{LONG, PipeClient, library, registry, served, skill};
@@ -297,4 +298,37 @@ async fn a_request_with_the_id_of_an_open_one_is_refused_and_the_open_one_gets_i
     let request = json!({"jsonrpc": "2.0", "id": 100, "method": "tools/list"});
     client.send(&request.to_string()).await;
     assert!(client.response(100).await["result"]["tools"].is_array());
+}
+
+#[test]
+fn a_name_is_compared_with_all_skills_on_no_async_thread() {
+    // All tasks of the runtime run on this thread, whose allocations are counted, and blocking work on others.
+    let allocated_for = |skills: usize, method: &str, params: &Value| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let many = MemorySource::new("many");
+        for number in 0..skills {
+            let text = format!("---\nname: skill-{number:04}\ndescription: d\n---\nDo it.\n");
+            many.insert(format!("skill-{number:04}"), &text, Scope::User);
+        }
+        let mut registry = Registry::new();
+        registry.add(many);
+        registry.add(prowess::source::Layer::shared(BlockingSource::new(false).with("remote")));
+        let options = ServeOptions::default().with_watch(false);
+        let mut client = runtime.block_on(async {
+            let mut client = PipeClient::initialized(served(registry, options), false).await;
+            listed(&mut client, "skill://remote").await;
+            client
+        });
+        let mut ask = || runtime.block_on(client.request(method, params.clone()));
+        // What is made at the first use is made now.
+        ask();
+        let (response, counted) = allocated(ask);
+        assert!(response.to_string().contains("no such"), "{response}");
+        counted.total
+    };
+    let load = json!({"name": "load_skill", "arguments": {"name": "\"none"}});
+    for (method, params) in [("prompts/get", json!({"name": "\"none"})), ("tools/call", load)] {
+        let (few, many) = (allocated_for(10, method, &params), allocated_for(5000, method, &params));
+        assert!(many < few + 10_000, "{method}: {few} and {many} bytes");
+    }
 }

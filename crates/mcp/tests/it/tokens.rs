@@ -363,7 +363,7 @@ async fn a_view_follows_the_library() {
 
 #[tokio::test]
 async fn a_token_cannot_take_the_sessions_of_the_others() {
-    let http = HttpOptions::default().with_max_sessions(3).with_max_token_sessions(2);
+    let http = HttpOptions::default().with_max_sessions(4).with_max_token_sessions(Some(2));
     let (web, _file, _home) = served_within("", http).await;
     session(&web, SOME).await;
     session(&web, SOME).await;
@@ -377,8 +377,21 @@ async fn a_token_cannot_take_the_sessions_of_the_others() {
 }
 
 #[tokio::test]
+async fn a_token_cannot_take_all_where_the_limits_of_the_server_are_low() {
+    let http = HttpOptions::default().with_max_sessions(2);
+    let (web, _file, _home) = served_within("", http).await;
+    session(&web, SOME).await;
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).to_string();
+    let second = web.post(&[("authorization", &format!("Bearer {SOME}"))], &body).await;
+    assert!(second.2.contains("all sessions of this token are in use: 1"), "{} {}", second.0, second.2);
+    session(&web, ALL).await;
+    web.end().await;
+}
+
+#[tokio::test]
 async fn one_token_cannot_take_all_connections_and_streams() {
-    let http = HttpOptions::default().with_max_token_connections(3).with_max_token_streams(2);
+    let http = HttpOptions::default().with_max_token_connections(Some(3)).with_max_token_streams(Some(2));
     let (web, _file, _home) = served_within("", http).await;
     let bearer = format!("authorization: Bearer {ALL}\r\n");
     let wish = json!({"notifications": {"resourcesListChanged": true}});
@@ -407,9 +420,9 @@ async fn one_token_cannot_take_all_connections_and_streams() {
 #[tokio::test]
 async fn a_token_that_reads_nothing_keeps_no_other_waiting() {
     // Two requests at once, of which one may be of a token; its large responses fill its part of the memory.
-    let http = HttpOptions::default().with_max_requests(2).with_max_token_requests(1);
-    let http = http.with_max_token_unsent(1 << 20).with_request_time(LONG).with_stall_time(LONG);
-    let (web, _file, _home) = served_within("", http).await;
+    let http = HttpOptions::default().with_max_requests(2).with_max_token_requests(Some(1));
+    let http = http.with_max_token_unsent(Some(1 << 20)).with_request_time(LONG).with_stall_time(LONG);
+    let (web, _file, _home) = served_within("metrics = true", http).await;
     write(web.root.path(), "alpha/large.txt", "x".repeat(8 << 20));
     let large =
         sessionless("resources/read", "skill://alpha/large.txt", json!({"uri": "skill://alpha/large.txt"}));
@@ -421,6 +434,12 @@ async fn a_token_that_reads_nothing_keeps_no_other_waiting() {
     let mut waiting = Vec::new();
     for _ in 0..4 {
         waiting.push(web.open_slow(large.as_bytes()).await);
+    }
+    // With a second place, another of them would be refused at once: only one may wait for the memory.
+    let (bearer, deadline) =
+        (format!("authorization: Bearer {SOME}\r\n"), tokio::time::Instant::now() + LONG);
+    while !web.get("/metrics", &bearer).await.2.contains("\nprowess_requests_in_progress 4\n") {
+        assert!(tokio::time::Instant::now() < deadline);
     }
     for _ in 0..10 {
         assert_eq!(ask(&web, SOME, "skills/list", json!({})).await.0, 200);

@@ -40,22 +40,20 @@ pub(super) fn listening(listen: Listen, args: &Serve) -> Result<Listening, Comma
         tracing::warn!(target: "prowess", "{TOKEN} is not accepted, since --token-file names the tokens");
     }
     check_streams(args)?;
-    let half = |number: usize| (number / 2).max(1);
-    let max_streams = args.max_streams.unwrap_or_else(|| half(args.max_connections));
     let http = HttpOptions::default()
         .with_tokens(tokens(args)?)
         .with_hosts(args.allow_host.clone())
         .with_origins(args.allow_origin.clone())
         .with_max_body(args.max_body)
         .with_max_connections(args.max_connections)
-        .with_max_token_connections(args.max_token_connections.unwrap_or_else(|| half(args.max_connections)))
+        .with_max_token_connections(args.max_token_connections)
         .with_max_newcomers(args.max_newcomers)
-        .with_max_streams(max_streams)
-        .with_max_token_streams(args.max_token_streams.unwrap_or_else(|| half(max_streams)))
+        .with_max_streams(args.max_streams.unwrap_or(args.max_connections / 2))
+        .with_max_token_streams(args.max_token_streams)
         .with_max_sessions(args.max_sessions)
         .with_max_token_sessions(args.max_token_sessions)
-        .with_max_token_kept(args.max_token_kept.unwrap_or_else(|| args.max_kept.div_ceil(4)))
-        .with_max_token_unsent(args.max_token_unsent.unwrap_or_else(|| half(args.max_unsent)))
+        .with_max_token_kept(args.max_token_kept)
+        .with_max_token_unsent(args.max_token_unsent)
         .with_session_time(Duration::from_secs(args.session_time));
     Ok(Listening { listen, http })
 }
