@@ -14,5 +14,6 @@ pub(crate) mod own;
 pub(crate) mod parsed;
 pub mod read;
 pub(crate) mod sandbox;
+pub(crate) mod set_aside;
 pub(crate) mod stamp;
 pub mod walk;
