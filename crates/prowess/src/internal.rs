@@ -12,8 +12,10 @@ pub use crate::fs::atomic::{WriteError, abandoned, make_folder, replace_where, s
 pub use crate::fs::exact::ExactDifference;
 pub use crate::fs::inside::{LeadsOut, is_inside, leads_out};
 pub use crate::fs::location::file_of;
+pub use crate::fs::mounts::first_mount;
 pub use crate::fs::own::{Denied, StateNote, close_roots, closed, denied, state_notes};
 pub use crate::fs::parsed::ParsedLimits;
+pub use crate::fs::removal::remove_tree;
 pub use crate::fs::sandbox::is_forbidden;
 #[cfg(feature = "install")]
 pub use crate::install::preview::{preview_of_found, preview_of_text};

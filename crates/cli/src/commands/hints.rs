@@ -344,6 +344,10 @@ pub(crate) fn of_connection(error: &ConnectionError, client: &str) -> String {
         Error::Records { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
             "use that version of prowess, or a newer one; nothing was changed".to_owned()
         }
+        Error::Records { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+            "look at it; then make it yours alone (chown, chmod go-w), or move it away; nothing was changed"
+                .to_owned()
+        }
         Error::Records { .. } => {
             "move the file away: disconnect then removes the entry and nothing else; nothing was changed"
                 .to_owned()

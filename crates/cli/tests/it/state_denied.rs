@@ -256,3 +256,19 @@ fn an_installed_skill_that_cannot_be_read_is_made_readable_by_the_fix_of_doctor(
         assert!(said.contains("1 skill as installed"), "{closed}: {said}");
     }
 }
+
+#[test]
+fn a_symlink_of_another_user_to_the_state_is_named_and_not_called_read_only() {
+    let Some(place) = shared() else { return };
+    assert!(run_as(&place, USER, &["add", "./from/pdf", "--yes"]).starts_with("exit 0"));
+    let state = place.path().join("state/prowess");
+    fs::rename(&state, place.path().join("state/real")).unwrap();
+    std::os::unix::fs::symlink("real", &state).unwrap();
+    std::os::unix::fs::lchown(&state, Some(OTHER), Some(GROUP)).unwrap();
+    for command in [&["add", "./from/notes", "--yes"][..], &["sync", "--yes"], &["trust", ".", "--yes"]] {
+        let said = run_as(&place, USER, command);
+        assert!(said.starts_with("exit 2") && !said.contains("writable"), "{command:?}: {said}");
+        let hint = "[DIR]/state/prowess belongs to another user: run the command as that user, or move it away with: mv ";
+        assert!(said.contains(hint), "{command:?}: {said}");
+    }
+}

@@ -154,3 +154,59 @@ fn a_cache_of_another_user_is_not_read() {
     let said = run_as(&place, USER, &["list"]);
     assert!(said.contains("ignored, since it belongs to another user: [DIR]/cache/prowess"), "{said}");
 }
+
+#[test]
+fn a_record_of_another_user_is_set_aside_and_its_new_name_is_said() {
+    let Some(place) = shared() else { return };
+    place.write(".claude/skills/own/SKILL.md", skill("own", "one").as_bytes());
+    let theirs = "{\"version\":1,\"folders\":[\"/other\"],\"skills\":[]}";
+    for (at, kept) in ["trust.json-set-aside", "trust.json-set-aside-2"].into_iter().enumerate() {
+        let file = place.path().join("state/prowess/trust.json");
+        if at == 0 {
+            place.write("state/prowess/trust.json", theirs.as_bytes());
+            give(place.path());
+        }
+        fs::write(&file, theirs).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        chown(&file, Some(OTHER), Some(GROUP)).unwrap();
+        let said = run_as(&place, USER, &["trust", "own", "--yes"]);
+        assert!(said.starts_with("exit 0"), "{said}");
+        let set_aside =
+            format!("set aside, since it belongs to another user, as [DIR]/state/prowess/{kept}: ");
+        assert!(said.contains(&set_aside), "{said}");
+        let kept = place.path().join("state/prowess").join(kept);
+        assert_eq!(
+            (fs::read_to_string(&kept).unwrap(), fs::metadata(&kept).unwrap().uid()),
+            (theirs.into(), OTHER)
+        );
+        assert_eq!(fs::metadata(&file).unwrap().uid(), USER);
+    }
+}
+
+#[test]
+fn the_record_of_connections_of_another_user_is_not_replaced() {
+    let Some(place) = shared() else { return };
+    let before = b"{ \"theme\": \"dark\" }\n";
+    place.write("home/.cursor/mcp.json", before);
+    give(place.path());
+    let said = run_as(&place, USER, &["connect", "cursor", "--write"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+    let (record, client) =
+        (place.path().join("state/prowess/connections.json"), place.path().join("home/.cursor/mcp.json"));
+    let (recorded, connected) = (fs::read(&record).unwrap(), fs::read(&client).unwrap());
+    fs::set_permissions(&record, fs::Permissions::from_mode(0o644)).unwrap();
+    chown(&record, Some(OTHER), Some(GROUP)).unwrap();
+    for command in [&["disconnect", "cursor", "--write"][..], &["connect", "cursor", "--all", "--write"]] {
+        let said = run_as(&place, USER, command);
+        assert!(said.starts_with("exit 2") && said.contains("it belongs to another user"), "{said}");
+        assert!(said.contains("hint: look at it; then make it yours alone"), "{said}");
+        assert_eq!(
+            (fs::read(&record).unwrap(), fs::read(&client).unwrap()),
+            (recorded.clone(), connected.clone())
+        );
+    }
+    // Once it is the user's own, it is undone byte for byte.
+    chown(&record, Some(USER), Some(GROUP)).unwrap();
+    let said = run_as(&place, USER, &["disconnect", "cursor", "--write"]);
+    assert!(said.starts_with("exit 0") && fs::read(&client).unwrap() == before, "{said}");
+}

@@ -12,9 +12,12 @@ pub(crate) mod listing;
 pub(crate) mod location;
 #[cfg(any(unix, feature = "install"))]
 pub(crate) mod modes;
+pub(crate) mod mounts;
 pub(crate) mod own;
 pub(crate) mod parsed;
 pub mod read;
+pub(crate) mod removal;
 pub(crate) mod sandbox;
+pub(crate) mod set_aside;
 pub(crate) mod stamp;
 pub mod walk;

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::read;
+use super::set_aside::set_aside_name;
 use crate::env::Environment;
 use crate::error::{SourceError, SourceErrorKind, shown};
 
@@ -88,6 +89,18 @@ pub(crate) fn or_missing<T>(read: Result<T, SourceError>) -> Result<T, SourceErr
         }
         _ => error,
     })
+}
+
+/// Gives a file below a root another name if it is not believed, and notes the name, so that it is not overwritten.
+pub(crate) fn set_aside(root: &Path, file: &Path) -> io::Result<()> {
+    let Err(SourceError { kind: SourceErrorKind::Distrusted { why }, .. }) = open(root, file) else {
+        return Ok(());
+    };
+    let kept = set_aside_name(file);
+    std::fs::rename(file, &kept)?;
+    let text = format!("set aside, since {why}, as {}: {}", shown(&kept), shown(file));
+    note(text, Some("look at it; then remove it, or take what you need from it".to_owned()));
+    Ok(())
 }
 
 /// The variables and the defaults of the folders that have a folder of Prowess.

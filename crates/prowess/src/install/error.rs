@@ -7,6 +7,7 @@ use std::path::Path;
 use super::records::{InstallScope, InstallTarget};
 use super::spec::InstallSpec;
 use crate::error::{SourceError, SourceErrorKind, escape_control, plain_cause, shown};
+use crate::fs::mounts::first_mount;
 
 /// The kind of a failure, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub enum InstallErrorKind {
     HoldsSource,
     /// An installed skill has edits that would be lost.
     Edited,
+    /// Something is mounted in what would be replaced or removed.
+    Mounted,
     /// What would be lost is not what the user was shown.
     NotShown,
     /// The source holds something that is never installed: an escaping link, a device, an unsafe path.
@@ -111,6 +114,9 @@ pub struct Relock {
 
 /// The hint for something that is where a file of ours should be.
 pub(crate) const MOVE_AWAY: &str = "something else is in its place: move it away, then run the command again";
+
+/// The hint for something that is mounted in what would be changed.
+pub(super) const UNMOUNT: &str = "unmount it, then run the command again";
 
 /// The cause of an error about a path that is named already.
 fn cause_of(error: SourceError) -> io::Error {
@@ -252,10 +258,22 @@ impl InstallError {
                 "a part of the path is a file: move it away, then run the command again"
             }
             io::ErrorKind::IsADirectory => MOVE_AWAY,
+            io::ErrorKind::ResourceBusy => UNMOUNT,
             _ => "run the command again; what was installed before is still there",
         };
         let message = format!("could not {doing}: {}", shown(path));
         Self { path: Some(path.into()), ..Self::new(InstallErrorKind::Io, message, hint).because(error) }
+    }
+
+    /// The error for something that would be replaced or removed and holds a mount; none if it holds none.
+    pub(super) fn mounted_in(path: &Path) -> Option<Self> {
+        let mount = first_mount(path)?;
+        let message = format!(
+            "something is mounted in this folder, so it is not replaced or removed: {}: {}",
+            shown(path),
+            shown(&mount)
+        );
+        Some(Self { path: Some(mount.into()), ..Self::new(InstallErrorKind::Mounted, message, UNMOUNT) })
     }
 
     /// The error of a file that could not be read.

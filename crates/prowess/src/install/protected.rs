@@ -86,8 +86,12 @@ impl<'p> Protected<'p> {
         Self { paths: paths.into_iter().collect(), unread, sources: OnceCell::new() }
     }
 
-    /// An error for something that would be replaced or removed while it is not known whether the other scope needs it.
+    /// An error for something that would be replaced or removed while it is not known whether the other scope needs it,
+    /// or while something is mounted in it, which would be moved with it.
     pub(super) fn check_may_replace(&self, path: &Path) -> Result<(), InstallError> {
+        if let Some(error) = InstallError::mounted_in(path) {
+            return Err(error);
+        }
         let Some(unread) = self.unread else { return Ok(()) };
         let message = format!(
             "it is not known whether another installed skill comes from this folder, so it is not replaced or removed: {}",

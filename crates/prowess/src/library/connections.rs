@@ -113,8 +113,8 @@ impl Connection<'_> {
         } else {
             None
         };
-        let known =
-            Records::read(&file).map_err(|source| ConnectionError::Records { file: file.clone(), source })?;
+        let known = Records::read(&file, write)
+            .map_err(|source| ConnectionError::Records { file: file.clone(), source })?;
         let (mut tries, mut recorded) = (0, false);
         let mut attempts = || loop {
             let place = self.edited().real()?;
@@ -285,7 +285,7 @@ impl Connection<'_> {
 /// The file with the records of what was connected, and why it cannot be read; `None` if it can, or is not there.
 pub fn unread_connections(environment: &Environment) -> Option<(PathBuf, io::Error)> {
     let file = records::file(environment)?;
-    let error = Records::read(&file).err()?;
+    let error = Records::read(&file, false).err()?;
     Some((file, error))
 }
 

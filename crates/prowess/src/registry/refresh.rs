@@ -62,7 +62,9 @@ impl Judging<'_> {
         }
         let Some(file) = origin.location.path() else { return false };
         let read = || self.records.map(UserRecords::read).unwrap_or_default();
-        self.trust.has_approval_above(file) || self.installed.get_or_init(read).hold(file)
+        self.trust.has_approval_above(file)
+            || self.installed.get_or_init(read).hold(file)
+            || self.trust.approval_of(&origin.location).is_some()
     }
 
     /// The errors of records that are not valid.

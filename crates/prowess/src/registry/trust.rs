@@ -4,6 +4,7 @@
 //! the user only with the files that were accepted. Skills that were found in a project are listed, and may be used
 //! once the user trusts them. The same holds for the skills of a layer that requires approval.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -137,12 +138,40 @@ impl Trust {
         digest().ok().filter(is_accepted).map_or(Verdict::No, Verdict::AsApproved)
     }
 
-    /// The approval at the location of a skill, even if the skill has changed since.
+    /// The approval of a skill, even if the skill has changed since: the one at its location, or else one of the same
+    /// file by another path, since the folder of a client may be a link to that of another.
     pub(crate) fn approval_of(&self, location: &Location) -> Option<&Approval> {
         let skills = &self.approvals.skills;
-        let at = skills.binary_search_by(|approval| approval.location.cmp(location)).ok()?;
-        skills.get(at)
+        match skills.binary_search_by(|approval| approval.location.cmp(location)) {
+            Ok(at) => skills.get(at),
+            Err(_) => {
+                let same = same_file(location)?;
+                skills.iter().find(|approval| same(&approval.location))
+            }
+        }
     }
+}
+
+/// Whether other locations are those of the same file on this machine, by another path to its folder; none if this is no
+/// path. Only a location with the same last names is looked at on the disk.
+fn same_file(location: &Location) -> Option<impl Fn(&Location) -> bool + use<>> {
+    let file = PathBuf::from(file_of(location)?);
+    let folder_name = file.parent()?.file_name()?.to_owned();
+    let real = OnceCell::new();
+    Some(move |other: &Location| {
+        let Some(other) = file_of(other) else { return false };
+        let is_named_alike = other.file_name() == file.file_name()
+            && other.parent().and_then(Path::file_name) == Some(&folder_name);
+        if !is_named_alike || other == file {
+            return is_named_alike;
+        }
+        let real = real.get_or_init(|| real_folder(&file));
+        real.is_some() && real_folder(other) == *real
+    })
+}
+
+fn real_folder(file: &Path) -> Option<PathBuf> {
+    std::fs::canonicalize(file.parent()?).ok()
 }
 
 /// Whether approvals have no revision yet, as those of an older version.
@@ -226,7 +255,10 @@ impl Approvals {
     /// [`Registry::approvable`]: crate::Registry::approvable
     pub fn trust_skill(&mut self, skill: &Candidate, digest: String) {
         let location = skill.entry.origin.location.clone();
-        self.skills.retain(|approval| approval.location != location);
+        // By another path, the files that were accepted before would be trusted still.
+        let same = same_file(&location);
+        let is_same = |other: &Location| same.as_ref().is_some_and(|same| same(other));
+        self.skills.retain(|approval| approval.location != location && !is_same(&approval.location));
         let (name, key) = (skill.entry.name.clone(), skill.entry.key.clone());
         self.skills.push(Approval { key: Some(key).filter(|key| *key != name), name, location, digest });
         self.skills.sort_by(|a, b| a.location.cmp(&b.location));

@@ -1,12 +1,11 @@
 //! What `--fix` changes: only what loses nothing.
 
-use std::fs;
 use std::path::Path;
 
 use prowess::client::{Fact, Facts};
 use prowess::env::Environment;
 use prowess::install::LeftoverKind;
-use prowess::internal::{abandoned, replace_where, sweep};
+use prowess::internal::{abandoned, first_mount, remove_tree, replace_where, sweep};
 use prowess::library::config::ConfigLimits;
 use prowess::registry::trust::Approvals;
 use prowess::{Candidate, Config, Document, FixMode, Preset, Profile, SkillFile, fix};
@@ -101,7 +100,14 @@ impl Agreed {
                 let left = installer.leftovers(*scope)?;
                 if let Some(left) = left.iter().find(|left| ours.contains(&left.kind)) {
                     let error = format!("could not remove what an installation left: {}", shown(&left.path));
-                    let hint = "make everything in it readable and writable for this user, then run the command again";
+                    let hint = match first_mount(&left.path) {
+                        Some(mount) => format!("unmount {}, then run the command again", shown(&mount)),
+                        None => {
+                            "make everything in it readable and writable for this user, then run the command \
+                                 again"
+                                .to_owned()
+                        }
+                    };
                     return Err(Failure::new(error, hint).into());
                 }
                 Ok(format!("completed or undid the interrupted installation of the {}", scope.word()))
@@ -122,7 +128,7 @@ impl Agreed {
                     Failure::new(format!("could not remove: {}", shown(file)), hint)
                         .with_cause(prowess::internal::plain_cause(&error.to_string()))
                 };
-                match remove(file) {
+                match remove_tree(file) {
                     Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error).into()),
                     _ => Ok(format!("removed the stale cache {}", shown(file))),
                 }
@@ -143,10 +149,6 @@ impl Agreed {
             }
         }
     }
-}
-
-fn remove(path: &Path) -> std::io::Result<()> {
-    if path.symlink_metadata()?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }
 
 /// The repairs of all troubles, each once.

@@ -9,6 +9,7 @@ use prowess::install::{
     Action, Change, Changes, ClientAction, ClientChange, FileChange, InstallError, InstallScope, InstallSpec,
     Installer, LeftoverKind, LockedSkill, Loss, Prepared, Preview, Progress, SkippedSkill, SyncSource,
 };
+use prowess::internal::first_mount;
 use serde_json::{Value, json};
 
 use super::{place_of, place_option, preview, verify};
@@ -150,13 +151,23 @@ pub(super) fn finished(changes: &Changes, started: Instant, ui: &mut Ui) {
 
 /// Reports what could not be deleted of the files that were replaced or removed.
 pub(super) fn left_behind(installer: &Installer, scope: InstallScope, changes: &Changes, ui: &mut Ui) {
-    if changes.skills.iter().all(|change| change.replaced.is_empty()) {
+    let is_deleted = |change: &Change| {
+        matches!(change.action, Action::Updated | Action::Removed) || !change.replaced.is_empty()
+    };
+    if !changes.skills.iter().any(is_deleted) {
         return;
     }
     let left = installer.leftovers(scope).unwrap_or_default().into_iter();
     for left in left.filter(|left| left.kind == LeftoverKind::Unfinished) {
         let path = place(&left.path);
-        ui.note(&format!("some of what was replaced could not be deleted; delete it yourself: {path}"));
+        let what = "some of what was replaced or removed could not be deleted";
+        ui.note(&match first_mount(&left.path) {
+            // Deleting it with everything in it would delete what is mounted, too.
+            Some(mount) => {
+                format!("{what}, since something is mounted in it; unmount {} first: {path}", place(&mount))
+            }
+            None => format!("{what}; delete it yourself: {path}"),
+        });
     }
 }
 

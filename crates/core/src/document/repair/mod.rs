@@ -203,6 +203,9 @@ impl<'t> Repair<'t> {
         // A field of the specification that is indented by mistake does not continue the one above it.
         let stray = below.iter().position(|line| !value.is_empty() && known_field(line.text).is_some());
         let Some((mine, others)) = stray.and_then(|at| below.split_at_checked(at)) else {
+            // As text it would be read, but it is no text: the author must write its keys and values.
+            let is_mapping = head.indent == 0 && head.text.get(..colon) == Some("metadata");
+            self.safe &= !is_mapping;
             return self.quote(start, value, below);
         };
         if let Some(first) = others.first() {

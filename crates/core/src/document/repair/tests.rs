@@ -105,6 +105,17 @@ fn sound_entries_are_left_alone() {
 }
 
 #[test]
+fn metadata_that_becomes_text_is_no_safe_repair() {
+    for broken in ["{a: 1, b: two: three}", "a: b: c", "[a: b: c"] {
+        let metadata = repair(&format!("name: x\nmetadata: {broken}\n")).unwrap();
+        assert!(!metadata.safe, "{broken}");
+        assert!(repair(&format!("name: x\ndescription: {broken}\n")).unwrap().safe, "{broken}");
+    }
+    // A value in it is a text.
+    assert!(repair("name: x\nmetadata:\n  a: b: c\n").unwrap().safe);
+}
+
+#[test]
 fn a_body_without_a_fence_before_it_is_no_value() {
     assert!(repair("name: x\ndescription: d\n\nBody text here\n").is_none());
 }

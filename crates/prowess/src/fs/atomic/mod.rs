@@ -116,7 +116,8 @@ pub(crate) enum Durability {
 }
 
 /// Writes a file that Prowess owns, atomically, for this user alone. Creates the folders above it, and replaces what was
-/// there. Those below the root, if there is one, must be this user's.
+/// there. Those below the root, if there is one, must be this user's. A record there that is not believed, such as one of
+/// another user, is the only copy of decisions: it is set aside.
 pub(crate) fn write_own(
     root: Option<&Path>,
     path: &Path,
@@ -138,6 +139,7 @@ pub(crate) fn write_own(
     }
     if durability == Durability::Synced {
         file.sync_all()?;
+        root.map_or(Ok(()), |root| own::set_aside(root, path))?;
     }
     fs::rename(&temporary.path, path)?;
     if durability == Durability::Synced {

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::folder_of;
+use crate::fs::removal::remove_tree;
 
 /// A temporary file or folder, which is removed when this is dropped. After a rename there is nothing to remove.
 ///
@@ -76,8 +77,7 @@ impl Drop for Temporary {
 }
 
 fn remove(path: &Path) {
-    let folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-    let _ = if folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    let _ = remove_tree(path);
 }
 
 /// A hidden name that no other process guesses or uses.

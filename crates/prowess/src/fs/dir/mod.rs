@@ -10,7 +10,7 @@ use std::ffi::OsString;
 #[cfg(not(unix))]
 pub(crate) use portable::{Folder, is_link_error, leads_out, place_of, stamp_of};
 #[cfg(unix)]
-pub(crate) use unix::{Folder, is_link_error, leads_out, place_of, stamp_of};
+pub(crate) use unix::{Folder, is_link_error, leads_out, open_through, place_of, stamp_of};
 
 /// The kind of an entry, as its folder lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

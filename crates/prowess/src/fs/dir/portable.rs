@@ -138,6 +138,11 @@ impl Folder {
         Ok(Known { kind: kind_of(&metadata), size: metadata.len(), executable: false })
     }
 
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "elsewhere the handle is asked")]
+    pub(crate) fn is_mount_point(&self, _: &Path) -> io::Result<bool> {
+        Ok(false)
+    }
+
     pub(crate) fn state_below(&self, path: &Path) -> io::Result<(FileStamp, Kind)> {
         let metadata = fs::symlink_metadata(self.path.join(path))?;
         Ok((stamp_of(&metadata), kind_of(&metadata)))

@@ -181,8 +181,12 @@ impl Folder {
 
     /// Opens a folder only to pass through it, which needs no permission to list it.
     pub(crate) fn open_through(path: &Path) -> io::Result<Self> {
-        let flags = THROUGH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self { handle: rustix::fs::openat(CWD, path, flags, Mode::empty())? })
+        Ok(Self { handle: open_through(path)? })
+    }
+
+    /// Whether an entry directly below it is a mount point.
+    pub(crate) fn is_mount_point(&self, name: &Path) -> io::Result<bool> {
+        Ok(crate::fs::mounts::is_mount_point(&self.handle, name)?)
     }
 
     /// The same folder, opened for listing.
@@ -278,6 +282,12 @@ impl Folder {
         };
         Ok((stamp, kind_of(FileType::from_raw_mode(stat.st_mode))))
     }
+}
+
+/// Opens a folder only to pass through it, which needs no permission to list it.
+pub(crate) fn open_through(path: &Path) -> io::Result<OwnedFd> {
+    let flags = THROUGH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?)
 }
 
 #[cfg(target_os = "linux")]

@@ -63,8 +63,20 @@ pub fn list(folder: &Path) -> Result<FileListing, SourceError> {
 
 /// Lists the files of a skill whose folder is open.
 pub(crate) fn list_in(skill: &SkillFolder<'_>) -> Result<FileListing, SourceError> {
+    list_by(skill, false)
+}
+
+/// The same for a skill that was installed: only files and folders are a part of it, since an installation creates
+/// nothing else. A link, and what is mounted, is left out.
+#[cfg(feature = "install")]
+pub(crate) fn list_installed(skill: &SkillFolder<'_>) -> Result<FileListing, SourceError> {
+    list_by(skill, true)
+}
+
+fn list_by(skill: &SkillFolder<'_>, installed: bool) -> Result<FileListing, SourceError> {
     let mut lister = Lister {
         skill,
+        installed,
         entries: 0,
         again: 0,
         linked: BTreeSet::new(),
@@ -89,6 +101,8 @@ type Identity = (u64, u64);
 
 struct Lister<'l> {
     skill: &'l SkillFolder<'l>,
+    /// Whether links and mounts are left out.
+    installed: bool,
     entries: usize,
     /// The number of followed links to folders that are listed under another path too.
     again: usize,
@@ -167,6 +181,14 @@ impl Lister<'_> {
         relative: &str,
         above: &mut Vec<Identity>,
     ) -> Result<(), Unlisted> {
+        if self.installed {
+            if kind == Kind::Link {
+                return Err(Unlisted::from("a symlink, which is never installed"));
+            }
+            if folder.is_mount_point(name)? {
+                return Err(Unlisted::from(MOUNTED));
+            }
+        }
         match kind {
             Kind::Folder => {
                 let inner = folder.folder_below(name)?;
@@ -275,6 +297,9 @@ fn order(name: &OsStr) -> u8 {
 
 /// The reason for an entry that this user may not read.
 pub(crate) const DENIED: &str = "permission denied";
+
+/// The reason for an entry of an installed skill that is a mount point.
+pub(crate) const MOUNTED: &str = "something is mounted here";
 
 /// Why an entry is not listed.
 struct Unlisted {

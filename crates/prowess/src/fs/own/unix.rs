@@ -225,7 +225,9 @@ fn refused(refusal: Refusal, file: &Path) -> SourceError {
 
 /// Whether a file or folder is not believed, or may not be used as it is needed.
 pub(super) fn keeps_out(path: PathBuf, need: Need) -> Option<Denied> {
-    let owner = path.metadata().ok()?.uid();
+    // A symlink of another user is not followed, whatever it leads to.
+    let link = path.symlink_metadata().ok()?.uid();
+    let owner = if is_foreign(link) { link } else { path.metadata().ok()?.uid() };
     let is_kept = match need {
         Need::Lock => owner != user() && user() != 0,
         _ => is_foreign(owner),
@@ -247,7 +249,9 @@ pub(super) fn is_denied(path: &Path, need: Need) -> bool {
 /// Who can give this user something that is denied: its owner, or this user.
 pub(super) fn by_owner(path: PathBuf) -> Denied {
     let user = user();
-    match path.metadata() {
+    let is_foreign_link = path.symlink_metadata().is_ok_and(|link| is_foreign(link.uid()));
+    let found = if is_foreign_link { path.symlink_metadata() } else { path.metadata() };
+    match found {
         Ok(found) if found.uid() != user => Denied::Owner { path, owner: found.uid(), user },
         _ => Denied::Mode(path),
     }

@@ -19,6 +19,9 @@ const EDITED: &str = "this skill was edited after it was installed: ";
 /// The error for edits that would be lost.
 pub(super) fn edited(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
     let path = place.skill(&old.name);
+    if let Some(error) = InstallError::mounted_in(&path) {
+        return error;
+    }
     let message = if let Ok(to) = std::fs::read_link(&path) {
         format!(
             "this skill was replaced by a link after it was installed: {} to {}",
@@ -43,6 +46,9 @@ pub(super) fn edited(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>)
 /// The error for a skill that the lock does not have and that may have been edited, so that its files would be lost.
 pub(super) fn edited_unlocked(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
     let path = place.skill(&old.name);
+    if let Some(error) = InstallError::mounted_in(&path) {
+        return error;
+    }
     let edits = edits_of(&path, &old.digest, how.listing);
     let what = match edits {
         Some(_) => "this skill was edited after it was installed, and skills.lock does not have it",

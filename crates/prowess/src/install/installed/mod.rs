@@ -26,7 +26,9 @@ use super::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER, or
 use super::spec::{InstallPlace, InstallSpec, SkillRef};
 use super::target::{State, manifest_of, state_of};
 use crate::env;
+use crate::fs::listing::MOUNTED;
 use crate::fs::location::location_of;
+use crate::fs::mounts::first_mount;
 use crate::fs::read::read_skill;
 use crate::fs::walk::FILE_NAMES;
 use crate::registry::trust::{Approvals, Trust, Verdict};
@@ -103,6 +105,11 @@ pub enum InstalledState {
 
 /// The state of a skill whose folder does not have the digest of the lock.
 fn differing(path: &Path, locked: &LockedSkill, listing: Listing<'_>) -> InstalledState {
+    if let Some(mount) = first_mount(path) {
+        let at = mount.strip_prefix(path).ok().filter(|at| !at.as_os_str().is_empty());
+        let at = at.map(|at| format!("{}: ", at.display())).unwrap_or_default();
+        return InstalledState::Replaced(format!("{at}{MOUNTED}"));
+    }
     let there = match manifest_of(path) {
         Err(error) => return InstalledState::Replaced(error.full_message()),
         Ok(there) => there,

@@ -14,6 +14,7 @@ use crate::install::links::AcceptedSkills;
 use crate::install::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER};
 use crate::install::store::Store;
 use crate::install::target::{Dir, Placements, State, state_of};
+use crate::library::clients::CLIENTS;
 
 /// How many folders the folder of skills is below its project.
 const DEPTH: usize = 2;
@@ -68,8 +69,16 @@ impl Installer {
         for client in place.read()?.wanted.clients() {
             folders.extend(place.client_folder(client, self.environment())?);
         }
-        let placements = Some(Placements::load(&place.books)?).filter(Placements::has_users_own);
         let installed = place.base.join(SKILLS_FOLDER);
+        // The folder of another client may be a link to theirs, or theirs a link to it.
+        let real = std::fs::canonicalize(&installed).ok();
+        let others = CLIENTS
+            .iter()
+            .filter_map(|client| place.client_folder(client.id, self.environment()).ok().flatten());
+        let is_same = |folder: &PathBuf| real.is_some() && std::fs::canonicalize(folder).ok() == real;
+        let same: Vec<PathBuf> = others.filter(is_same).collect();
+        folders.extend(same.iter().cloned());
+        let placements = Some(Placements::load(&place.books)?).filter(Placements::has_users_own);
         origins.approvals.clone_from(&place.books.approvals);
         for locked in lock.into_skills() {
             let path = place.skill(&locked.name);
@@ -83,7 +92,8 @@ impl Installer {
                 }
                 let (path, locked) = (path.clone(), locked.clone());
                 // A link leads to the skill itself.
-                let found_in = if there.is_symlink() { path.clone() } else { there.clone() };
+                let found_in =
+                    if there.is_symlink() || same.contains(folder) { path.clone() } else { there.clone() };
                 let origin = InstalledOrigin { scope: place.scope, path, found_in, locked, fetched };
                 origins.by_folder.insert(there.to_string_lossy().into_owned(), Arc::new(origin));
             }

@@ -184,8 +184,10 @@ fn change_of<'d>(place: &InstallTarget, locked: &LockedSkill, done: &'d mut Vec<
 }
 
 fn edited_copy(path: &Path, locked: &LockedSkill, how: &Orders<'_>) -> InstallError {
-    let files = edits_of(path, &locked.digest, how.listing).unwrap_or_default();
-    let files = named(files);
+    if let Some(error) = InstallError::mounted_in(path) {
+        return error;
+    }
+    let files = named(edits_of(path, &locked.digest, how.listing).unwrap_or_default());
     let message = format!("this copy of an installed skill was edited: {}{files}", shown(path));
     InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them")
 }

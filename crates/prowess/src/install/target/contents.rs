@@ -1,14 +1,15 @@
 //! The contents of a skill's folder: written from a tree, read back as a digest.
 
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use prowess_core::{LeftOut, Manifest};
+use prowess_core::{FileEntry, LeftOut, Manifest};
 
 use super::dir::Dir;
 use super::journal::State;
 use crate::error::{SourceError, SourceErrorKind};
-use crate::fs::dir::Kind;
+use crate::fs::dir::{Kind, Want};
 use crate::fs::location::location_of;
 use crate::fs::sandbox::SkillFolder;
 use crate::fs::{listing, read};
@@ -69,6 +70,8 @@ pub(super) fn known_state_of(dir: &Dir, name: &str) -> io::Result<Option<State>>
     Ok(match dir.kind(name)? {
         None => None,
         Some(Kind::Link) => Some(State::Link(dir.link_target(name)?.to_string_lossy().into_owned())),
+        // What is mounted was not installed, whatever is in it.
+        Some(Kind::Folder) if dir.is_mount_point(name)? => Some(State::Other),
         Some(Kind::Folder) => Some(match manifest_of(&dir.readable(name)) {
             Ok(files) => match files.left_out.iter().find(|left| left.unreadable) {
                 Some(left) => return Err(unread(left)),
@@ -96,7 +99,7 @@ fn unread(LeftOut { path, reason, .. }: &LeftOut) -> io::Error {
 /// reported as left out.
 pub(crate) fn manifest_of(path: &Path) -> Result<Manifest, SourceError> {
     let folder = SkillFolder::first_seen(path)?;
-    let listing = listing::list_in(&folder)?;
+    let listing = listing::list_installed(&folder)?;
     let no_part: Vec<LeftOut> = listing
         .no_part
         .iter()
@@ -107,11 +110,20 @@ pub(crate) fn manifest_of(path: &Path) -> Result<Manifest, SourceError> {
     let limits = DigestLimits::approving();
     let mut allowed = limits.admit(&manifest, &location_of(&path.join("SKILL.md")))?;
     for entry in &mut manifest.files {
-        let mut file = folder.file(&entry.path)?;
+        let mut file = open(&folder, path, entry)?;
         let (digest, size) = digests::of_file(&path.join(entry.path.as_str()), &mut file, &mut allowed)?;
         entry.measure(size, digest);
     }
     Ok(manifest)
+}
+
+/// Opens a file of an installed skill. A link that has replaced it, or a folder above it, is not followed.
+fn open(folder: &SkillFolder<'_>, path: &Path, entry: &FileEntry) -> Result<File, SourceError> {
+    let at = path.join(entry.path.as_str());
+    let failed = |error| SourceError::io(&at, error);
+    let file = folder.root().without_links(Path::new(entry.path.as_str()), Want::Bytes).map_err(failed)?;
+    read::regular(&at, &file.metadata().map_err(failed)?)?;
+    Ok(file)
 }
 
 /// The files of an installed skill with their bytes.
@@ -124,7 +136,7 @@ pub(crate) fn tree_of(path: &Path, files: &Manifest) -> Result<SkillTree, Source
     let folder = SkillFolder::first_seen(path)?;
     let files = files.files.iter().map(|entry| {
         let at = path.join(entry.path.as_str());
-        let bytes = read::read_whole(folder.file(&entry.path)?, &at, MAX_FILE_BYTES)?;
+        let bytes = read::read_whole(open(&folder, path, entry)?, &at, MAX_FILE_BYTES)?;
         Ok(TreeFile { path: entry.path.clone(), executable: entry.executable, bytes: bytes.into() })
     });
     let files = files.collect::<Result<Vec<TreeFile>, SourceError>>()?;

@@ -23,6 +23,8 @@ mod unix {
     use rustix::io::Errno;
 
     use super::{File, Kind, Path, PathBuf, io, write_all};
+    use crate::fs::mounts::is_mount_point;
+    use crate::fs::removal::remove_in;
 
     const FOLDER: OFlags =
         OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -182,9 +184,15 @@ mod unix {
             Ok(std::ffi::OsString::from_vec(target.into_bytes()).into())
         }
 
-        /// Removes an entry with everything in it, if it exists. No link is followed.
+        /// Removes an entry with everything in it, if it exists. No link is followed. If something is mounted in it,
+        /// nothing is removed.
         pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
-            remove_all(&self.handle, name)
+            remove_in(&self.handle, name.as_ref(), &self.path.join(name))
+        }
+
+        /// Whether an entry is a mount point.
+        pub(crate) fn is_mount_point(&self, name: &str) -> io::Result<bool> {
+            Ok(is_mount_point(&self.handle, name)?)
         }
 
         /// Syncs the names in it to disk.
@@ -211,25 +219,6 @@ mod unix {
             Errno::LOOP => io::Error::new(io::ErrorKind::NotADirectory, "a link has the place of a folder"),
             error => error.into(),
         }
-    }
-
-    fn remove_all<P: rustix::path::Arg + Copy>(parent: &OwnedFd, name: P) -> io::Result<()> {
-        match rustix::fs::unlinkat(parent, name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => return Ok(()),
-            // Linux says that it is a folder; POSIX lets systems say that it is not permitted.
-            Err(Errno::ISDIR | Errno::PERM) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let folder = rustix::fs::openat(parent, name, FOLDER, Mode::empty())?;
-        // The names first: a folder that changes while it is listed may omit some.
-        let mut names = Vec::new();
-        for entry in Entries::read_from(&folder)? {
-            names.push(entry?.file_name().to_owned());
-        }
-        for inner in names.iter().filter(|name| !matches!(name.to_bytes(), b"." | b"..")) {
-            remove_all(&folder, inner.as_c_str())?;
-        }
-        Ok(rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?)
     }
 }
 
@@ -335,6 +324,11 @@ mod portable {
                     fs::remove_file(&path).or_else(|_| fs::remove_dir(&path))
                 }
             }
+        }
+
+        #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "elsewhere the handle is asked")]
+        pub(crate) fn is_mount_point(&self, _: &str) -> io::Result<bool> {
+            Ok(false)
         }
 
         pub(crate) fn sync(&self) -> io::Result<()> {

@@ -7,7 +7,6 @@ mod later_lock;
 mod moved;
 mod placements;
 mod recover;
-mod set_aside;
 mod stages;
 mod steps;
 mod transaction;

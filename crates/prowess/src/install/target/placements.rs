@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Journal, LeftCopy, State, Step, state_of};
-use super::set_aside::{first_set_aside_name, set_aside_name};
 use super::transaction::Books;
 use crate::env;
 use crate::error::{SourceErrorKind, shown};
 use crate::fs::atomic::{self, Durability};
 use crate::fs::own;
+use crate::fs::set_aside::{first_set_aside_name, set_aside_name};
 use crate::install::error::InstallError;
 
 /// The largest record that is read.

@@ -12,12 +12,12 @@ use super::journal::{Base, Journal, OwnPaths};
 use super::later_lock::LaterLock;
 use super::moved;
 use super::placements::Placements;
-use super::set_aside::set_aside_name;
 use super::stages::{self, Stages};
 use super::steps::{Folders, Work};
 use super::transaction::{Books, record};
 use crate::error::shown;
 use crate::fs::atomic;
+use crate::fs::set_aside::set_aside_name;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::registry::trust::Approvals;
 

@@ -43,12 +43,17 @@ pub(super) fn file(environment: &Environment) -> Option<PathBuf> {
 }
 
 impl Records {
-    /// Reads the records; there are none if there is no file.
-    pub(super) fn read(file: &Path) -> io::Result<Self> {
+    /// Reads the records, to change them or only to look. There are none if there is no file. Those that are not believed,
+    /// such as those of another user, may be looked past, but not replaced: nothing else knows what was connected.
+    pub(super) fn read(file: &Path, to_change: bool) -> io::Result<Self> {
         if file.symlink_metadata().is_err_and(|error| is_missing(&error)) {
             return Ok(Self { version: VERSION, connections: Vec::new() });
         }
-        let bytes = match own::read(atomic::folder_of(file), file, MAX_RECORDS) {
+        let judged = own::read_judged(atomic::folder_of(file), file, MAX_RECORDS);
+        let bytes = match if to_change { judged } else { own::or_missing(judged) } {
+            Err(SourceError { kind: SourceErrorKind::Distrusted { why }, .. }) => {
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+            }
             Err(SourceError { kind: SourceErrorKind::Missing, .. }) => {
                 return Ok(Self { version: VERSION, connections: Vec::new() });
             }

@@ -9,6 +9,7 @@ use super::{FetchedRef, GitVersion, is_id};
 use crate::env::Environment;
 use crate::fs::atomic::unused_name;
 use crate::fs::read::read_small;
+use crate::fs::removal::remove_tree;
 use crate::install::spec::is_on_this_machine;
 use crate::install::store::make_folder;
 use crate::registry::digests;
@@ -116,7 +117,7 @@ impl Bare {
     }
 
     pub(super) fn remove(&self) -> io::Result<()> {
-        match fs::remove_dir_all(&self.folder) {
+        match remove_tree(&self.folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
@@ -214,6 +215,6 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.path);
+        let _ = remove_tree(&self.path);
     }
 }

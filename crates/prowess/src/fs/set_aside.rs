@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The name for a file that cannot be used: with a longer ending, and free unless very many are.
-pub(super) fn set_aside_name(file: &Path) -> PathBuf {
+pub(crate) fn set_aside_name(file: &Path) -> PathBuf {
     let first = first_set_aside_name(file);
     let numbered = (2_u32..10_000).map(|number| {
         let mut name = first.clone().into_os_string();
@@ -15,7 +15,7 @@ pub(super) fn set_aside_name(file: &Path) -> PathBuf {
 }
 
 /// The name of the first file that is set aside.
-pub(super) fn first_set_aside_name(file: &Path) -> PathBuf {
+pub(crate) fn first_set_aside_name(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push("-set-aside");
     name.into()

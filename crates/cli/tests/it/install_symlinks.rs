@@ -1,0 +1,142 @@
+//! Symlinks where installed skills are: one in place of a file or of a skill, and the folder of one client that is a link
+//! to that of another.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::Place;
+use crate::install::{place, read, skill};
+use crate::shelf::run;
+
+/// Replaces the SKILL.md of the installed `pdf` by a link to the file that it came from.
+fn linked(more: &[&str]) -> Place {
+    let place = place();
+    assert!(run(&place, &[&["add", "./from/pdf", "--yes"], more].concat()).starts_with("exit 0"));
+    let home = if more.contains(&"--user") { "home/" } else { "" };
+    let file = place.path().join(format!("{home}.agents/skills/pdf/SKILL.md"));
+    fs::remove_file(&file).unwrap();
+    symlink(place.path().join("from/pdf/SKILL.md"), &file).unwrap();
+    place
+}
+
+#[test]
+fn an_installed_skill_file_that_became_a_link_is_changed_and_sync_restores_it() {
+    for more in [&[][..], &["--user"]] {
+        let place = linked(more);
+        let with = |args: &[&str]| run(&place, &[args, more].concat());
+        let said = with(&["verify"]);
+        assert!(said.starts_with("exit 1") && said.contains("  changed  SKILL.md\n"), "{more:?}: {said}");
+        let said = run(&place, &["list", "--installed"]);
+        assert!(said.contains("pdf  edited"), "{more:?}: {said}");
+        let said = with(&["sync", "--yes"]);
+        assert!(said.starts_with("exit 2") && said.contains("--overwrite"), "{more:?}: {said}");
+        let said = with(&["sync", "--overwrite", "--yes"]);
+        assert!(said.starts_with("exit 0"), "{more:?}: {said}");
+        assert!(with(&["verify"]).starts_with("exit 0"), "{more:?}");
+        assert!(run(&place, &["activate", "pdf"]).starts_with("exit 0"), "{more:?}");
+        assert_eq!(read(&place, "from/pdf/SKILL.md"), skill("pdf", "one"));
+    }
+}
+
+#[test]
+fn a_link_in_an_installed_skill_is_an_edit_also_if_it_leads_to_the_same_bytes() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    let script = place.path().join(".agents/skills/pdf/scripts/run.sh");
+    fs::rename(&script, script.with_file_name("real.sh")).unwrap();
+    symlink("real.sh", &script).unwrap();
+    let said = run(&place, &["verify"]);
+    assert!(said.contains("scripts/real.sh") && said.contains("scripts/run.sh"), "{said}");
+    assert!(run(&place, &["remove", "pdf"]).starts_with("exit 2"));
+    // A folder, too.
+    fs::rename(script.with_file_name("real.sh"), &script).unwrap();
+    let scripts = script.parent().unwrap();
+    fs::rename(scripts, scripts.with_file_name("real")).unwrap();
+    symlink("real", scripts).unwrap();
+    assert!(run(&place, &["verify"]).starts_with("exit 1"));
+}
+
+#[test]
+fn a_folder_with_a_relative_link_to_the_same_file_is_overwritten() {
+    let place = place();
+    let folder = place.path().join("home/.claude/skills/notes");
+    fs::create_dir_all(&folder).unwrap();
+    symlink("../../../../from/notes/SKILL.md", folder.join("SKILL.md")).unwrap();
+    let add = ["add", "./from/notes", "--user", "--yes", "--client", "claude-code", "--overwrite"];
+    let said = run(&place, &add);
+    assert!(said.starts_with("exit 0") && folder.is_symlink(), "{said}");
+    assert_eq!(read(&place, "from/notes/SKILL.md"), skill("notes", "one"));
+    // In the folder of installed skills, too.
+    let folder = place.path().join(".agents/skills/pdf");
+    fs::create_dir_all(folder.join("scripts")).unwrap();
+    symlink("../../../from/pdf/SKILL.md", folder.join("SKILL.md")).unwrap();
+    fs::copy(place.path().join("from/pdf/scripts/run.sh"), folder.join("scripts/run.sh")).unwrap();
+    let said = run(&place, &["add", "./from/pdf", "--yes", "--overwrite"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert!(!folder.join("SKILL.md").is_symlink() && run(&place, &["verify"]).starts_with("exit 0"));
+}
+
+/// A project in which the folders of `.agents` and `.claude` are one.
+fn one_folder(real: &str, link: &str) -> Place {
+    let place = place();
+    for folder in [".agents", ".claude", real] {
+        fs::create_dir_all(place.path().join(folder)).unwrap();
+    }
+    symlink(format!("../{real}"), place.path().join(link)).unwrap();
+    place
+}
+
+const FOLDERS: [(&str, &str); 2] =
+    [(".agents/skills", ".claude/skills"), (".claude/skills", ".agents/skills")];
+
+#[test]
+fn a_skill_is_trusted_for_each_client_whose_folder_is_a_link_to_that_of_another() {
+    for (real, link) in FOLDERS {
+        let place = one_folder(real, link);
+        let claude = |args: &[&str]| run(&place, &[args, &["--client", "claude-code"]].concat());
+        let said = run(&place, &["add", "./from/pdf", "--yes", "--client", "claude-code"]);
+        assert!(said.starts_with("exit 0"), "{link}: {said}");
+        for args in [&["list"][..], &["why", "pdf"], &["doctor"]] {
+            let said = claude(args);
+            assert!(!said.contains("not trusted") && !said.contains("untrusted"), "{link}: {args:?}: {said}");
+        }
+        assert!(claude(&["activate", "pdf"]).starts_with("exit 0"), "{link}");
+        // Nor with other files, until these are accepted by either path.
+        place.write(".agents/skills/pdf/SKILL.md", skill("pdf", "two").as_bytes());
+        assert!(claude(&["activate", "pdf"]).starts_with("exit 2"), "{link}");
+        assert!(run(&place, &["activate", "pdf"]).starts_with("exit 2"), "{link}");
+        let said = run(&place, &["trust", "pdf", "--yes"]);
+        assert!(said.starts_with("exit 0"), "{link}: {said}");
+        assert!(claude(&["activate", "pdf"]).starts_with("exit 0"), "{link}");
+        // The files from before are trusted by no path now.
+        place.write(".agents/skills/pdf/SKILL.md", skill("pdf", "one").as_bytes());
+        assert!(claude(&["activate", "pdf"]).starts_with("exit 2"), "{link}");
+        assert!(run(&place, &["activate", "pdf"]).starts_with("exit 2"), "{link}");
+        // And revoking ends it for both.
+        claude(&["trust", "pdf", "--yes"]);
+        assert!(run(&place, &["activate", "pdf"]).starts_with("exit 0"), "{link}");
+        run(&place, &["trust", "--revoke", "pdf", "--yes"]);
+        assert!(claude(&["activate", "pdf"]).starts_with("exit 2"), "{link}");
+    }
+}
+
+#[test]
+fn an_edited_skill_of_the_user_is_withheld_in_each_client_whose_folder_is_a_link_to_that_of_another() {
+    for (real, link) in FOLDERS {
+        let place = one_folder(&format!("home/{real}"), "x");
+        fs::remove_file(place.path().join("x")).unwrap();
+        fs::create_dir_all(place.path().join("home").join(link).parent().unwrap()).unwrap();
+        symlink(format!("../{real}"), place.path().join("home").join(link)).unwrap();
+        let said = run(&place, &["add", "./from/pdf", "--yes", "--user"]);
+        assert!(said.starts_with("exit 0"), "{link}: {said}");
+        let claude = |args: &[&str]| run(&place, &[args, &["--client", "claude-code"]].concat());
+        assert!(claude(&["activate", "pdf"]).starts_with("exit 0"), "{link}");
+        place.write("home/.agents/skills/pdf/SKILL.md", skill("pdf", "edited").as_bytes());
+        assert!(claude(&["activate", "pdf"]).starts_with("exit 2"), "{link}");
+        // The hint names what has an effect.
+        let said = claude(&["list"]);
+        assert!(said.contains("prowess sync --overwrite --user"), "{link}: {said}");
+        run(&place, &["sync", "--overwrite", "--user", "--yes"]);
+        assert!(claude(&["activate", "pdf"]).starts_with("exit 0"), "{link}");
+    }
+}
