@@ -7,7 +7,7 @@ use std::sync::Arc;
 use http::response::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use prowess::internal::json_values;
-use prowess::internal::{HttpAnswer, PublicHosts, body_failed};
+use prowess::internal::{HttpAnswer, PublicHosts, body_failed, shown_address};
 use prowess::net::{HttpError, UreqClient};
 use rmcp::ErrorData;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -184,7 +184,7 @@ fn text<'h>(head: &'h Parts, name: &str) -> Option<&'h str> {
 /// The error for a redirect or a refusal.
 fn refusal(head: &Parts, with_token: bool) -> Option<ClientError> {
     if head.status.is_redirection() {
-        let to = shown(text(head, "location").unwrap_or_default());
+        let to = shown(&shown_address(text(head, "location").unwrap_or_default()));
         let reason = format!("it answers with a redirect, which is not followed: {to}");
         return Some(ClientError::new(reason, "name the address that it leads to, if you trust it"));
     }

@@ -231,6 +231,24 @@ fn a_redirect_is_not_followed() {
 }
 
 #[test]
+fn the_target_of_a_redirect_is_named_without_what_may_be_a_secret() {
+    for (target, shown) in [
+        ("http://127.0.0.1:9/mcp?key=s3cret", "http://127.0.0.1:9/mcp"),
+        ("https://user:s3cret@x.test/mcp", "https://x.test/mcp"),
+        ("//user:s3cret@x.test/mcp", "//x.test/mcp"),
+        ("/mcp/?key=s3cret#s3cret", "/mcp/"),
+    ] {
+        let head = format!("HTTP/1.1 308 There\r\nlocation: {target}\r\n");
+        let response = format!("{head}content-length: 0\r\nconnection: close\r\n\r\n").into_bytes();
+        let text = list_error("server/discover", small_limits(), move || Reply::Raw(response.clone()));
+        assert_eq!(
+            text,
+            format!("connecting to URL: it answers with a redirect, which is not followed: {shown}")
+        );
+    }
+}
+
+#[test]
 fn a_server_without_the_extension_is_an_error() {
     let text = list_error("server/discover", small_limits(), || {
         Reply::Result(
