@@ -20,13 +20,13 @@ use rmcp::model::{
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server_with_ct};
 use rmcp::transport::Transport;
 use rmcp::{ErrorData, RoleServer};
-use serde::Deserialize;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::ServeError;
+use crate::protocol::ambiguity::{ambiguity, only_id};
 use crate::protocol::outgoing::OutgoingMessage;
 use crate::protocol::values;
 use crate::server::errors::excerpt;
@@ -276,26 +276,18 @@ pub(crate) fn invalid_message(text: &[u8]) -> (Option<RequestId>, ErrorData) {
         Ok(Value::Array(_)) => (None, ErrorData::invalid_request("batches are not taken", None)),
         Ok(value) => {
             let is_response = value.get("result").is_some() || value.get("error").is_some();
-            let (id, why) = match parse_json(text) {
+            let (id, why) = match ambiguity(text) {
                 // Of two ids, neither is that of the message.
                 Err(error) => {
                     let only = serde_json::from_slice(text).ok();
                     let why = format!("this message is ambiguous: {}", excerpt(&error.to_string()));
-                    (only.and_then(|OnlyId { id }| known_id(id.as_ref()?)), why)
+                    (only_id(text).as_ref().and_then(known_id), why)
                 }
-                Ok(_) => {
-                    (value.get("id").and_then(known_id), "this is not a JSON-RPC 2.0 message".to_owned())
-                }
+                None => (value.get("id").and_then(known_id), "this is not a JSON-RPC 2.0 message".to_owned()),
             };
             (id.filter(|_| !is_response), ErrorData::invalid_request(why, None))
         }
     }
-}
-
-/// The id of a message, read without its other members.
-#[derive(Deserialize)]
-struct OnlyId {
-    id: Option<Value>,
 }
 
 /// An id that may be sent back.
