@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ServeError;
 use crate::protocol::ambiguity::{ambiguity, only_id};
 use crate::protocol::outgoing::OutgoingMessage;
-use crate::protocol::values;
+use crate::protocol::{cursor, values};
 use crate::server::errors::excerpt;
 use crate::server::prebuilt::{ResultSlot, SlotContent};
 use crate::server::{Server, Shared};
@@ -205,7 +205,11 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
                 }
                 continue;
             }
-            match parse_json(text).and_then(serde_json::from_value::<ClientJsonRpcMessage>) {
+            let message = parse_json(text).and_then(|mut message| {
+                cursor::make_text(&mut message);
+                serde_json::from_value::<ClientJsonRpcMessage>(message)
+            });
+            match message {
                 Ok(ClientJsonRpcMessage::Request(mut request)) => {
                     self.begun = true;
                     // Two responses could not be distinguished.
@@ -278,8 +282,7 @@ pub(crate) fn invalid_message(text: &[u8]) -> (Option<RequestId>, ErrorData) {
             let is_response = value.get("result").is_some() || value.get("error").is_some();
             let (id, why) = match ambiguity(text) {
                 // Of two ids, neither is that of the message.
-                Err(error) => {
-                    let only = serde_json::from_slice(text).ok();
+                Some(error) => {
                     let why = format!("this message is ambiguous: {}", excerpt(&error.to_string()));
                     (only_id(text).as_ref().and_then(known_id), why)
                 }

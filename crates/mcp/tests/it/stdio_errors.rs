@@ -265,6 +265,44 @@ async fn a_message_with_two_members_of_one_name_is_refused_on_every_transport() 
 }
 
 #[tokio::test]
+async fn a_cursor_that_is_no_text_is_refused_by_every_list_on_every_transport() {
+    let root = library();
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), true).await;
+    for method in ["skills/list", "resources/list", "prompts/list", "tools/list", "resources/templates/list"]
+    {
+        for cursor in [json!(1), json!({}), json!([]), json!(true)] {
+            let params = json!({"cursor": cursor, "_meta": meta()});
+            let message = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+            client.send(&message.to_string()).await;
+            let over_http = web.request(method, json!({ "cursor": cursor })).await.json();
+            for response in [client.response(7).await, over_http] {
+                assert_eq!(response["error"]["code"], -32602, "{method} {cursor}: {response}");
+            }
+        }
+        let first = client.request(method, json!({"cursor": null})).await;
+        assert!(first["result"].is_object(), "{method}: {first}");
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn the_error_for_too_many_values_has_the_id_on_every_transport() {
+    let root = library();
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), true).await;
+    let params = json!({"many": vec![0; 20_000]});
+    let message = json!({"jsonrpc": "2.0", "id": 7, "method": "skills/list", "params": params}).to_string();
+    client.send(&message).await;
+    for response in [client.response(7).await, web.post(&[], &message).await.json()] {
+        assert!(response["error"]["code"] == -32600 && response["id"] == 7, "{response}");
+    }
+    web.end().await;
+}
+
+#[tokio::test]
 async fn the_error_for_a_broken_response_of_a_client_has_none_of_its_ids() {
     let root = library();
     let web = HttpTestServer::with(HttpOptions::default()).await;
