@@ -7,9 +7,9 @@ use std::path::Path;
 
 use prowess::env::RelativePath;
 use prowess::internal::{
-    ConfigSetError, ConnectionError, EditedFileError, UnknownKey, WriteError, plain_cause,
+    ConfigSetError, ConnectionError, EditedFileError, UnknownKey, WriteError, plain_cause, shown_address,
 };
-use prowess::{ConfigError, LookupError, SourceError};
+use prowess::{ConfigError, Location, LookupError, SourceError};
 use serde_json::{Value, json};
 
 use crate::commands::hints;
@@ -81,7 +81,11 @@ impl Failure {
 
 impl From<&SourceError> for Failure {
     fn from(error: &SourceError) -> Self {
-        Self::of(error, shown(Path::new(&*error.at.text())), &hints::of_source(error))
+        let place = match &error.at {
+            Location::Url(url) => shown_address(url),
+            at => shown(Path::new(&*at.text())),
+        };
+        Self::of(error, place, &hints::of_source(error))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::ServeOptions;
 use crate::http::HttpServer;
 use crate::library::scripts;
 use crate::library::states::SkillCounts;
+use crate::metrics::ReloadResult;
 
 /// Where a server listens.
 #[derive(Debug)]
@@ -128,13 +129,13 @@ impl Reloading {
                 Ok(Ok(stops)) => stops,
                 Ok(Err(reason)) => {
                     tracing::warn!(target: "prowess", reason, "not reloaded, the old configuration stays");
-                    server.shared.metrics.count_reload(false);
+                    server.shared.metrics.count_reload(ReloadResult::Failed);
                     continue;
                 }
                 Err(_panic) => {
                     let reason = "it failed unexpectedly";
                     tracing::warn!(target: "prowess", reason, "not reloaded, the old configuration stays");
-                    server.shared.metrics.count_reload(false);
+                    server.shared.metrics.count_reload(ReloadResult::Failed);
                     continue;
                 }
             };
@@ -142,7 +143,11 @@ impl Reloading {
                 stop.cancel();
                 return;
             }
-            server.shared.metrics.count_reload(tokens);
+            server.shared.metrics.count_reload(if tokens {
+                ReloadResult::Ok
+            } else {
+                ReloadResult::TokensFailed
+            });
             let counts = server.shared.live.known().map(|now| now.counts());
             let (skills, left_out) =
                 (counts.map_or(0, |now| now.served()), counts.and_then(|now| now.left_out()));

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use prowess::text::inline;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -87,22 +88,23 @@ fn write_all(lines: &Receiver<LogMessage>, sink: &LogSink) {
 }
 
 impl LogSubscriber {
-    /// Formats an event as a line.
-    fn line(&self, level: &str, fields: Map<String, Value>) -> String {
+    /// Formats an event as a line. Some of its values come from clients and skills: what they hide is shown as in any of
+    /// our texts, so that no line controls a terminal, whatever decodes it.
+    fn line(&self, level: &str, mut fields: Map<String, Value>) -> String {
+        for value in fields.values_mut() {
+            if let Value::String(text) = value {
+                *value = inline(text).into_owned().into();
+            }
+        }
         if self.format == LogFormat::Json {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
             let mut line = Map::new();
             line.insert("time_ms".to_owned(), u64::try_from(now).unwrap_or(u64::MAX).into());
             line.insert("level".to_owned(), level.into());
             line.extend(fields);
-            // Characters that could control a terminal are escaped as JSON does it.
-            return prowess::text::json(&Value::Object(line).to_string()).into_owned();
+            return Value::Object(line).to_string();
         }
-        // Control characters of a skill or a path must not break the line.
-        let text = |value: &Value| {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            text.replace(char::is_control, " ")
-        };
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let time = match self.format {
             LogFormat::Text => {
                 let now: DateTime<Utc> = SystemTime::now().into();
@@ -215,6 +217,32 @@ mod tests {
             let Ok(LogMessage::Line(line)) = lines.recv() else { panic!("no line") };
             let line: Value = serde_json::from_str(&line).unwrap();
             assert_eq!(line["reason"], wanted);
+        }
+    }
+
+    #[test]
+    fn control_and_hidden_characters_are_logged_as_any_text_shows_them() {
+        for format in [LogFormat::Json, LogFormat::Text] {
+            let (waiting, lines) = sync_channel(8);
+            let (dropped, next) = (AtomicU64::new(0), AtomicU64::new(1));
+            let own = LogSubscriber { format, waiting, dropped, next };
+            let texts = ["team:a\nb", "team:a b", "a\u{1b}[31m\u{202e}\u{9b}"];
+            tracing::subscriber::with_default(own, || {
+                for text in texts {
+                    tracing::warn!(target: "prowess", skill = text, path = %text, "call");
+                }
+            });
+            for shown in ["team:a\\nb", "team:a b", "a\\u{1b}[31m\\u{202e}\\u{9b}"] {
+                let Ok(LogMessage::Line(line)) = lines.recv() else { panic!("no line") };
+                if format == LogFormat::Json {
+                    let line: Value = serde_json::from_str(&line).unwrap();
+                    assert_eq!((&line["skill"], &line["path"]), (&shown.into(), &shown.into()));
+                } else {
+                    let shown = quoted(shown);
+                    let wanted = format!("warning: call, skill {shown}, path {shown}");
+                    assert!(line.ends_with(&wanted), "{line}");
+                }
+            }
         }
     }
 

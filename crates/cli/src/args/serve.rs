@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{ValueEnum, value_parser};
+use clap::ValueEnum;
 use prowess::internal::{client_meant, did_you_mean};
 use prowess::library::clients::{self, Client};
 use prowess_mcp::{ClientConfig, HttpOptions, ServeOptions, is_host, is_origin};
@@ -37,7 +37,7 @@ pub(crate) struct Serve {
     #[arg(long)]
     pub(crate) no_watch: bool,
     /// How often to poll other servers and sites for their skills, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = seconds)]
     pub(crate) ask_again: u64,
     /// Listen on this address instead, such as 127.0.0.1:7878; a port alone is on this machine only, port 0 picks a free
     /// port, and `systemd` takes the socket that systemd passes
@@ -68,7 +68,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NUMBER", requires = "http", value_parser = some)]
     pub(crate) max_token_sessions: Option<usize>,
     /// How long a session lives without a request and without a stream, in seconds
-    #[arg(long, value_name = "SECONDS", requires = "http", default_value_t = 300, value_parser = value_parser!(u64).range(1..=u64::from(u32::MAX)))]
+    #[arg(long, value_name = "SECONDS", requires = "http", default_value_t = 300, value_parser = seconds)]
     pub(crate) session_time: u64,
     /// The maximum number of connections
     #[arg(long, value_name = "NUMBER", requires = "http", default_value_t = HttpOptions::default().max_connections, value_parser = some)]
@@ -135,10 +135,17 @@ pub(crate) enum Log {
 
 /// Parses a limit. It is at least 1, and fits into 32 bits, as some counters do.
 fn some(text: &str) -> Result<usize, String> {
-    match text.parse::<u32>() {
-        Ok(number) if number > 0 => Ok(number as usize),
-        _ => Err(format!("give a number from 1 to {}", u32::MAX)),
-    }
+    positive(text).map(|number| number as usize)
+}
+
+/// Parses a number of seconds.
+fn seconds(text: &str) -> Result<u64, String> {
+    positive(text).map(u64::from)
+}
+
+fn positive(text: &str) -> Result<u32, String> {
+    let positive = text.parse().ok().filter(|number| *number > 0);
+    positive.ok_or_else(|| format!("give a number from 1 to {}", u32::MAX))
 }
 
 /// Parses an address. A port alone is one of this machine, since other machines are not meant to reach it by accident.

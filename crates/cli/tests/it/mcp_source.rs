@@ -59,6 +59,9 @@ fn a_skill_of_a_server_is_listed_trusted_and_read() {
     --- stderr
     desk:tidy-up  2 files, 111 bytes
       at  mcp:desk:skill://tidy-up/SKILL.md
+      description  Tidies up.
+      files  SKILL.md, references/where.md
+      digest  sha256:b16be2386ddd81b32aeae0fec1751fedd15be51661e2cc36e520c4e57701867d
       agents see the name  tidy-up
       asks for tools  Read
       not looked into  its files, which are on another machine

@@ -159,6 +159,15 @@ impl Client {
         self.reader.read_exact(&mut body).unwrap();
         (status, String::from_utf8(body).unwrap())
     }
+
+    /// The page of the metrics, after which the connection is closed.
+    fn metrics(mut self, token: &str) -> String {
+        let head = format!("GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n");
+        self.stream.write_all((head + "connection: close\r\n\r\n").as_bytes()).unwrap();
+        let mut page = String::new();
+        self.reader.read_to_string(&mut page).unwrap();
+        page
+    }
 }
 
 fn table(name: &str, token: &str, rest: &str) -> String {
@@ -261,7 +270,7 @@ fn a_folder_of_state_that_is_closed_is_said_at_the_start_and_after_a_reload() {
 
 #[test]
 fn a_half_written_token_file_keeps_the_old_tokens() {
-    let whole = table("laptop", TOKEN, "") + &table("phone", OTHER, "filter = \"tidy-up\"");
+    let whole = table("laptop", TOKEN, "metrics = true") + &table("phone", OTHER, "filter = \"tidy-up\"");
     let place = Place::with(&[SKILL, ("tokens", &whole)]);
     let mut running = Running::start(&place, &["--in", "skills", "--token-file", "tokens"]);
     running.until_status(TOKEN, 200);
@@ -282,6 +291,11 @@ fn a_half_written_token_file_keeps_the_old_tokens() {
     }
     running.signal("-HUP");
     running.logged("reloaded, except the tokens");
+    let page = running.client().metrics(TOKEN);
+    for (result, count) in [("ok", 0), ("tokens_failed", 1), ("failed", 0)] {
+        let line = format!("prowess_reloads_total{{result=\"{result}\"}} {count}\n");
+        assert!(page.contains(&line), "{line}: {page}");
+    }
     let double = table("laptop", TOKEN, "") + &table("laptop", OTHER, "");
     place.write("tokens", double.as_bytes());
     assert!(running.logged("the old tokens stay valid").contains("two tokens have this name: laptop"));

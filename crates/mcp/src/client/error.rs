@@ -44,6 +44,17 @@ impl ClientError {
     }
 }
 
+/// The error for a response in which an object has two members of one name.
+pub(crate) fn ambiguous(error: &serde_json::Error) -> ClientError {
+    let reason = format!("its answer is ambiguous: {}", shown(&error.to_string()));
+    ClientError::new(reason, "report this to the author of the server")
+}
+
+/// The error for the response to another request, or one of another shape.
+pub(crate) fn no_answer() -> ClientError {
+    ClientError::new("it does not answer what was asked", "report this to the author of the server")
+}
+
 /// The error for a response with too many JSON values.
 pub(crate) fn too_many_values(limits: &McpLimits) -> ClientError {
     let reason = format!("its answer has more than {} values", limits.answer_values);
@@ -85,9 +96,14 @@ impl TransportLog {
 
     /// Takes the error of a request, or the error that closed the connection.
     pub(crate) fn take_error(&self, id: &RequestId) -> Option<ClientError> {
+        self.take_own_error(id).or_else(|| self.closed())
+    }
+
+    /// Takes the error of a request.
+    pub(crate) fn take_own_error(&self, id: &RequestId) -> Option<ClientError> {
         let mut errors = locked(&self.errors);
         let at = errors.iter().position(|(failed, _)| failed.as_ref() == Some(id));
-        at.map(|at| errors.remove(at).1).or_else(|| self.closed())
+        at.map(|at| errors.remove(at).1)
     }
 
     /// Why the connection is closed, if it is.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use http::response::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use prowess::internal::json_values;
-use prowess::internal::{HttpAnswer, PublicHosts, body_failed};
+use prowess::internal::{HttpAnswer, PublicHosts, body_failed, shown_address};
 use prowess::net::{HttpError, UreqClient};
 use rmcp::ErrorData;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -16,8 +16,8 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 
-use crate::client::error::{ClientError, TransportLog, shown, too_many_values};
-use crate::client::response::{RawResponse, SentRequest, StreamOutcome, response_in_events};
+use crate::client::error::{ClientError, TransportLog, ambiguous, no_answer, shown, too_many_values};
+use crate::client::response::{RawResponse, ResponseError, SentRequest, StreamOutcome, response_in_events};
 use crate::source::McpLimits;
 
 const SESSION: &str = "mcp-session-id";
@@ -90,6 +90,7 @@ impl McpHttpClient {
         match answer {
             Ok(StreamOutcome::Response(response)) => Ok(*response),
             Ok(StreamOutcome::TooManyValues) => Err(too_many_values(&self.limits)),
+            Ok(StreamOutcome::Ambiguous(error)) => Err(ambiguous(&error)),
             Ok(StreamOutcome::Ended) if rest == 0 => {
                 Err(self.error(&HttpError::TooLarge(self.limits.answer_bytes)))
             }
@@ -128,15 +129,18 @@ impl McpHttpClient {
         if json_values(&bytes) > self.limits.answer_values {
             return Err(too_many_values(&self.limits).into());
         }
-        let raw = serde_json::from_slice::<RawResponse>(&bytes);
+        let raw = RawResponse::read(&bytes);
         let answer = if status.is_success() {
-            let no_message = |error: serde_json::Error| {
-                let head = shown(&String::from_utf8_lossy(bytes.get(..64).unwrap_or(&bytes)));
-                let error = shown(&error.to_string());
-                ClientError::new(format!("its response is not a JSON-RPC message: {error}: {head}"), CHECK)
+            let unread = |error: ResponseError| match error {
+                ResponseError::Ambiguous(error) => ambiguous(&error),
+                ResponseError::NoMessage(error) => {
+                    let head = shown(&String::from_utf8_lossy(bytes.get(..64).unwrap_or(&bytes)));
+                    let error = shown(&error.to_string());
+                    let reason = format!("its response is not a JSON-RPC message: {error}: {head}");
+                    ClientError::new(reason, CHECK)
+                }
             };
-            let answer = sent.response(raw.map_err(no_message)?);
-            answer.ok_or_else(|| ClientError::new("it does not answer what was asked", REPORT))?
+            sent.response(raw.map_err(unread)?).ok_or_else(no_answer)?
         } else {
             // An older server does not know the first request; rmcp expects that as a JSON-RPC error.
             let unknown = || ErrorData::invalid_request(format!("status {}", status.as_u16()), None);
@@ -184,7 +188,7 @@ fn text<'h>(head: &'h Parts, name: &str) -> Option<&'h str> {
 /// The error for a redirect or a refusal.
 fn refusal(head: &Parts, with_token: bool) -> Option<ClientError> {
     if head.status.is_redirection() {
-        let to = shown(text(head, "location").unwrap_or_default());
+        let to = shown(&shown_address(text(head, "location").unwrap_or_default()));
         let reason = format!("it answers with a redirect, which is not followed: {to}");
         return Some(ClientError::new(reason, "name the address that it leads to, if you trust it"));
     }

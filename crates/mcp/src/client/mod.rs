@@ -191,6 +191,10 @@ impl Connection {
             Ok(ServerResult::CustomResult(result)) => result.0,
             Ok(_) => return Err(ClientError::new("it answers with something else", CHECK_PROTOCOL)),
             Err(ServiceError::McpError(error)) => {
+                // A process that answered what is not accepted.
+                if let Some(own) = id.and_then(|id| self.log.take_own_error(&id)) {
+                    return Err(own);
+                }
                 let hint =
                     if lists { ASK_OPERATOR } else { "see whether it has this skill, and ask its operator" };
                 return Err(error_response(error.code.0, &error.message, hint));

@@ -11,14 +11,15 @@ use std::thread;
 
 use prowess::internal::json_values;
 use prowess::internal::{ChildProcess, ProcessError};
-use rmcp::RoleClient;
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use rmcp::{ErrorData, RoleClient};
 use tokio::sync::mpsc;
 
-use crate::client::error::{ClientError, TransportLog, too_many_values};
-use crate::client::response::{MessageHead, RawResponse, SentRequest};
+use crate::client::error::{ClientError, TransportLog, ambiguous, no_answer, too_many_values};
+use crate::client::response::{MessageHead, RawResponse, ResponseError, SentRequest};
+use crate::protocol::ambiguity::{ambiguity, ambiguous_response};
 use crate::source::McpLimits;
 use prowess::internal::locked;
 
@@ -103,7 +104,7 @@ fn read_messages(
         if json_values(&line) > limits.answer_values {
             return too_many_values(&limits);
         }
-        let message = match classify(&line, state) {
+        let message = match classify(&line, state, log) {
             LineKind::Response(message) => {
                 state.unsolicited.store(0, Ordering::Relaxed);
                 Some(message)
@@ -114,6 +115,7 @@ fn read_messages(
                 log.record_noise(&line);
                 None
             }
+            LineKind::Failed(error) => return error,
         };
         if state.unsolicited.load(Ordering::Relaxed) > longest {
             return ClientError::new(
@@ -140,18 +142,25 @@ enum LineKind {
     Unsolicited,
     /// Not a message.
     Noise,
+    /// The handshake failed.
+    Failed(ClientError),
 }
 
 /// Classifies a line. Only responses to open requests and pings are parsed completely.
-fn classify(line: &[u8], state: &PipeState) -> LineKind {
+fn classify(line: &[u8], state: &PipeState, log: &TransportLog) -> LineKind {
     if line.trim_ascii().is_empty() {
         return LineKind::Unsolicited;
     }
-    let Ok(head) = serde_json::from_slice::<MessageHead>(line) else { return LineKind::Noise };
+    let Ok(head) = serde_json::from_slice::<MessageHead>(line) else {
+        // Two results have no head.
+        let Some((id, error)) = ambiguous_response(line) else { return LineKind::Noise };
+        let sent = state.open().remove(&id);
+        return sent.map_or(LineKind::Noise, |sent| failure(id, &sent, ambiguous(&error), log));
+    };
     if head.is_response() {
-        return response(line, &head, state).map_or(LineKind::Unsolicited, LineKind::Response);
+        return response(line, &head, state, log).unwrap_or(LineKind::Unsolicited);
     }
-    match head.ping() {
+    match head.ping().filter(|_| ambiguity(line).is_none()) {
         // A server that does not read the responses gets no more of them.
         Some(_) if state.pings.load(Ordering::Relaxed) >= QUEUE => LineKind::Unsolicited,
         Some(ping) => {
@@ -164,8 +173,8 @@ fn classify(line: &[u8], state: &PipeState) -> LineKind {
 }
 
 /// A line as the response to an open request.
-fn response(line: &[u8], head: &MessageHead, state: &PipeState) -> Option<ServerJsonRpcMessage> {
-    let sent = {
+fn response(line: &[u8], head: &MessageHead, state: &PipeState, log: &TransportLog) -> Option<LineKind> {
+    let (id, sent) = {
         let mut open = state.open();
         let id = match &head.id {
             Some(id) => id.clone(),
@@ -173,9 +182,29 @@ fn response(line: &[u8], head: &MessageHead, state: &PipeState) -> Option<Server
             None if open.len() == 1 => open.keys().next()?.clone(),
             None => return None,
         };
-        open.remove(&id)?
+        let sent = open.remove(&id)?;
+        (id, sent)
     };
-    sent.response(serde_json::from_slice::<RawResponse>(line).ok()?)
+    let error = match RawResponse::read(line) {
+        Ok(raw) => match sent.response(raw) {
+            Some(response) => return Some(LineKind::Response(response)),
+            None => no_answer(),
+        },
+        Err(ResponseError::Ambiguous(error)) => ambiguous(&error),
+        Err(ResponseError::NoMessage(_)) => no_answer(),
+    };
+    Some(failure(id, &sent, error, log))
+}
+
+/// Ends a request whose response is not accepted. rmcp gets an error in its place, and the caller the one of the log. After
+/// an error in the handshake rmcp would try an older one, and wait for its answer.
+fn failure(id: RequestId, sent: &SentRequest, error: ClientError, log: &TransportLog) -> LineKind {
+    if sent.is_handshake() {
+        return LineKind::Failed(error);
+    }
+    let failed = ErrorData::internal_error(error.reason.clone(), None);
+    log.record_error(Some(id.clone()), error);
+    LineKind::Response(ServerJsonRpcMessage::error(failed, Some(id)))
 }
 
 fn write(input: &Input, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {

@@ -6,7 +6,7 @@
 
 use std::io::BufRead;
 
-use prowess::internal::json_values;
+use prowess::internal::{json_values, parse_json};
 use rmcp::ErrorData;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, CustomResult, PingRequest, RequestId, ServerJsonRpcMessage,
@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use crate::protocol::ambiguity::{ambiguity, ambiguous_response};
 use crate::source::McpLimits;
 
 /// A sent message, as far as it is needed to read the response.
@@ -76,6 +77,27 @@ pub(crate) struct RawResponse {
     pub(crate) error: Option<ErrorData>,
 }
 
+/// Why a message is not read as a response.
+pub(crate) enum ResponseError {
+    /// It is a response with two members of one name.
+    Ambiguous(serde_json::Error),
+    NoMessage(serde_json::Error),
+}
+
+impl RawResponse {
+    /// Reads a response. One that is ambiguous is refused, as the server refuses requests: an audit between the two could
+    /// see another skill than the one that is trusted.
+    pub(crate) fn read(text: &[u8]) -> Result<Self, ResponseError> {
+        match parse_json(text) {
+            Ok(value) => serde_json::from_value(value).map_err(ResponseError::NoMessage),
+            Err(error) => Err(match ambiguity(text) {
+                Some(ambiguity) => ResponseError::Ambiguous(ambiguity),
+                None => ResponseError::NoMessage(error),
+            }),
+        }
+    }
+}
+
 impl SentRequest {
     pub(crate) fn of(message: &ClientJsonRpcMessage) -> Self {
         let ClientJsonRpcMessage::Request(request) = message else {
@@ -92,6 +114,11 @@ impl SentRequest {
     /// Whether it is `server/discover`, which older servers do not know.
     pub(crate) fn is_discover(&self) -> bool {
         self.kind == RequestKind::Discover
+    }
+
+    /// Whether it begins the connection.
+    pub(crate) fn is_handshake(&self) -> bool {
+        matches!(self.kind, RequestKind::Discover | RequestKind::Initialize)
     }
 
     /// The response to this request; `None` when it is the response to another one.
@@ -124,6 +151,8 @@ pub(crate) enum StreamOutcome {
     Ended,
     /// With an event that has more values than the limits allow.
     TooManyValues,
+    /// With a response that is ambiguous.
+    Ambiguous(serde_json::Error),
 }
 
 /// Reads the response in an event stream. Other messages before it are ignored, since this client has no capabilities
@@ -150,10 +179,22 @@ pub(crate) fn response_in_events(
                 return Ok(StreamOutcome::TooManyValues);
             }
             let for_us = |head: &MessageHead| head.is_response() && (head.id.is_none() || head.id == sent.id);
-            let head = serde_json::from_slice::<MessageHead>(&data).ok().filter(for_us);
-            let raw = head.and_then(|_| serde_json::from_slice::<RawResponse>(&data).ok());
-            if let Some(response) = raw.and_then(|raw| sent.response(raw)) {
-                return Ok(StreamOutcome::Response(Box::new(response)));
+            let head = serde_json::from_slice::<MessageHead>(&data).ok();
+            // Two results have no head.
+            if head.is_none()
+                && let Some((id, error)) = ambiguous_response(&data)
+                && sent.id.as_ref() == Some(&id)
+            {
+                return Ok(StreamOutcome::Ambiguous(error));
+            }
+            match head.filter(for_us).map(|_| RawResponse::read(&data)) {
+                Some(Ok(raw)) => {
+                    if let Some(response) = sent.response(raw) {
+                        return Ok(StreamOutcome::Response(Box::new(response)));
+                    }
+                }
+                Some(Err(ResponseError::Ambiguous(error))) => return Ok(StreamOutcome::Ambiguous(error)),
+                Some(Err(ResponseError::NoMessage(_))) | None => {}
             }
             data.clear();
         }

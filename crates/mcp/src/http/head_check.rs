@@ -1,11 +1,14 @@
-//! Refuses requests that other programs read differently: a line of a head that ends with a line feed alone, a body with
-//! two lengths, and a chunk whose size is unclear. A proxy in front of the server could take the rest of such a request
-//! for another one.
+//! Refuses requests that other programs read differently: a line of a head that ends with a line feed alone, a target with
+//! a fragment, a body with two lengths, and a chunk whose size is unclear. A proxy in front of the server could take the
+//! rest of such a request for another one, or its target for another path.
 //!
-//! hyper accepts them, so its input is changed before: a NUL in place of the line feed makes the head invalid.
+//! hyper accepts them, so its input is changed before: a NUL in place of the line feed makes the head invalid. The same is
+//! done with the beginning of HTTP/2, at which hyper closes the connection without a response.
 
 /// The beginning of a line that is kept. Names and values that say how long a body is are shorter.
 const MAX_LINE: usize = 64;
+/// The line with which a connection of HTTP/2 begins.
+const HTTP2: &[u8] = b"PRI * HTTP/2.0";
 
 /// Follows the requests of a connection byte by byte, as far as their ends must be known.
 #[derive(Debug, Default)]
@@ -17,6 +20,8 @@ pub(crate) struct HeadCheck {
     head: Head,
     /// Whether the line has a control character.
     has_control: bool,
+    /// Whether the line has the character before a fragment.
+    has_hash: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -68,6 +73,7 @@ impl HeadCheck {
             bytes = rest;
             let is_end = *byte == b'\n';
             self.has_control |= byte.is_ascii_control() && !matches!(*byte, b'\r' | b'\n' | b'\t');
+            self.has_hash |= *byte == b'#';
             if is_end && !(self.after_return && self.end_line()) {
                 // hyper itself refuses a line feed in the line of a chunk, and takes any other byte for an extension.
                 if self.after_return || !matches!(self.part, Part::ChunkSize) {
@@ -84,6 +90,7 @@ impl HeadCheck {
     fn end_line(&mut self) -> bool {
         let line = std::mem::take(&mut self.line);
         let has_control = std::mem::take(&mut self.has_control);
+        let has_hash = std::mem::take(&mut self.has_hash);
         let line = line.strip_suffix(b"\r").unwrap_or(&line);
         match self.part {
             Part::Head if line.is_empty() && self.head.is_begun => {
@@ -98,6 +105,8 @@ impl HeadCheck {
             }
             // Empty lines before a request are ignored.
             Part::Head if line.is_empty() => {}
+            // hyper would cut a fragment off, and read the rest as the path.
+            Part::Head if !self.head.is_begun && (has_hash || line == HTTP2) => return false,
             Part::Head => self.head.read(line),
             Part::ChunkSize => {
                 let digits: Vec<u8> = line.iter().copied().take_while(u8::is_ascii_hexdigit).collect();
@@ -185,6 +194,24 @@ mod tests {
                 assert!(passed.starts_with(before), "{passed:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_fragment_and_the_beginning_of_another_protocol_make_a_head_invalid() {
+        let long = format!("/{}", "x".repeat(2 * MAX_LINE));
+        for line in [
+            "GET /metrics#x HTTP/1.1",
+            "GET /mcp# HTTP/1.1",
+            &format!("GET {long}#x HTTP/1.1"),
+            "PRI * HTTP/2.0",
+        ] {
+            for before in ["", "GET / HTTP/1.1\r\n\r\n"] {
+                let text = format!("{before}{line}\r\nhost: x\r\n\r\n");
+                assert!(passed(&text).starts_with(&format!("{before}{line}\r\0")), "{line}");
+            }
+        }
+        let text = "GET / HTTP/1.1\r\nx: #PRI * HTTP/2.0\r\n\r\n";
+        assert_eq!(passed(text), text);
     }
 
     #[test]

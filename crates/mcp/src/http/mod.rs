@@ -45,9 +45,10 @@ use crate::http::response::{
 use crate::http::sessions::{OpenAlready, OpenRequest, Sessions};
 use crate::metrics::Gauges;
 use crate::protocol::outgoing::OutgoingMessage;
-use crate::protocol::values;
+use crate::protocol::{cursor, values};
 use crate::server::Shared;
 use crate::server::prebuilt::{ResultSlot, SlotContent};
+use crate::stdio::oversized::OversizedLine;
 
 /// A body with more bytes is large. Usual ones have a few hundred.
 const LARGE_BODY: usize = 64 * 1024;
@@ -314,7 +315,10 @@ impl HttpServer {
         entry: &mut AccessEntry,
     ) -> Result<HttpResponse, ErrorResponse> {
         if values::too_many(&body) {
-            let response = rpc_error(StatusCode::BAD_REQUEST, None, values::too_many_error());
+            // As on a pipe: found without parsing the message.
+            let mut scanned = OversizedLine::default();
+            scanned.scan(&body);
+            let response = rpc_error(StatusCode::BAD_REQUEST, scanned.id(), values::too_many_error());
             return Err(refused("values", response).into());
         }
         let head = MessageHead::read(&body)?;
@@ -334,9 +338,10 @@ impl HttpServer {
         let _large = self.permits_if_large(caller, body.len()).await?;
         let _permit = self.permit(caller).await?;
         // rmcp takes the last of two members with one name, and a proxy may have judged the first.
-        if parse_json(&body).is_err() {
-            return Err(invalid_message(&body));
-        }
+        let Ok(mut message) = parse_json(&body) else { return Err(invalid_message(&body)) };
+        let changed = if cursor::make_text(&mut message) { serde_json::to_vec(&message).ok() } else { None };
+        drop(message);
+        let body = changed.map_or(body, Bytes::from);
         if head.is_initialize()
             && let Some(reason) = caller.sessions.full().await
         {

@@ -44,7 +44,17 @@ struct Calls {
 #[derive(Clone, Copy, Default)]
 struct Reloads {
     ok: u64,
+    tokens_failed: u64,
     failed: u64,
+}
+
+/// How a reload ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ReloadResult {
+    Ok,
+    /// The tokens could not be used, and the old ones stay; everything else was reloaded.
+    TokensFailed,
+    Failed,
 }
 
 /// What is counted elsewhere: numbers of the moment.
@@ -91,9 +101,13 @@ impl Metrics {
         *locked(&self.refusals).entry(reason).or_default() += 1;
     }
 
-    pub(crate) fn count_reload(&self, ok: bool) {
+    pub(crate) fn count_reload(&self, result: ReloadResult) {
         let mut reloads = locked(&self.reloads);
-        *(if ok { &mut reloads.ok } else { &mut reloads.failed }) += 1;
+        *match result {
+            ReloadResult::Ok => &mut reloads.ok,
+            ReloadResult::TokensFailed => &mut reloads.tokens_failed,
+            ReloadResult::Failed => &mut reloads.failed,
+        } += 1;
     }
 
     /// The page for a scraper. It is built at once, so that a slow reader holds no lock.
@@ -132,6 +146,7 @@ impl Metrics {
         let reloads = *locked(&self.reloads);
         page.counter("prowess_reloads_total", "Reloads by SIGHUP, by result.");
         page.sample("prowess_reloads_total", &[("result", "ok")], reloads.ok);
+        page.sample("prowess_reloads_total", &[("result", "tokens_failed")], reloads.tokens_failed);
         page.sample("prowess_reloads_total", &[("result", "failed")], reloads.failed);
         page.finish()
     }

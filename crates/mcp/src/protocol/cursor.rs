@@ -5,7 +5,25 @@
 //! from all others.
 
 use prowess::text::uri_segment;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+
+/// The methods of lists whose params are read by rmcp.
+const LISTS: [&str; 4] = ["prompts/list", "resources/list", "resources/templates/list", "tools/list"];
+
+/// Makes a text of the cursor of a list that is none, so that it is refused as any other foreign one. rmcp would ignore it
+/// and ask for the first page, again and again. True if the message has changed.
+pub(crate) fn make_text(message: &mut Value) -> bool {
+    let is_list = message.get("method").and_then(Value::as_str).is_some_and(|method| LISTS.contains(&method));
+    let cursor = message.get_mut("params").filter(|_| is_list).and_then(|params| params.get_mut("cursor"));
+    match cursor {
+        None | Some(Value::Null | Value::String(_)) => false,
+        Some(cursor) => {
+            *cursor = cursor.to_string().into();
+            true
+        }
+    }
+}
 
 /// Makes and reads the cursors of this process.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! The protocol: the types of the extension, URIs of skills, cursors of lists, and outgoing messages.
 
+pub(crate) mod ambiguity;
 pub(crate) mod cursor;
 pub(crate) mod methods;
 pub(crate) mod outgoing;

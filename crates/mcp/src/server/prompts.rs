@@ -42,6 +42,11 @@ fn visible(text: &str) -> String {
     prowess::text::visible(text).into_owned()
 }
 
+/// A name on one line, with hidden characters made visible.
+fn shown_name(name: &str) -> String {
+    prowess::text::inline(name).into_owned()
+}
+
 fn described(skill: &Candidate) -> Prompt {
     let entry = &skill.entry;
     let named = entry
@@ -49,11 +54,11 @@ fn described(skill: &Candidate) -> Prompt {
         .arguments
         .iter()
         .filter(|name| *name != ALL)
-        .map(|name| PromptArgument::new(visible(name)));
+        .map(|name| PromptArgument::new(shown_name(name)));
     let hint = visible(entry.client.argument_hint.as_deref().unwrap_or("What to do, in plain words."));
     let all = PromptArgument::new(ALL).with_description(hint);
     let arguments = named.chain([all]).map(|argument| argument.with_required(false)).collect();
-    Prompt::new(visible(&entry.key), Some(visible(&entry.description)), Some(arguments))
+    Prompt::new(shown_name(&entry.key), Some(visible(&entry.description)), Some(arguments))
 }
 
 /// The skills that the name of a prompt means: the one with this key, else all that our texts show so. The latter compares
@@ -97,7 +102,7 @@ pub(crate) fn get(
     };
     let given = |name: &str| {
         let given = request.arguments.as_ref()?;
-        given.get(name).or_else(|| given.get(visible(name).as_str())).map(text)
+        given.get(name).or_else(|| given.get(shown_name(name).as_str())).map(text)
     };
     let named: Vec<String> =
         skill.entry.client.arguments.iter().map(|name| given(name).unwrap_or_default()).collect();

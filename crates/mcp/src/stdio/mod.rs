@@ -3,6 +3,7 @@
 //! rmcp's own transport sends no error for malformed JSON or an oversized line, drops a last line without a newline, and
 //! reads without limit while responses pile up for a client that does not read.
 
+pub(crate) mod input;
 pub(crate) mod oversized;
 pub(crate) mod writer;
 
@@ -19,18 +20,19 @@ use rmcp::model::{
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server_with_ct};
 use rmcp::transport::Transport;
 use rmcp::{ErrorData, RoleServer};
-use serde::Deserialize;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::ServeError;
+use crate::protocol::ambiguity::{ambiguity, only_id};
 use crate::protocol::outgoing::OutgoingMessage;
-use crate::protocol::values;
+use crate::protocol::{cursor, values};
 use crate::server::errors::excerpt;
 use crate::server::prebuilt::{ResultSlot, SlotContent};
 use crate::server::{Server, Shared};
+use crate::stdio::input::PipeInput;
 use crate::stdio::oversized::{MAX_ID, OversizedLine};
 use crate::stdio::writer::PipeWriter;
 use prowess::internal::{locked, parse_json};
@@ -46,7 +48,7 @@ const BUDGET_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// One client on a pipe.
 pub(crate) struct Pipe<R> {
-    reader: BufReader<R>,
+    input: PipeInput<R>,
     /// The line so far: `receive` is dropped and called again in the middle of one.
     line: Vec<u8>,
     /// The state of a line that is too long.
@@ -67,13 +69,14 @@ struct OpenRequest {
 
 impl<R: AsyncRead + Send + Unpin> Pipe<R> {
     pub(crate) fn new<W: AsyncWrite + Send + Unpin + 'static>(reader: R, writer: W) -> Self {
+        let end_of_input = CancellationToken::new();
         Self {
-            reader: BufReader::with_capacity(64 * 1024, reader),
+            input: PipeInput::new(reader, end_of_input.clone()),
             line: Vec::new(),
             too_long: None,
             ended: false,
             begun: false,
-            writer: PipeWriter::new(writer),
+            writer: PipeWriter::new(writer, end_of_input),
             requests: Arc::new(Semaphore::new(MAX_OPEN)),
             subscriptions: Arc::new(Semaphore::new(MAX_SUBSCRIPTIONS)),
             open: Mutex::default(),
@@ -84,7 +87,7 @@ impl<R: AsyncRead + Send + Unpin> Pipe<R> {
     async fn next_line(&mut self) -> io::Result<bool> {
         loop {
             let (taken, whole) = {
-                let bytes = self.reader.fill_buf().await?;
+                let bytes = self.input.fill().await?;
                 if bytes.is_empty() {
                     self.ended = true;
                     return Ok(!self.line.is_empty() || self.too_long.is_some());
@@ -103,10 +106,19 @@ impl<R: AsyncRead + Send + Unpin> Pipe<R> {
                 }
                 (part.len() + usize::from(newline.is_some()), newline.is_some())
             };
-            self.reader.consume(taken);
+            self.input.consume(taken);
             if whole {
                 return Ok(true);
             }
+        }
+    }
+
+    /// Resolves at the end of the input, if nothing is left to be handled.
+    async fn end_of_input(&mut self) {
+        self.input.end().await;
+        // A last line without a newline waits for its permit.
+        if !self.line.is_empty() || self.too_long.is_some() {
+            std::future::pending::<()>().await;
         }
     }
 
@@ -156,8 +168,13 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
                 return None;
             }
             // The permit first, then the line: there is no await after the line, so nothing is lost when this is dropped.
-            let permit = Arc::clone(&self.requests).acquire_owned().await.ok()?;
-            let gone = self.writer.gone();
+            let (requests, gone) = (Arc::clone(&self.requests), self.writer.gone());
+            let permit = tokio::select! {
+                biased;
+                permit = requests.acquire_owned() => permit.ok()?,
+                () = self.end_of_input() => return None,
+                () = gone.cancelled() => return None,
+            };
             let read = tokio::select! {
                 read = self.next_line() => read,
                 () = gone.cancelled() => return None,
@@ -188,7 +205,11 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
                 }
                 continue;
             }
-            match parse_json(text).and_then(serde_json::from_value::<ClientJsonRpcMessage>) {
+            let message = parse_json(text).and_then(|mut message| {
+                cursor::make_text(&mut message);
+                serde_json::from_value::<ClientJsonRpcMessage>(message)
+            });
+            match message {
                 Ok(ClientJsonRpcMessage::Request(mut request)) => {
                     self.begun = true;
                     // Two responses could not be distinguished.
@@ -259,26 +280,17 @@ pub(crate) fn invalid_message(text: &[u8]) -> (Option<RequestId>, ErrorData) {
         Ok(Value::Array(_)) => (None, ErrorData::invalid_request("batches are not taken", None)),
         Ok(value) => {
             let is_response = value.get("result").is_some() || value.get("error").is_some();
-            let (id, why) = match parse_json(text) {
+            let (id, why) = match ambiguity(text) {
                 // Of two ids, neither is that of the message.
-                Err(error) => {
-                    let only = serde_json::from_slice(text).ok();
+                Some(error) => {
                     let why = format!("this message is ambiguous: {}", excerpt(&error.to_string()));
-                    (only.and_then(|OnlyId { id }| known_id(id.as_ref()?)), why)
+                    (only_id(text).as_ref().and_then(known_id), why)
                 }
-                Ok(_) => {
-                    (value.get("id").and_then(known_id), "this is not a JSON-RPC 2.0 message".to_owned())
-                }
+                None => (value.get("id").and_then(known_id), "this is not a JSON-RPC 2.0 message".to_owned()),
             };
             (id.filter(|_| !is_response), ErrorData::invalid_request(why, None))
         }
     }
-}
-
-/// The id of a message, read without its other members.
-#[derive(Deserialize)]
-struct OnlyId {
-    id: Option<Value>,
 }
 
 /// An id that may be sent back.

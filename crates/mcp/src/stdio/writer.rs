@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::protocol::outgoing::OutgoingMessage;
@@ -16,6 +17,10 @@ use crate::protocol::response_budget::SMALL_RESPONSE;
 
 /// How long the last lines may take when the pipe is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a write may make no progress: as long as over HTTP.
+const STALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// The same once the input has ended: a host that has closed it waits for the end of the server.
+const STALL_TIMEOUT_AT_END: Duration = Duration::from_secs(5);
 
 /// A line in the queue.
 struct Line {
@@ -30,40 +35,86 @@ pub(crate) struct PipeWriter {
     /// Unbounded, since every response and every error holds the permit of a request.
     lines: Option<mpsc::UnboundedSender<Line>>,
     task: JoinHandle<()>,
-    /// Cancelled when a write fails because the client has disconnected.
+    /// Cancelled when a write fails because the client has disconnected or does not read.
     gone: CancellationToken,
 }
 
-async fn write<W: AsyncWrite + Unpin>(writer: &mut W, mut message: OutgoingMessage) -> io::Result<()> {
-    // One write for most lines.
-    let mut line = Vec::new();
-    for piece in message.by_ref() {
-        if line.len() + piece.len() > SMALL_RESPONSE {
-            writer.write_all(&std::mem::take(&mut line)).await?;
+/// Writes to a client that may not read.
+struct LimitedWriter<W> {
+    writer: W,
+    end_of_input: CancellationToken,
+}
+
+impl<W: AsyncWrite + Unpin> LimitedWriter<W> {
+    async fn write_message(&mut self, mut message: OutgoingMessage) -> io::Result<()> {
+        // One write for most lines.
+        let mut line = Vec::new();
+        for piece in message.by_ref() {
+            if line.len() + piece.len() > SMALL_RESPONSE {
+                self.write_all(&std::mem::take(&mut line)).await?;
+            }
+            line.extend_from_slice(&piece);
         }
-        line.extend_from_slice(&piece);
+        line.push(b'\n');
+        self.write_all(&line).await?;
+        tokio::select! {
+            flushed = self.writer.flush() => flushed,
+            error = stalled(&self.end_of_input) => Err(error),
+        }
     }
-    line.push(b'\n');
-    writer.write_all(&line).await?;
-    writer.flush().await
+
+    async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let written = tokio::select! {
+                written = self.writer.write(bytes) => written?,
+                error = stalled(&self.end_of_input) => return Err(error),
+            };
+            if written == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            bytes = bytes.get(written..).unwrap_or_default();
+        }
+        Ok(())
+    }
+}
+
+/// The error of a write that makes no progress, after the time for one.
+async fn stalled(end_of_input: &CancellationToken) -> io::Error {
+    let at_end = async {
+        end_of_input.cancelled().await;
+        sleep(STALL_TIMEOUT_AT_END).await;
+    };
+    tokio::select! {
+        () = sleep(STALL_TIMEOUT) => {}
+        () = at_end => {}
+    }
+    io::ErrorKind::TimedOut.into()
 }
 
 impl PipeWriter {
-    pub(crate) fn new<W: AsyncWrite + Send + Unpin + 'static>(mut writer: W) -> Self {
+    /// `end_of_input` is cancelled at the end of the input.
+    pub(crate) fn new<W: AsyncWrite + Send + Unpin + 'static>(
+        writer: W,
+        end_of_input: CancellationToken,
+    ) -> Self {
+        let mut writer = LimitedWriter { writer, end_of_input };
         let (lines, mut waiting) = mpsc::unbounded_channel::<Line>();
         let gone = CancellationToken::new();
         let token = gone.clone();
         let task = tokio::spawn(async move {
             while let Some(line) = waiting.recv().await {
-                let written = write(&mut writer, line.message).await;
-                let failed = written.is_err();
+                let written = writer.write_message(line.message).await;
+                let failed = written.as_ref().err().map(io::Error::kind);
                 let _ = line.written.send(written);
-                if failed {
+                if failed == Some(io::ErrorKind::TimedOut) {
+                    tracing::warn!("the client does not read, so the connection is closed");
+                }
+                if failed.is_some() {
                     token.cancel();
                     return;
                 }
             }
-            let _ = writer.shutdown().await;
+            let _ = writer.writer.shutdown().await;
         });
         Self { lines: Some(lines), task, gone }
     }

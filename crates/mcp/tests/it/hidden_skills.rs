@@ -222,6 +222,29 @@ async fn names_with_hidden_characters_are_shown_escaped_and_work_as_shown() {
 }
 
 #[tokio::test]
+async fn a_line_feed_in_a_name_is_shown_as_other_control_characters_and_the_name_works() {
+    let source = prowess::MemorySource::new("memory");
+    let text = "---\nname: \"a\\nb\\e\"\ndescription: d\n---\nDo it.\n";
+    source.insert("a\nb\u{1b}", text, Scope::User);
+    let mut registry = Registry::new();
+    registry.add(source);
+    let mut client = PipeClient::initialized(served(registry, ServeOptions::default()), false).await;
+    let shown = "a\\nb\\u{1b}";
+    let prompts = client.result("prompts/list", json!({})).await;
+    assert_eq!(prompts["prompts"][0]["name"], shown, "{prompts}");
+    let got = client.result("prompts/get", json!({"name": shown})).await;
+    assert!(got.to_string().contains("Do it."), "{got}");
+    for (tool, arguments, member) in [
+        ("list_skills", json!({}), "/skills/0/name"),
+        ("load_skill", json!({"name": shown}), "/skill"),
+        ("unload_skill", json!({"name": shown}), "/skill"),
+    ] {
+        let response = client.result("tools/call", json!({"name": tool, "arguments": arguments})).await;
+        assert_eq!(response["structuredContent"].pointer(member), Some(&json!(shown)), "{tool}: {response}");
+    }
+}
+
+#[tokio::test]
 async fn a_cut_name_that_several_prompts_have_is_refused() {
     let (root, long) = (tempfile::tempdir().unwrap(), "x".repeat(120));
     for last in ["a", "b"] {

@@ -378,5 +378,10 @@ async fn the_size_limit_of_a_head_is_exact() {
             assert_eq!(response.0, status, "{length} in parts of {part}");
         }
     }
+    // And to the line.
+    for (lines, status) in [(100, 200), (101, 431)] {
+        let more = "a: b\r\n".repeat(lines - 2);
+        assert_eq!(web.get("/healthz", &more).await.0, status, "{lines}");
+    }
     web.end().await;
 }

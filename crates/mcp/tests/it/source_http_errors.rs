@@ -138,6 +138,33 @@ fn a_response_with_too_many_values_is_refused_before_it_is_parsed() {
     assert_eq!(list_error("skills/list", few, events), said_of);
 }
 
+/// Responses to the second request in which an object has two members of one name, and the name.
+pub(crate) const TWO_MEMBERS: [(&str, &str); 4] = [
+    (r#"{"jsonrpc":"2.0","id":1,"result":{"skills":[]},"result":{"skills":[]}}"#, "result"),
+    (r#"{"jsonrpc":"2.0","id":1,"result":{"skills":[],"skills":[]}}"#, "skills"),
+    (
+        r#"{"jsonrpc":"2.0","id":1,"result":{"skills":[{"frontmatter":{"description":"Does.","\u0064escription":"Shows."}}]}}"#,
+        "description",
+    ),
+    (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"a","message":"b"}}"#, "message"),
+];
+
+#[test]
+fn a_response_with_two_members_of_one_name_is_refused() {
+    for (response, member) in TWO_MEMBERS {
+        let event = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: {response}\n\n"
+        );
+        for bytes in [json_response("200 OK", response), event] {
+            let text = list_error("skills/list", McpLimits::default(), move || {
+                Reply::Raw(bytes.clone().into_bytes())
+            });
+            let wanted = format!("skills/list: its answer is ambiguous: the member {member} appears twice");
+            assert!(text.starts_with(&wanted), "{text}");
+        }
+    }
+}
+
 #[test]
 fn an_invalid_response_is_escaped_in_the_error() {
     let page = || Reply::Raw(json_response("200 OK", "<html>\u{1b}[31m").into_bytes());
@@ -228,6 +255,24 @@ fn a_redirect_is_not_followed() {
     let text = list_error("server/discover", small_limits(), move || Reply::Raw(to.clone().into_bytes()));
     assert_eq!(text, format!("connecting to URL: it answers with a redirect, which is not followed: {url}"));
     assert!(other.request_heads().is_empty());
+}
+
+#[test]
+fn the_target_of_a_redirect_is_named_without_what_may_be_a_secret() {
+    for (target, shown) in [
+        ("http://127.0.0.1:9/mcp?key=s3cret", "http://127.0.0.1:9/mcp"),
+        ("https://user:s3cret@x.test/mcp", "https://x.test/mcp"),
+        ("//user:s3cret@x.test/mcp", "//x.test/mcp"),
+        ("/mcp/?key=s3cret#s3cret", "/mcp/"),
+    ] {
+        let head = format!("HTTP/1.1 308 There\r\nlocation: {target}\r\n");
+        let response = format!("{head}content-length: 0\r\nconnection: close\r\n\r\n").into_bytes();
+        let text = list_error("server/discover", small_limits(), move || Reply::Raw(response.clone()));
+        assert_eq!(
+            text,
+            format!("connecting to URL: it answers with a redirect, which is not followed: {shown}")
+        );
+    }
 }
 
 #[test]

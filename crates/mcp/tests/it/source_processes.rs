@@ -8,7 +8,7 @@ use prowess::source::{Slice, Source as _};
 use prowess_mcp::McpLimits;
 use serde_json::json;
 
-use crate::source_http_errors::{content, error_text, short, small_limits};
+use crate::source_http_errors::{TWO_MEMBERS, content, error_text, short, small_limits};
 use crate::support::{LONG, until};
 use prowess_mcp::testing::{Reply, source};
 
@@ -91,6 +91,21 @@ fn a_message_with_too_many_values_ends_the_connection() {
         error_text(&remote.list().unwrap_err()),
         "connecting to sh: its answer has more than 100 values"
     );
+}
+
+#[test]
+fn a_response_with_two_members_of_one_name_ends_its_request_at_once() {
+    for (response, member) in TWO_MEMBERS {
+        // It goes on running, and answers nothing else.
+        let remote = shell(&format!("{}read -r line; printf '%s\\n' '{response}'; cat", script(":", 1)));
+        let text = error_text(&remote.list().unwrap_err());
+        let wanted = format!("skills/list: its answer is ambiguous: the member {member} appears twice");
+        assert!(text.starts_with(&wanted), "{text}");
+    }
+    // So does one that is no response to its request.
+    let shape = r#"printf '%s\n' '{"jsonrpc":"2.0","id":0,"result":7}'; cat"#;
+    let text = error_text(&shell(&format!("read -r line; {shape}")).list().unwrap_err());
+    assert_eq!(text, "connecting to sh: it does not answer what was asked");
 }
 
 #[test]

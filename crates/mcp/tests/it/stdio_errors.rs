@@ -1,8 +1,11 @@
 //! A client on a pipe that misbehaves: it does not read, sends too much, or disconnects.
 
+use std::time::Duration;
+
 use prowess_mcp::{HttpOptions, ServeOptions, serve_pipe};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::http::HttpTestServer;
@@ -120,8 +123,11 @@ async fn the_number_and_the_bytes_of_subscribed_resources_are_limited() {
     }
 }
 
-/// A server with a large response for a client that does not read.
-async fn stuck(stop: CancellationToken) -> (tokio::io::DuplexStream, tokio::task::JoinHandle<()>) {
+/// A server with large responses to this many requests of a client that does not read.
+async fn stuck(
+    requests: usize,
+    stop: CancellationToken,
+) -> (tokio::io::DuplexStream, tokio::task::JoinHandle<()>) {
     let root = library();
     write(root.path(), "beta/large.txt", "x".repeat(3_000_000));
     let (mut client, server) = tokio::io::duplex(1 << 10);
@@ -130,10 +136,12 @@ async fn stuck(stop: CancellationToken) -> (tokio::io::DuplexStream, tokio::task
         let root = root;
         serve_pipe(registry(root.path()), &ServeOptions::default(), reader, writer, stop).await.unwrap();
     });
-    let read = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/read",
-        "params": {"uri": "skill://beta/large.txt", "_meta": meta()}});
-    client.write_all(format!("{read}\n").as_bytes()).await.unwrap();
-    // The response has begun.
+    for id in 0..requests {
+        let read = json!({"jsonrpc": "2.0", "id": id, "method": "resources/read",
+            "params": {"uri": "skill://beta/large.txt", "_meta": meta()}});
+        client.write_all(format!("{read}\n").as_bytes()).await.unwrap();
+    }
+    // A response has begun.
     let mut first = [0];
     tokio::io::AsyncReadExt::read_exact(&mut client, &mut first).await.unwrap();
     (client, serving)
@@ -142,18 +150,59 @@ async fn stuck(stop: CancellationToken) -> (tokio::io::DuplexStream, tokio::task
 #[tokio::test]
 async fn shutdown_does_not_wait_for_a_client_that_does_not_read() {
     let stop = CancellationToken::new();
-    let (client, serving) = stuck(stop.clone()).await;
+    let (client, serving) = stuck(1, stop.clone()).await;
     // The server waits for a while, which need not be real time.
     tokio::time::pause();
     stop.cancel();
     tokio::time::timeout(LONG, serving).await.expect("an end in time").unwrap();
     drop(client);
-    tokio::time::resume();
-    // The same when the client closes its writing end.
-    let (mut client, serving) = stuck(CancellationToken::new()).await;
-    tokio::time::pause();
-    client.shutdown().await.unwrap();
-    tokio::time::timeout(LONG, serving).await.expect("an end in time").unwrap();
+}
+
+#[tokio::test]
+async fn the_end_of_the_input_is_noticed_while_no_request_is_read() {
+    // Reading stops at 16. The last ones are read ahead, and never handled.
+    for requests in [1, 16, 17, 40] {
+        let (mut client, serving) = stuck(requests, CancellationToken::new()).await;
+        tokio::time::pause();
+        let begun = Instant::now();
+        client.shutdown().await.unwrap();
+        tokio::time::timeout(LONG, serving).await.expect("an end in time").unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(13), "{requests}: {:?}", begun.elapsed());
+        tokio::time::resume();
+        drop(client);
+    }
+}
+
+#[tokio::test]
+async fn a_write_without_progress_ends_the_pipe() {
+    for requests in [1, 16] {
+        // The client keeps its end open.
+        let (client, serving) = stuck(requests, CancellationToken::new()).await;
+        tokio::time::pause();
+        let begun = Instant::now();
+        tokio::time::timeout(LONG, serving).await.expect("an end in time").unwrap();
+        assert!(begun.elapsed() > Duration::from_secs(25), "{requests}: {:?}", begun.elapsed());
+        tokio::time::resume();
+        drop(client);
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_reads_slowly_gets_every_response_after_the_end_of_its_input() {
+    let root = library();
+    write(root.path(), "beta/large.txt", "x".repeat(100_000));
+    let (mut reader, mut writer) = tokio::io::split(served(registry(root.path()), ServeOptions::default()));
+    let requests = 40;
+    for id in 0..requests {
+        let read = json!({"jsonrpc": "2.0", "id": id, "method": "resources/read",
+            "params": {"uri": "skill://beta/large.txt", "_meta": meta()}});
+        writer.write_all(format!("{read}\n").as_bytes()).await.unwrap();
+    }
+    writer.shutdown().await.unwrap();
+    let mut all = Vec::new();
+    let reading = tokio::io::AsyncReadExt::read_to_end(&mut reader, &mut all);
+    tokio::time::timeout(LONG, reading).await.expect("an end in time").unwrap();
+    assert_eq!(all.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count(), requests);
 }
 
 #[tokio::test]
@@ -211,6 +260,44 @@ async fn a_message_with_two_members_of_one_name_is_refused_on_every_transport() 
             assert!(response["error"]["code"] == -32600 && response["id"].is_null(), "{response}");
         }
         assert!(client.result("tools/list", json!({})).await["tools"].is_array());
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_cursor_that_is_no_text_is_refused_by_every_list_on_every_transport() {
+    let root = library();
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), true).await;
+    for method in ["skills/list", "resources/list", "prompts/list", "tools/list", "resources/templates/list"]
+    {
+        for cursor in [json!(1), json!({}), json!([]), json!(true)] {
+            let params = json!({"cursor": cursor, "_meta": meta()});
+            let message = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+            client.send(&message.to_string()).await;
+            let over_http = web.request(method, json!({ "cursor": cursor })).await.json();
+            for response in [client.response(7).await, over_http] {
+                assert_eq!(response["error"]["code"], -32602, "{method} {cursor}: {response}");
+            }
+        }
+        let first = client.request(method, json!({"cursor": null})).await;
+        assert!(first["result"].is_object(), "{method}: {first}");
+    }
+    web.end().await;
+}
+
+#[tokio::test]
+async fn the_error_for_too_many_values_has_the_id_on_every_transport() {
+    let root = library();
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), true).await;
+    let params = json!({"many": vec![0; 20_000]});
+    let message = json!({"jsonrpc": "2.0", "id": 7, "method": "skills/list", "params": params}).to_string();
+    client.send(&message).await;
+    for response in [client.response(7).await, web.post(&[], &message).await.json()] {
+        assert!(response["error"]["code"] == -32600 && response["id"] == 7, "{response}");
     }
     web.end().await;
 }

@@ -22,7 +22,7 @@ pub use kind::{Counted, SourceErrorKind, SpecialFile};
 pub use lookup::LookupError;
 use words::Shown;
 pub(crate) use words::shown;
-pub use words::{escape_control, plain_cause};
+pub use words::{escape_control, plain_cause, shown_address};
 #[cfg(feature = "install")]
 pub(crate) use words::{first_of, quoted};
 

@@ -31,10 +31,25 @@ impl fmt::Display for Shown<'_> {
         match self.0 {
             Location::Path(path) if path.is_empty() => to.write_str("\"\"")?,
             Location::Path(path) => to.write_str(&escape_control(&shown(Path::new(&**path)).to_string()))?,
+            Location::Url(url) => to.write_str(&shown_address(url))?,
             other => to.write_str(&escape_control(&other.to_string()))?,
         }
         self.1.map_or(Ok(()), |file| write!(to, ": {}", escape_control(file)))
     }
+}
+
+/// An address for messages, escaped: without user, password, query and fragment. They may be secrets, and users copy
+/// errors and send them to others. It need not be a valid address: a server may send anything as the target of a redirect.
+pub fn shown_address(url: &str) -> String {
+    let place = url.trim().split(['?', '#']).next().unwrap_or_default();
+    let is_scheme = |before: &str| before.is_empty() || (before.ends_with(':') && !before.contains('/'));
+    let (scheme, rest) = match place.split_once("//").filter(|(before, _)| is_scheme(before)) {
+        Some((scheme, rest)) => (place.get(..scheme.len() + 2).unwrap_or_default(), rest),
+        None => ("", place),
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    escape_control(&format!("{scheme}{host}{path}"))
 }
 
 /// A text from outside on one line, with control characters and hidden characters escaped. Escaping a text twice is the
@@ -97,6 +112,25 @@ mod tests {
         assert_eq!(first_of(["a", "b"], 2), "a, b");
         assert_eq!(first_of(["a", "b", "c", "d"], 2), "a, b and 2 more");
         assert_eq!(first_of([""; 0], 2), "");
+    }
+
+    #[test]
+    fn an_address_is_shown_without_what_may_be_a_secret() {
+        for (url, wanted) in [
+            ("https://u:s3cret@x.test:8443/mcp", "https://x.test:8443/mcp"),
+            ("https://x.test/@team/mcp?key=s3cret", "https://x.test/@team/mcp"),
+            ("https://x.test?key=s3cret@y/z", "https://x.test"),
+            ("https://x.test/mcp#s3cret", "https://x.test/mcp"),
+            ("https://u:s3cret@a@x.test", "https://x.test"),
+            ("//u:s3cret@x.test/a//b@c", "//x.test/a//b@c"),
+            ("https:u:s3cret@x.test/a", "x.test/a"),
+            ("/mcp/?key=s3cret", "/mcp/"),
+            ("https://x.test/\u{1b}[31m", "https://x.test/\\u{1b}[31m"),
+            ("", ""),
+        ] {
+            assert_eq!(shown_address(url), wanted, "{url}");
+            assert_eq!(shown_address(wanted), wanted, "{url}");
+        }
     }
 
     #[test]

@@ -35,14 +35,6 @@ pub(crate) fn resolved(base: &str, reference: &str) -> Result<String, HttpError>
     Ok(uri)
 }
 
-/// An address for messages: without a password.
-pub(crate) fn shown(url: &str) -> String {
-    match (url.split_once("://"), url.split_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://…@{rest}"),
-        _ => url.to_owned(),
-    }
-}
-
 /// An address with another path below it.
 pub(crate) fn below(base: &str, path: &str) -> Result<String, HttpError> {
     let base = checked(base)?;
@@ -112,7 +104,6 @@ mod tests {
             Err(HttpError::Downgrade("http://y.test/c".to_owned()))
         );
         assert_eq!(resolved("http://x.test/", "http://y.test/c").unwrap(), "http://y.test/c");
-        assert_eq!(shown("https://u:p@x.test/a"), "https://…@x.test/a");
         assert_eq!(below("https://x.test/a/?q=1", "b c/é").unwrap(), "https://x.test/a/b%20c/%C3%A9");
         assert!(names_private("http://[::1]:80/") && names_private("http://LOCALHOST/"));
         for local in ["http://127.9.9.9/x", "http://[::1]/", "https://localhost:1/"] {

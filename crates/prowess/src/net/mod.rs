@@ -8,7 +8,9 @@ pub(crate) mod public;
 
 use std::time::Duration;
 
-pub(crate) use address::{below, checked, resolved, shown};
+use crate::error::shown_address;
+
+pub(crate) use address::{below, checked, resolved};
 pub use client::UreqClient;
 pub(crate) use deadline::Deadline;
 pub use fetch::HttpLimits;
@@ -68,16 +70,16 @@ pub enum HttpError {
     #[error("it redirects more than {0} times")]
     Redirects(usize),
     /// A redirect from https to http.
-    #[error("it redirects from https to http: {0}")]
+    #[error("it redirects from https to http: {}", shown_address(.0))]
     Downgrade(String),
     /// A public site points at a private address.
-    #[error("a public site points at a private address: {0}")]
+    #[error("a public site points at a private address: {}", shown_address(.0))]
     Private(String),
     /// The deadline for a series of requests was reached before this one.
     #[error("it was not asked: fetching took longer than {0} seconds in all")]
     NotInTime(u64),
     /// A redirect to another site, where only the same site is allowed.
-    #[error("it redirects to another site: {0}")]
+    #[error("it redirects to another site: {}", shown_address(.0))]
     OtherSite(String),
     /// The body does not have the expected digest.
     #[error("its bytes are not those that were promised: wanted {wanted}, got {got}")]

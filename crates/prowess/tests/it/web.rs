@@ -297,6 +297,30 @@ fn a_public_site_never_leads_to_a_private_address() {
 }
 
 #[test]
+fn an_error_names_a_site_without_user_password_and_query() {
+    let site = Server::start(&[
+        ("/moved.json?key=s3cret", Answer::Redirect("http://10.0.0.1/index.json?key=s3cret".to_owned())),
+        ("/text.json?key=s3cret", Answer::Ok(b"no index".to_vec())),
+    ]);
+    for path in ["/gone.json", "/moved.json", "/text.json"] {
+        let source = || {
+            // What follows from a public address may not be private.
+            let inner = UreqClient::new(None).unwrap();
+            let client = Pretend { inner, public: site.url.clone() };
+            HttpSource::new(&format!("{}{path}?key=s3cret", site.url), Arc::new(client)).unwrap()
+        };
+        let error = listed(source()).unwrap_err().to_string();
+        assert!(error.contains(&format!("{}{path}", site.url)) && !error.contains("s3cret"), "{error}");
+    }
+    let client = Arc::new(UreqClient::new(None).unwrap());
+    let error = HttpSource::new("https://user:s3cret@x.test/a?key=s3cret", client).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "could not fetch: https://x.test/a: this is no https:// or http:// address without a password"
+    );
+}
+
+#[test]
 fn certificates_of_ones_own_are_trusted_when_they_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let made = Command::new("openssl")

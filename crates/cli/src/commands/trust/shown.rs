@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use prowess::install::Preview;
 use prowess::internal::{preview_of_found, toml_value};
-use prowess::{Candidate, Catalog, Registry};
+use prowess::{Candidate, Catalog, Manifest, Registry};
 use serde_json::{Value, json};
 
 use super::folder::FolderLook;
@@ -24,6 +24,8 @@ const MAX_AT_A_GLANCE: usize = 10;
 const MAX_UNSEEN: usize = 30;
 /// The most names of skills in a part of the summary.
 const MAX_NAMED: usize = 8;
+/// The most names of files of one skill on another machine.
+const MAX_FILES: usize = 30;
 
 /// A part of the summary: what some skills can do, and whether one can.
 type Can = (&'static str, fn(&Preview) -> bool);
@@ -55,7 +57,31 @@ pub(super) struct ShownSkill {
     location: String,
     /// The digest that is trusted; none where a folder is.
     digest: Option<String>,
+    /// The files of a skill on another machine. What can be said of it is in the list of its source alone, so that all of
+    /// it is shown.
+    remote_files: Option<Vec<String>>,
     preview: Preview,
+}
+
+impl ShownSkill {
+    /// What the source of a skill on another machine lists, in lines.
+    fn listed(&self) -> String {
+        let Some(files) = &self.remote_files else { return String::new() };
+        let mut text = String::new();
+        let mut line = |title: &str, what: &str| {
+            let _ = writeln!(text, "  {HINT}{title}{HINT:#}  {}", clean(what));
+        };
+        line("description", &self.preview.description);
+        let mut names = files.iter().take(MAX_FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
+        if let Some(more @ 1..) = files.len().checked_sub(MAX_FILES) {
+            let _ = write!(names, " and {} more; --json has all of them", number(more as u64));
+        }
+        line("files", &names);
+        if let Some(digest) = &self.digest {
+            line("digest", digest);
+        }
+        text
+    }
 }
 
 /// A setting in a file of the project.
@@ -98,10 +124,11 @@ impl Shown {
         let many = self.skills.len() > MAX_AT_A_GLANCE;
         let (loud, quiet): (Vec<_>, Vec<_>) =
             self.skills.iter().partition(|skill| many && is_loud(&skill.preview));
-        for ShownSkill { key, location, preview, .. } in quiet.into_iter().chain(loud) {
-            let lines = preview_lines(key, preview);
+        for skill in quiet.into_iter().chain(loud) {
+            let lines = preview_lines(&skill.key, &skill.preview);
             let (name, rest) = lines.split_once('\n').unwrap_or((&lines, ""));
-            let _ = writeln!(text, "{name}\n  {HINT}at{HINT:#}  {}", clean(location));
+            let _ = writeln!(text, "{name}\n  {HINT}at{HINT:#}  {}", clean(&skill.location));
+            text.push_str(&skill.listed());
             text.push_str(rest);
         }
         if self.is_folder && self.skills.is_empty() {
@@ -153,15 +180,14 @@ impl Shown {
 
     /// As JSON, with what was done or would be.
     pub(super) fn json(&self, member: &str, said: &str) -> Value {
-        let skill = |ShownSkill { key, location, digest, preview }: &ShownSkill| {
-            let shown = json!({"name": key, "location": location, "preview": preview});
-            match (shown, digest) {
-                (Value::Object(mut shown), Some(digest)) => {
-                    shown.insert("digest".to_owned(), digest.as_str().into());
-                    Value::Object(shown)
-                }
-                (shown, _) => shown,
+        let skill = |ShownSkill { key, location, digest, remote_files, preview }: &ShownSkill| {
+            let mut shown = json!({"name": key, "location": location, "preview": preview});
+            if let Some(shown) = shown.as_object_mut() {
+                let files = remote_files.as_ref().map(|files| json!(files));
+                shown.extend(digest.as_ref().map(|digest| ("digest".to_owned(), json!(digest))));
+                shown.extend(files.map(|files| ("files".to_owned(), files)));
             }
+            shown
         };
         let previews: Vec<Value> = self.skills.iter().map(skill).collect();
         let mut settings: Vec<&str> = self.settings.iter().map(|setting| setting.key.as_str()).collect();
@@ -189,10 +215,14 @@ pub(super) fn previewed(
     names: &[&str],
     left: &mut u64,
 ) -> ShownSkill {
+    let is_remote = skill.wants_approval || registry.is_remote(skill);
+    let files = is_remote.then(|| registry.files_of(skill).ok()).flatten();
+    let paths = |files: Manifest| files.files.iter().map(|file| file.path.as_str().to_owned()).collect();
     ShownSkill {
         key: skill.entry.key.clone(),
         location: skill.entry.origin.location.to_string(),
         digest: None,
+        remote_files: files.map(paths),
         preview: preview_of_found(registry, skill, names, left),
     }
 }

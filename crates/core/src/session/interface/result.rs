@@ -6,7 +6,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::text::visible;
+use crate::text::{inline, visible};
 
 macro_rules! reasons {
     ($($reason:ident $code:literal $meaning:literal;)+) => {
@@ -145,7 +145,7 @@ impl ToolResult {
     }
 
     /// The structured content of an MCP tool result: the reason of a refusal, or data that is an object. Hidden
-    /// characters in its texts are [made visible](crate::text::visible).
+    /// characters in its texts are [made visible](crate::text::visible), and names are on one line.
     pub fn into_structured_content(self) -> Option<Value> {
         match self.reason {
             Some(reason) => Some(json!({ "reason": reason })),
@@ -154,12 +154,21 @@ impl ToolResult {
     }
 }
 
+/// The members of data that have the name of a skill.
+const NAMES: [&str; 2] = ["name", "skill"];
+
 /// A value whose texts hide nothing.
 fn seen(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(visible(&text).into_owned()),
         Value::Array(values) => values.into_iter().map(seen).collect(),
-        Value::Object(members) => members.into_iter().map(|(name, value)| (name, seen(value))).collect(),
+        Value::Object(members) => {
+            let member = |(name, value): (String, Value)| match value {
+                Value::String(text) if NAMES.contains(&&*name) => (name, inline(&text).into_owned().into()),
+                value => (name, seen(value)),
+            };
+            members.into_iter().map(member).collect()
+        }
         other => other,
     }
 }

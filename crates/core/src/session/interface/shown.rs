@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::session::interface::arguments::for_message;
-use crate::text::visible;
+use crate::text::{inline, visible};
 
 /// A name that has escapes or quotes, perhaps those of a text of ours: a model gives a name back as it read it.
 ///
@@ -40,7 +40,7 @@ impl ShownName {
     /// Whether a text of ours shows this name so.
     pub fn is(&self, name: &str) -> bool {
         let has = |form: &str| self.forms.iter().any(|own| own == form);
-        has(name) || has(&visible(name)) || has(&for_message(name))
+        has(name) || has(&visible(name)) || has(&inline(name)) || has(&for_message(name))
     }
 }
 
@@ -129,7 +129,7 @@ mod tests {
                 proptest::prop_assert!(works(&name, &shown), "{:?}: {} for {}", shape, shown, name.escape_debug());
             }
             let in_hint = serde_json::Value::from(for_message(&name)).to_string();
-            for shown in [visible(&name).into_owned(), for_message(&name), in_hint] {
+            for shown in [visible(&name).into_owned(), inline(&name).into_owned(), for_message(&name), in_hint] {
                 proptest::prop_assert!(works(&name, &shown), "{} for {}", shown, name.escape_debug());
             }
         }

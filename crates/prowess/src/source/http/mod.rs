@@ -13,9 +13,9 @@ use prowess_core::{FileEntry, Found, Location, Manifest, Origin, RelPath, Scope,
 use super::archive::Packed;
 use super::{Chunk, Listing, Slice, Source, SourceTraits, found, skill_md};
 use crate::archive::{ArchiveLimits, unpack};
-use crate::error::{SourceError, SourceErrorKind, escape_control};
+use crate::error::{SourceError, SourceErrorKind, escape_control, shown_address};
 use crate::internal::locked;
-use crate::net::{Deadline, Fetcher, HttpClient, HttpError, HttpLimits, Permission, below, checked, shown};
+use crate::net::{Deadline, Fetcher, HttpClient, HttpError, HttpLimits, Permission, below, checked};
 use crate::registry::digests::DigestLimits;
 
 /// The paths of an index below the address of a site, in the order they are tried.
@@ -53,8 +53,7 @@ struct SiteSkill {
 impl HttpSource {
     /// The skills of a site. Nothing is fetched before they are listed.
     pub fn new(url: &str, client: Arc<dyn HttpClient>) -> Result<Self, SourceError> {
-        let url =
-            checked(url).map_err(|error| SourceErrorKind::Http(error).at_url(&shown(url)))?.into_string();
+        let url = checked(url).map_err(|error| SourceErrorKind::Http(error).at_url(url))?.into_string();
         Ok(Self {
             id: url.clone(),
             url,
@@ -283,8 +282,9 @@ impl Source for HttpSource {
             let place = SiteSkill { id: listed.id.clone(), content: listed.content.clone(), private };
             if let Some(SiteSkill { id: other, .. }) = places.get(&location) {
                 let ids = format!("{} and {}", escape_control(other), escape_control(&listed.id));
+                let place = shown_address(&location.text());
                 let reason =
-                    format!("two skills have one address, and the second is left out: {ids}: {location}");
+                    format!("two skills have one address, and the second is left out: {ids}: {place}");
                 listing.problems.push(damaged(reason));
                 continue;
             }

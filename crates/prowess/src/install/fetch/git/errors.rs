@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::clone::Bare;
 use super::watch::Stop;
-use crate::error::shown;
+use crate::error::{shown, shown_address};
 use crate::install::error::{About, InstallError, InstallErrorKind, InstallLimit};
 use crate::install::spec::{host_of, without_credentials};
 use crate::process::ProcessError;
@@ -251,7 +251,7 @@ impl Problem {
             ),
             Fault::Redirect(Some(to)) => InstallError::new(
                 git,
-                format!("the server leads to another address, which was not asked: {url}: {to}"),
+                format!("the server leads to another address, which was not asked: {url}: {}", shown_address(&to)),
                 "if you trust that address, install from it",
             ),
             Fault::Redirect(None) => failed(
