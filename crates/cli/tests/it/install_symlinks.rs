@@ -121,6 +121,38 @@ fn a_skill_is_trusted_for_each_client_whose_folder_is_a_link_to_that_of_another(
 }
 
 #[test]
+fn a_skill_that_was_trusted_by_a_link_stays_trusted_when_it_is_updated_and_ends_with_its_removal() {
+    for (real, link) in FOLDERS {
+        let place = one_folder(real, link);
+        let claude = |args: &[&str]| run(&place, &[args, &["--client", "claude-code"]].concat());
+        let add = || run(&place, &["add", "./from/pdf", "--yes"]);
+        assert!(add().starts_with("exit 0"), "{link}");
+        assert!(claude(&["trust", "pdf", "--yes"]).starts_with("exit 0"), "{link}");
+        place.write("from/pdf/SKILL.md", skill("pdf", "newer").as_bytes());
+        assert!(add().starts_with("exit 0"), "{link}");
+        for said in [run(&place, &["activate", "pdf"]), claude(&["activate", "pdf"])] {
+            assert!(said.starts_with("exit 0"), "{link}: {said}");
+        }
+        assert!(run(&place, &["remove", "pdf"]).starts_with("exit 0"), "{link}");
+        let trusted = crate::shelf::json_of(&place, &["trust", "--list", "--json"]);
+        assert_eq!(trusted["skills"].as_array().map(Vec::len), Some(0), "{link}: {trusted}");
+    }
+}
+
+#[test]
+fn trust_is_revoked_by_any_path_to_the_skill() {
+    for (real, link) in FOLDERS {
+        for what in [format!("{link}/pdf"), format!("{link}/pdf/SKILL.md"), link.to_owned()] {
+            let place = one_folder(real, link);
+            assert!(run(&place, &["add", "./from/pdf", "--yes"]).starts_with("exit 0"), "{link}");
+            let said = run(&place, &["trust", "--revoke", &what, "--yes"]);
+            assert!(said.starts_with("exit 0"), "{what}: {said}");
+            assert!(run(&place, &["activate", "pdf"]).starts_with("exit 2"), "{what}");
+        }
+    }
+}
+
+#[test]
 fn an_edited_skill_of_the_user_is_withheld_in_each_client_whose_folder_is_a_link_to_that_of_another() {
     for (real, link) in FOLDERS {
         let place = one_folder(&format!("home/{real}"), "x");

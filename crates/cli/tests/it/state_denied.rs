@@ -139,7 +139,9 @@ fn a_command_never_names_another_path_than_the_one_that_is_meant() {
     let (text, state) = ("state-\u{fffd}", OsStr::from_bytes(b"state-\xff"));
     // What the path would be if it were shown as text.
     for name in [OsStr::new(text), state] {
-        fs::create_dir_all(place.path().join(name).join("prowess/install")).unwrap();
+        if fs::create_dir_all(place.path().join(name).join("prowess/install")).is_err() {
+            return crate::skipped("this file system takes no names that are not UTF-8");
+        }
         others(&place.path().join(name).join("prowess/install"));
     }
     let run = |state: &OsStr, args: &[&str]| {

@@ -48,6 +48,13 @@ pub fn shown_address(url: &str) -> String {
         None => ("", place),
     };
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    // A user or a password with `/`, `?` or `#` in it ends the authority early, and what follows it is the rest of it.
+    let port = authority.rsplit_once(']').map_or(authority, |(_, port)| port).split_once(':');
+    let is_cut =
+        !authority.contains('@') && port.is_some_and(|(_, port)| !port.bytes().all(|b| b.is_ascii_digit()));
+    if is_cut {
+        return escape_control(&format!("{scheme}…"));
+    }
     let host = authority.rsplit('@').next().unwrap_or_default();
     escape_control(&format!("{scheme}{host}{path}"))
 }
@@ -125,6 +132,11 @@ mod tests {
             ("//u:s3cret@x.test/a//b@c", "//x.test/a//b@c"),
             ("https:u:s3cret@x.test/a", "x.test/a"),
             ("/mcp/?key=s3cret", "/mcp/"),
+            ("https://u:s3/cret@x.test/a", "https://…"),
+            ("https://u:s3#cret@x.test/a", "https://…"),
+            ("https://u:s3?cret@x.test/a", "https://…"),
+            ("https://[::1]:8443/mcp", "https://[::1]:8443/mcp"),
+            ("https://[::1]/mcp", "https://[::1]/mcp"),
             ("https://x.test/\u{1b}[31m", "https://x.test/\\u{1b}[31m"),
             ("", ""),
         ] {

@@ -121,6 +121,9 @@ impl Comparison {
     }
 
     fn files(&mut self, [one, other]: [&Folder; 2], name: &Path) -> io::Result<bool> {
+        if one.is_mount_point(name)? || other.is_mount_point(name)? {
+            return Ok(false);
+        }
         let (own, theirs) = (one.known_below(name)?, other.known_below(name)?);
         if own.size != theirs.size || own.executable != theirs.executable || own.size > self.bytes {
             return Ok(false);

@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub struct Trust {
     approvals: Approvals,
     /// The folders of the skills that were approved by themselves.
     approved: Arc<BTreeSet<Box<str>>>,
+    /// The last names of these folders.
+    names: Arc<BTreeSet<OsString>>,
 }
 
 /// The user's approvals, as they are stored.
@@ -102,8 +105,15 @@ impl Trust {
     pub fn in_approved(mut approvals: Approvals) -> Self {
         approvals.skills.sort_by(|a, b| a.location.cmp(&b.location));
         let files = approvals.skills.iter().filter_map(|approval| approval.location.path());
-        let folders = files.filter_map(|file| Path::new(file).parent()?.to_str().map(Box::from));
-        Self { approved: Arc::new(folders.collect()), approvals, ..Self::default() }
+        let folders: BTreeSet<Box<str>> =
+            files.filter_map(|file| Path::new(file).parent()?.to_str().map(Box::from)).collect();
+        let names = folders.iter().filter_map(|folder| Path::new(&**folder).file_name());
+        Self {
+            names: Arc::new(names.map(OsString::from).collect()),
+            approved: Arc::new(folders),
+            approvals,
+            ..Self::default()
+        }
     }
 
     /// Whether a skill needs no approval because of its scope, or because it was installed.
@@ -145,7 +155,8 @@ impl Trust {
         match skills.binary_search_by(|approval| approval.location.cmp(location)) {
             Ok(at) => skills.get(at),
             Err(_) => {
-                let same = same_file(location)?;
+                let named = own_file(location)?.parent()?.file_name()?;
+                let same = same_file(location).filter(|_| self.names.contains(named))?;
                 skills.iter().find(|approval| same(&approval.location))
             }
         }
@@ -153,25 +164,37 @@ impl Trust {
 }
 
 /// Whether other locations are those of the same file on this machine, by another path to its folder; none if this is no
-/// path. Only a location with the same last names is looked at on the disk.
+/// path of its own, such as an entry of an archive. Only a location with the same last names is looked at on the disk.
 fn same_file(location: &Location) -> Option<impl Fn(&Location) -> bool + use<>> {
-    let file = PathBuf::from(file_of(location)?);
+    let file = own_file(location)?.to_owned();
     let folder_name = file.parent()?.file_name()?.to_owned();
     let real = OnceCell::new();
     Some(move |other: &Location| {
-        let Some(other) = file_of(other) else { return false };
+        let Some(other) = own_file(other) else { return false };
         let is_named_alike = other.file_name() == file.file_name()
             && other.parent().and_then(Path::file_name) == Some(&folder_name);
         if !is_named_alike || other == file {
             return is_named_alike;
         }
-        let real = real.get_or_init(|| real_folder(&file));
-        real.is_some() && real_folder(other) == *real
+        let real = real.get_or_init(|| real_file(&file));
+        real.is_some() && real_file(other) == *real
     })
 }
 
-fn real_folder(file: &Path) -> Option<PathBuf> {
-    std::fs::canonicalize(file.parent()?).ok()
+/// The file of a location that is a file of its own, which an entry of an archive is not.
+fn own_file(location: &Location) -> Option<&Path> {
+    match location {
+        Location::Path(path) => Some(Path::new(&**path)),
+        _ => None,
+    }
+}
+
+/// The path of a file of a skill without links in that of its folder, which may be gone.
+fn real_file(file: &Path) -> Option<PathBuf> {
+    let folder = file.parent()?;
+    let gone = || Some(std::fs::canonicalize(folder.parent()?).ok()?.join(folder.file_name()?));
+    let real = std::fs::canonicalize(folder).ok().or_else(gone)?;
+    Some(real.join(file.file_name()?))
 }
 
 /// Whether approvals have no revision yet, as those of an older version.
@@ -254,21 +277,31 @@ impl Approvals {
     ///
     /// [`Registry::approvable`]: crate::Registry::approvable
     pub fn trust_skill(&mut self, skill: &Candidate, digest: String) {
-        let location = skill.entry.origin.location.clone();
-        // By another path, the files that were accepted before would be trusted still.
+        let mut location = skill.entry.origin.location.clone();
+        // One file has one approval, which keeps its path: what is installed is looked up by the path of the installation.
         let same = same_file(&location);
-        let is_same = |other: &Location| same.as_ref().is_some_and(|same| same(other));
-        self.skills.retain(|approval| approval.location != location && !is_same(&approval.location));
+        let is_same = |other: &Location| *other == location || same.as_ref().is_some_and(|same| same(other));
+        let known = self.skills.iter().find(|approval| is_same(&approval.location));
+        let known = known.map(|approval| approval.location.clone());
+        self.skills.retain(|approval| !is_same(&approval.location));
+        location = known.unwrap_or(location);
         let (name, key) = (skill.entry.name.clone(), skill.entry.key.clone());
         self.skills.push(Approval { key: Some(key).filter(|key| *key != name), name, location, digest });
         self.skills.sort_by(|a, b| a.location.cmp(&b.location));
     }
 
-    /// Removes the approvals of all skills in these folders, then adds new ones, as one change.
+    /// Removes the approvals of all skills in these folders, by whatever path they were given, then adds new ones, as one
+    /// change.
     #[cfg(feature = "install")]
     pub(crate) fn replace(&mut self, ended: &BTreeSet<Box<str>>, new: impl IntoIterator<Item = Approval>) {
-        let is_ended =
-            |approval: &Approval| approval.location.path().is_some_and(|file| is_below_any(file, ended));
+        let new: Vec<Approval> = new.into_iter().collect();
+        let files = ended.iter().map(|folder| Location::Path(format!("{folder}/SKILL.md").into()));
+        let files = files.chain(new.iter().map(|approval| approval.location.clone()));
+        let same: Vec<_> = files.filter_map(|file| same_file(&file)).collect();
+        let is_ended = |approval: &Approval| {
+            approval.location.path().is_some_and(|file| is_below_any(file, ended))
+                || same.iter().any(|same| same(&approval.location))
+        };
         self.skills.retain(|approval| !is_ended(approval));
         self.skills.extend(new);
         self.skills.sort_by(|a, b| a.location.cmp(&b.location));

@@ -199,3 +199,18 @@ fn an_approval_is_called_by_its_place_its_key_or_its_name_without_its_source() {
     let again: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     assert_eq!(again.to_string(), stored, "what was approved before stays as it is");
 }
+
+#[test]
+fn skills_of_one_archive_are_trusted_each_by_itself() {
+    let entry = |name: &str| {
+        let mut skill = prowess::Candidate::new(prowess::Entry::builder(name, "Does it.").build().unwrap());
+        let path = format!("{name}/SKILL.md").into();
+        skill.entry.origin.location = prowess::Location::Packed { archive: "/s/all.zip".into(), path };
+        skill
+    };
+    let mut approvals = Approvals::default();
+    approvals.trust_skill(&entry("a"), "sha256:a".to_owned());
+    approvals.trust_skill(&entry("b"), "sha256:b".to_owned());
+    let names: Vec<&str> = approvals.skills.iter().map(|approval| &*approval.name).collect();
+    assert_eq!(names, ["a", "b"]);
+}

@@ -73,7 +73,7 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<Revoked, CommandError
     let is_of_user = |approval: &Approval| is_of_user(approval, &own_folders);
     // A text that names a folder means no skill that is called so: a skill could have any name.
     let named = Named::of(what);
-    let place = env::absolute(Path::new(what));
+    let place = place_of(what, approvals);
     let is_meant = |approval: &&&Approval| {
         named != Named::Folder || [what, &place.to_string_lossy()].contains(&&*approval.location.text())
     };
@@ -168,6 +168,25 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<Revoked, CommandError
             Ok(Revoked { done, was: folders.chain(skills).collect() })
         }
     }
+}
+
+/// The place that a path names: by the path on which something is trusted, if only that one is known.
+fn place_of(what: &str, approvals: &Approvals) -> PathBuf {
+    let place = env::absolute(Path::new(what));
+    let has = |place: &Path| {
+        approvals.folders.iter().any(|folder| folder.starts_with(place))
+            || approvals.skills.iter().any(|approval| {
+                approval.location.path().is_some_and(|file| Path::new(file).starts_with(place))
+            })
+    };
+    if has(&place) {
+        return place;
+    }
+    let real = match (place.is_dir(), place.parent(), place.file_name()) {
+        (false, Some(folder), Some(name)) => std::fs::canonicalize(folder).map(|folder| folder.join(name)),
+        _ => std::fs::canonicalize(&place),
+    };
+    real.ok().filter(|real| has(real)).unwrap_or(place)
 }
 
 /// The folders in which clients look for the user's own skills.
