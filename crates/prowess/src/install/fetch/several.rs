@@ -43,9 +43,10 @@ impl Fetcher {
         is_known: &dyn Fn(&str, &str) -> bool,
     ) -> Result<Vec<(usize, Vec<FetchedSkill>)>, InstallError> {
         let Some((_, first)) = group.first() else { return Ok(Vec::new()) };
+        let source = self.upstream(&first.spec);
         let mut place = self.open(first)?;
         if let OpenSource::Git(repository) = &mut place {
-            let source = format!("git+{}", repository.url);
+            let source = source.to_string();
             if repository.is_named_by_commit() && !is_known(&source, &repository.commit) {
                 let claims = group.iter().filter_map(|(at, _)| {
                     let (name, asked) = asked.get(*at)?;
@@ -63,7 +64,7 @@ impl Fetcher {
             let skill = first.spec.skill.as_deref().filter(|_| group.len() == 1);
             self.load_heads(repository, &folders, skill)?;
         }
-        let (mut source, mut chosen) = (String::new(), Vec::new());
+        let mut chosen = Vec::new();
         for (at, located) in group {
             let named = |error: InstallError| match asked.get(*at) {
                 Some((name, _)) => error.in_entry(name),
@@ -73,7 +74,7 @@ impl Fetcher {
             for index in found.choose(&[], false).map_err(named)? {
                 chosen.extend(found.skills.get(index).map(|skill| (*at, skill.clone())));
             }
-            (place, source) = (found.place, found.source);
+            place = found.place;
         }
         let (owners, skills): (Vec<usize>, Vec<FoundSkill>) = chosen.into_iter().unzip();
         let fetched = self.take_from(&mut place, &source, skills).map_err(|error| match group {

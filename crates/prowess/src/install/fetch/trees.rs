@@ -13,7 +13,7 @@ use super::{FetchedSkill, Fetcher, Found, FoundSkill, OpenSource};
 use crate::env;
 use crate::error::plain_cause;
 use crate::install::error::{About, InstallError, InstallErrorKind, InstallLimit};
-use crate::install::records::LockedSkill;
+use crate::install::records::{LockedSkill, Upstream};
 use crate::install::spec::{InstallPlace, InstallSpec};
 use crate::install::tree::{InstallLimits, SkillTree, TreeFile, refused};
 
@@ -43,7 +43,7 @@ impl Fetcher {
     pub(super) fn take_from(
         &self,
         place: &mut OpenSource,
-        source: &str,
+        source: &Upstream,
         skills: Vec<FoundSkill>,
     ) -> Result<Vec<FetchedSkill>, InstallError> {
         if let Some((skill, problem)) = skills.iter().find_map(|skill| Some((skill, skill.problem.as_ref()?)))
@@ -56,7 +56,7 @@ impl Fetcher {
     fn take_each_of(
         &self,
         place: &mut OpenSource,
-        source: &str,
+        source: &Upstream,
         skills: Vec<FoundSkill>,
         refusal: Refusal,
     ) -> Result<Vec<Result<FetchedSkill, InstallError>>, InstallError> {
@@ -76,7 +76,7 @@ impl Fetcher {
                 },
                 found: skill,
                 tree: tree?,
-                source: source.to_owned(),
+                source: source.clone(),
                 requested: requested.clone(),
                 whole_ref: whole_ref.clone(),
                 commit: commit.clone(),

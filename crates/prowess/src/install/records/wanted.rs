@@ -7,6 +7,7 @@ use prowess_core::{Origin, RelPath};
 use super::install_target::InstallTarget;
 use super::skills_lock::LockedSkill;
 use super::skills_toml::WantedSkill;
+use super::upstream::Upstream;
 use crate::env;
 use crate::install::apply::NewSkill;
 use crate::install::error::{InstallError, InstallErrorKind};
@@ -33,14 +34,14 @@ pub(crate) fn recorded(
         InstallPlace::Git(_) => {
             let version = || skill.requested.as_deref().map(|requested| version_of(requested).to_owned());
             WantedSkill {
-                git: skill.source.strip_prefix("git+").map(str::to_owned),
+                git: skill.source.git().map(str::to_owned),
                 path: skill.found.path.as_ref().map(RelPath::to_string),
                 reference: spec.reference.clone().or_else(|| skill.whole_ref.clone()).or_else(version),
                 ..WantedSkill::default()
             }
         }
         InstallPlace::Folder(_) => {
-            let from = skill.source.strip_prefix("path+").unwrap_or_default();
+            let from = skill.source.folder().unwrap_or_default();
             // Between the source and its skills there are no links.
             let path = match &skill.found.path {
                 Some(own) if from == "." => own.to_string(),
@@ -52,7 +53,9 @@ pub(crate) fn recorded(
     };
     let (source, path) = match &wanted.path {
         // A folder is its own source.
-        Some(path) if matches!(spec.place, InstallPlace::Folder(_)) => (format!("path+{path}"), None),
+        Some(path) if matches!(spec.place, InstallPlace::Folder(_)) => {
+            (Upstream::Folder { path: path.clone() }, None)
+        }
         _ => (skill.source, skill.found.path),
     };
     let reference = match &spec.place {
@@ -66,7 +69,7 @@ pub(crate) fn recorded(
         upstream_name: Some(declared_name.clone())
             .filter(|upstream| *upstream != name && recordable(upstream)),
         name,
-        source,
+        source: source.to_string(),
         path,
         requested: skill.requested,
         commit: skill.commit,

@@ -155,7 +155,7 @@ fn names(found: &Found) -> Vec<&str> {
 fn locked(skill: &FetchedSkill) -> LockedSkill {
     let mut locked = LockedSkill::default();
     locked.name.clone_from(&skill.found.name);
-    locked.source.clone_from(&skill.source);
+    locked.source = skill.source.to_string();
     locked.path.clone_from(&skill.found.path);
     locked.commit.clone_from(&skill.commit);
     locked.digest = skill.tree.digest().to_owned();

@@ -14,7 +14,7 @@ fn a_repository_gives_the_same_trees_as_a_folder_with_its_commit_and_its_git_tre
         let path = format!("skills/{}", skill.found.name);
         assert_eq!(skill.found.path.as_ref().unwrap().as_str(), path);
         assert_eq!(skill.tree, plain.tree);
-        assert_eq!(skill.source, format!("git+{}", world.url("repo")));
+        assert_eq!(skill.source.git(), Some(&*world.url("repo")));
         assert_eq!((skill.commit.as_deref(), skill.requested.as_deref()), (Some(commit.as_str()), None));
         assert_eq!(
             skill.git_tree.as_deref(),
