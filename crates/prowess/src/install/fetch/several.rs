@@ -4,6 +4,7 @@
 use super::contents::skills_below;
 use super::{Claim, FetchedSkill, Fetcher, FoundSkill, Located, OpenSource};
 use crate::install::error::{InstallError, Relock};
+use crate::install::records::Upstream;
 use crate::install::spec::InstallSpec;
 
 impl Fetcher {
@@ -12,7 +13,7 @@ impl Fetcher {
     pub(crate) fn take_each(
         &self,
         asked: &[(&str, &InstallSpec)],
-        is_known: &dyn Fn(&str, &str) -> bool,
+        is_known: &dyn Fn(&Upstream, &str) -> bool,
         opening: &mut dyn FnMut(usize),
     ) -> Result<Vec<Vec<FetchedSkill>>, InstallError> {
         let mut located = Vec::with_capacity(asked.len());
@@ -40,13 +41,12 @@ impl Fetcher {
         &self,
         asked: &[(&str, &InstallSpec)],
         group: &[(usize, &Located<'_>)],
-        is_known: &dyn Fn(&str, &str) -> bool,
+        is_known: &dyn Fn(&Upstream, &str) -> bool,
     ) -> Result<Vec<(usize, Vec<FetchedSkill>)>, InstallError> {
         let Some((_, first)) = group.first() else { return Ok(Vec::new()) };
         let source = self.upstream(&first.spec);
         let mut place = self.open(first)?;
         if let OpenSource::Git(repository) = &mut place {
-            let source = source.to_string();
             if repository.is_named_by_commit() && !is_known(&source, &repository.commit) {
                 let claims = group.iter().filter_map(|(at, _)| {
                     let (name, asked) = asked.get(*at)?;

@@ -1,8 +1,14 @@
 //! [`Upstream`]: where an installed skill comes from, as the records say it.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::{Serialize, Serializer};
+
+/// How the text of a repository begins.
+const GIT: &str = "git+";
+/// How the text of a folder begins.
+pub(crate) const FOLDER: &str = "path+";
 
 /// Where an installed skill comes from. Its text in a lock and in JSON is `git+` and a URL, or `path+` and a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +32,26 @@ pub enum Upstream {
 }
 
 impl Upstream {
+    /// Reads a text of a lock or of `skills.toml`, which may be any text.
+    pub(crate) fn read(text: &str) -> Self {
+        if let Some(url) = text.strip_prefix(GIT) {
+            Self::Git { url: url.to_owned() }
+        } else if let Some(path) = text.strip_prefix(FOLDER) {
+            Self::Folder { path: path.to_owned() }
+        } else {
+            Self::Unlocked { text: text.to_owned() }
+        }
+    }
+
+    /// Whether a lock may name it: a repository whose address is not an option of git, or a folder by a relative path.
+    pub(crate) fn can_be_locked(&self) -> bool {
+        match self {
+            Self::Git { url } => !url.is_empty() && !url.starts_with('-'),
+            Self::Folder { path } => !Path::new(path).is_absolute(),
+            Self::Unlocked { .. } => false,
+        }
+    }
+
     /// The address of the repository.
     pub fn git(&self) -> Option<&str> {
         match self {
@@ -53,8 +79,8 @@ impl Upstream {
 impl fmt::Display for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Git { url } => write!(f, "git+{url}"),
-            Self::Folder { path } => write!(f, "path+{path}"),
+            Self::Git { url } => write!(f, "{GIT}{url}"),
+            Self::Folder { path } => write!(f, "{FOLDER}{path}"),
             Self::Unlocked { text } => f.write_str(text),
         }
     }
@@ -78,7 +104,20 @@ mod tests {
         assert_eq!(of(Upstream::Git { url: url.to_owned() }), text("git+https://h.test/a+b.git", url));
         assert_eq!(of(Upstream::Folder { path: path.to_owned() }), text("path+../c++", path));
         assert_eq!(of(Upstream::Unlocked { text: url.to_owned() }), text(url, url));
+        for text in ["git+https://h.test/a+b.git", "path+../c++", "https://h.test/a+b.git", "svn+x", ""] {
+            assert_eq!(Upstream::read(text).to_string(), text);
+        }
         let json = serde_json::to_value(Upstream::Folder { path: path.to_owned() }).unwrap();
         assert_eq!(json, "path+../c++");
+    }
+
+    #[test]
+    fn a_lock_names_repositories_and_relative_folders_only() {
+        for text in ["git+https://h.test/x.git", "git+git@h.test:x.git", "path+../x", "path+.", "path+"] {
+            assert!(Upstream::read(text).can_be_locked(), "{text}");
+        }
+        for text in ["", "git+", "git+--upload-pack=x", "svn+x", "acme/skills", "GIT+https://h.test/x"] {
+            assert!(!Upstream::read(text).can_be_locked(), "{text}");
+        }
     }
 }

@@ -190,7 +190,7 @@ fn a_lock_is_read_from_its_commit_and_never_from_another() {
     assert_eq!(error.kind(), InstallErrorKind::Mismatch, "{error}");
     // A lock that does not say where from.
     for source in ["git+ext::sh -c x", "git+--upload-pack=x", "svn+x", "git+./here"] {
-        other.source = source.to_owned();
+        other.source = Upstream::read(source);
         assert!(fetcher.again(&[&other]).is_err(), "{source}");
     }
 }
