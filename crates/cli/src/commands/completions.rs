@@ -209,7 +209,7 @@ fn installed_names(typed: &OsStr) -> Vec<CompletionCandidate> {
 /// The sources of installed skills, and folders.
 fn sources(typed: &OsStr) -> Vec<CompletionCandidate> {
     let installed = install::here().and_then(|installer| Ok(installer.list()?)).unwrap_or_default();
-    let known = installed.iter().filter_map(|skill| skill.locked.source.strip_prefix("git+"));
+    let known = installed.iter().filter_map(|skill| skill.locked.source.git());
     let mut found = candidates(typed, known.map(|source| (source, "")));
     found.extend(paths(&PathCompleter::dir(), typed));
     found

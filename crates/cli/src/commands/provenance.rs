@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use prowess::env::{self, Environment};
-use prowess::install::{FileChange, InstallFolders, InstalledOrigin, Installer, Origins};
+use prowess::install::{FileChange, InstallFolders, InstalledOrigin, Installer, Origins, Upstream};
 use prowess::{Candidate, Location};
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub(super) struct Provenance<'o> {
     #[serde(skip)]
     inside: bool,
     scope: &'static str,
-    source: &'o str,
+    source: &'o Upstream,
     source_path: Option<&'o str>,
     requested: Option<&'o str>,
     commit: Option<&'o str>,

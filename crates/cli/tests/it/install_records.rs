@@ -95,6 +95,27 @@ fn removing_a_skill_whose_lock_is_lost_names_its_edits_and_no_command_that_canno
 }
 
 #[test]
+fn a_source_with_a_plus_in_it_is_shown_whole() {
+    let place = place();
+    let wanted = "[skills]\n\
+         address = \"https://h.test/a+b.git\"\n\
+         folder = { path = \"../c++/folder\" }\n\
+         name = \"acme/c++@name\"\n\
+         repository = { git = \"https://h.test/a+b.git\", path = \"skills/repository\" }\n";
+    place.write("skills.toml", wanted.as_bytes());
+    let removed = |name: &str| {
+        let said = run(&place, &["remove", name, "--dry-run"]);
+        said.lines().find(|line| line.starts_with("- ")).unwrap_or(&said).to_owned()
+    };
+    assert_snapshot!(["address", "folder", "name", "repository"].map(removed).join("\n"), @"
+    - address  https://h.test/a+b.git
+    - folder  ../c++/folder
+    - name  acme/c++@name
+    - repository  https://h.test/a+b.git skills/repository
+    ");
+}
+
+#[test]
 fn a_lock_whose_commit_has_other_files_is_not_taken_for_a_change_of_the_source() {
     let place = place();
     let url = commit(&place, "from");

@@ -40,7 +40,7 @@ pub use prepare::{Available, AvailableSkill, Prepared, SkippedSkill};
 pub use preview::{HiddenComment, HiddenText, NestedSkill, Preview, RunText};
 pub use records::{
     InstallScope, LOCK_FILE, LinkMode, LockedSkill, SKILLS_FILE, SKILLS_FOLDER, SkillsLock, SkillsToml,
-    WantedSkill,
+    Upstream, WantedSkill,
 };
 pub use sources::{PrivateSource, SyncSource};
 pub use spec::{InstallPlace, InstallSpec, SkillRef, is_local_path};

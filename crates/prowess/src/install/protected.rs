@@ -195,7 +195,7 @@ fn is_target(place: &InstallTarget, records: &Records, from: &Path, client: Opti
 impl SourcePath {
     /// The source of a skill, if it is on this machine.
     fn of(place: &InstallTarget, locked: &LockedSkill) -> Option<Self> {
-        if let Some(path) = locked.source.strip_prefix("path+") {
+        if let Some(path) = locked.source.folder() {
             let below = locked.path.as_ref().map_or("", RelPath::as_str);
             let folder = if path.starts_with('~') {
                 env::place(Path::new(path))
@@ -204,7 +204,7 @@ impl SourcePath {
             };
             return Some(Self { path: folder.join(below), is_repository: false, elsewhere: None });
         }
-        let path = folder_of(locked.source.strip_prefix("git+")?)?;
+        let path = folder_of(locked.source.git()?)?;
         Some(Self { path, is_repository: true, elsewhere: None })
     }
 

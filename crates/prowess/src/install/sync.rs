@@ -15,8 +15,8 @@ use super::installer::{InstallOptions, Installer, Progress, Write, open_skills};
 use super::links::AcceptedSkills;
 use super::prepare::{Prepared, check_declared_name};
 use super::records::{
-    InstallScope, InstallTarget, LockedSkill, Records, WantedSkill, fits, new_skill, recorded, spec_of,
-    with_line_ends_of,
+    InstallScope, InstallTarget, LockedSkill, Records, Upstream, WantedSkill, fits, new_skill, recorded,
+    spec_of, with_line_ends_of,
 };
 use super::sources::SyncSource;
 use super::spec::InstallSpec;
@@ -134,7 +134,7 @@ impl Installer {
         // Only the lock says that it is from there: its commit may be one of a stranger.
         let is_claim = |locked: &LockedSkill| {
             let may_ask = !options.frozen && !self.is_offline();
-            may_ask && locked.source.starts_with("git+") && !self.fetch_log().has(locked)
+            may_ask && locked.source.git().is_some() && !self.fetch_log().has(locked)
         };
         let mut plan = SyncPlan::default();
         for (name, wanted) in records.wanted.skills() {
@@ -222,7 +222,7 @@ impl Installer {
         let mut skills = plan.here;
         let asked: Vec<(&str, &InstallSpec)> =
             plan.new.iter().map(|(asked, _, name)| (&**name, asked)).collect();
-        let is_known = |source: &str, commit: &str| self.fetch_log().has_commit(source, commit);
+        let is_known = |source: &Upstream, commit: &str| self.fetch_log().has_commit(source, commit);
         let taken = fetcher.take_each(&asked, &is_known, &mut |at| {
             plan.new.get(at).into_iter().for_each(|(.., name)| progress(Progress::Fetching(name)));
         })?;

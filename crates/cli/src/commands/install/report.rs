@@ -428,7 +428,7 @@ pub(in crate::commands) fn origin(
     let origin = locked.origin_from(&env::absolute(".".as_ref()), scope, path);
     // An entry of the lock has a digest, and from git a commit; without them, only skills.toml names it.
     let is_locked =
-        !locked.digest.is_empty() && (locked.commit.is_some() || locked.source.starts_with("path+"));
+        !locked.digest.is_empty() && (locked.commit.is_some() || locked.source.folder().is_some());
     if fetched || !is_locked { origin } else { format!("{origin}, says the lock; not fetched by you") }
 }
 

@@ -110,7 +110,7 @@ pub(crate) fn apply(
     if let Some((one, other)) = ordered_twice(orders) {
         let at = |new: &NewSkill| match &new.locked.path {
             Some(path) => path.to_string(),
-            None => new.locked.source.split_once('+').map_or("", |(_, place)| place).to_owned(),
+            None => new.locked.source.place().to_owned(),
         };
         return Err(same_name(&one.locked.name, &at(one), &at(other)));
     }

@@ -11,7 +11,7 @@ use super::contents::{Planned, SkillFolder, file_at};
 use crate::error::{advice, first_of};
 use crate::install::apply::same_name;
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::records::{check_folder_name, folder_key};
+use crate::install::records::{Upstream, check_folder_name, folder_key};
 use crate::install::spec::InstallSpec;
 use crate::install::tree::{InstallLimits, refused};
 use crate::source::why_not_offered;
@@ -66,8 +66,8 @@ impl FoundSkill {
 pub(crate) struct Found {
     /// The skills, sorted by path.
     pub(crate) skills: Vec<FoundSkill>,
-    /// `git+` and a URL, or `path+` and a path.
-    pub(crate) source: String,
+    /// Where they come from.
+    pub(crate) source: Upstream,
     /// The skill in the folder that was named.
     pub(super) meant: Option<usize>,
     /// The skill that was named.
@@ -83,7 +83,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    pub(super) fn new(place: OpenSource, source: String, last_name: String) -> Self {
+    pub(super) fn new(place: OpenSource, source: Upstream, last_name: String) -> Self {
         let (skills, unsafe_folders) = (Vec::new(), Vec::new());
         let unread = Vec::new();
         Self {

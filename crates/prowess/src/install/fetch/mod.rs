@@ -26,7 +26,7 @@ pub(crate) use self::git::{REPOSITORIES, UNACCEPTED};
 pub(crate) use self::reachable::Claim;
 use self::repository::GitContents;
 use super::error::{InstallError, InstallErrorKind};
-use super::records::relative;
+use super::records::{Upstream, relative};
 use super::spec::{InstallPlace, InstallSpec};
 use super::store::Store;
 use super::tree::{InstallLimits, SkillTree};
@@ -63,8 +63,8 @@ pub(crate) struct FetchedSkill {
     pub(crate) found: FoundSkill,
     /// Its files.
     pub(crate) tree: SkillTree,
-    /// `git+` and a URL, or `path+` and a path relative to the base.
-    pub(crate) source: String,
+    /// Where it comes from.
+    pub(crate) source: Upstream,
     /// The requested version, such as `tag:v1`; none for the default.
     pub(crate) requested: Option<String>,
     /// The whole name of the requested branch, if a tag has the same name.
@@ -218,11 +218,6 @@ impl Fetcher {
     fn find_in(&self, mut place: OpenSource, located: &Located<'_>) -> Result<Found, InstallError> {
         let Located { asked, spec, .. } = located;
         let start = located.start();
-        let source = match &spec.place {
-            InstallPlace::Folder(path) => format!("path+{}", self.relative(&env::place(path))),
-            InstallPlace::Git(url) => format!("git+{url}"),
-            InstallPlace::Reference(skill) => skill.to_string(),
-        };
         let (folders, unread) = skills_below(place.contents(), start, &self.options.find)?;
         if folders.is_empty() {
             let unread = unread.into_iter().next().map(|(_, error)| error);
@@ -232,7 +227,7 @@ impl Fetcher {
             self.load_heads(repository, &folders, spec.skill.as_deref())?;
         }
         let last = last_name(&spec.place);
-        let mut found = Found::new(place, source, last);
+        let mut found = Found::new(place, self.upstream(spec), last);
         found.unread = unread;
         for folder in &folders {
             found.add(folder, &self.options.limits);
@@ -283,6 +278,16 @@ impl Fetcher {
             if !links && !repository.has_wanted() {
                 return Ok(());
             }
+        }
+    }
+
+    /// Where the skills of a spec come from.
+    fn upstream(&self, spec: &InstallSpec) -> Upstream {
+        match &spec.place {
+            InstallPlace::Folder(path) => Upstream::Folder { path: self.relative(&env::place(path)) },
+            InstallPlace::Git(url) => Upstream::Git { url: url.clone() },
+            // It was resolved before.
+            InstallPlace::Reference(skill) => Upstream::Unlocked { text: skill.to_string() },
         }
     }
 

@@ -9,6 +9,7 @@ use super::git::GitVersion;
 use super::trees::repository_of;
 use super::{Fetcher, Found, OpenSource, repository};
 use crate::install::error::{InstallError, InstallErrorKind, Relock};
+use crate::install::records::Upstream;
 use crate::install::spec::{InstallPlace, InstallSpec, is_on_this_machine};
 
 /// A skill whose commit a record names, without that this user fetched it before.
@@ -16,8 +17,7 @@ use crate::install::spec::{InstallPlace, InstallSpec, is_on_this_machine};
 pub(crate) struct Claim<'c> {
     /// The skill, by the name of its folder.
     pub(crate) skill: &'c str,
-    /// `git+` and a URL.
-    pub(crate) source: &'c str,
+    pub(crate) source: &'c Upstream,
     pub(crate) commit: &'c str,
     /// How `skills.toml` asks for it.
     pub(crate) relock: Relock,

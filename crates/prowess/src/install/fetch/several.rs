@@ -4,6 +4,7 @@
 use super::contents::skills_below;
 use super::{Claim, FetchedSkill, Fetcher, FoundSkill, Located, OpenSource};
 use crate::install::error::{InstallError, Relock};
+use crate::install::records::Upstream;
 use crate::install::spec::InstallSpec;
 
 impl Fetcher {
@@ -12,7 +13,7 @@ impl Fetcher {
     pub(crate) fn take_each(
         &self,
         asked: &[(&str, &InstallSpec)],
-        is_known: &dyn Fn(&str, &str) -> bool,
+        is_known: &dyn Fn(&Upstream, &str) -> bool,
         opening: &mut dyn FnMut(usize),
     ) -> Result<Vec<Vec<FetchedSkill>>, InstallError> {
         let mut located = Vec::with_capacity(asked.len());
@@ -40,12 +41,12 @@ impl Fetcher {
         &self,
         asked: &[(&str, &InstallSpec)],
         group: &[(usize, &Located<'_>)],
-        is_known: &dyn Fn(&str, &str) -> bool,
+        is_known: &dyn Fn(&Upstream, &str) -> bool,
     ) -> Result<Vec<(usize, Vec<FetchedSkill>)>, InstallError> {
         let Some((_, first)) = group.first() else { return Ok(Vec::new()) };
+        let source = self.upstream(&first.spec);
         let mut place = self.open(first)?;
         if let OpenSource::Git(repository) = &mut place {
-            let source = format!("git+{}", repository.url);
             if repository.is_named_by_commit() && !is_known(&source, &repository.commit) {
                 let claims = group.iter().filter_map(|(at, _)| {
                     let (name, asked) = asked.get(*at)?;
@@ -63,7 +64,7 @@ impl Fetcher {
             let skill = first.spec.skill.as_deref().filter(|_| group.len() == 1);
             self.load_heads(repository, &folders, skill)?;
         }
-        let (mut source, mut chosen) = (String::new(), Vec::new());
+        let mut chosen = Vec::new();
         for (at, located) in group {
             let named = |error: InstallError| match asked.get(*at) {
                 Some((name, _)) => error.in_entry(name),
@@ -73,7 +74,7 @@ impl Fetcher {
             for index in found.choose(&[], false).map_err(named)? {
                 chosen.extend(found.skills.get(index).map(|skill| (*at, skill.clone())));
             }
-            (place, source) = (found.place, found.source);
+            place = found.place;
         }
         let (owners, skills): (Vec<usize>, Vec<FoundSkill>) = chosen.into_iter().unzip();
         let fetched = self.take_from(&mut place, &source, skills).map_err(|error| match group {

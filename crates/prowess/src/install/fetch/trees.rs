@@ -13,7 +13,7 @@ use super::{FetchedSkill, Fetcher, Found, FoundSkill, OpenSource};
 use crate::env;
 use crate::error::plain_cause;
 use crate::install::error::{About, InstallError, InstallErrorKind, InstallLimit};
-use crate::install::records::LockedSkill;
+use crate::install::records::{LockedSkill, Upstream};
 use crate::install::spec::{InstallPlace, InstallSpec};
 use crate::install::tree::{InstallLimits, SkillTree, TreeFile, refused};
 
@@ -43,7 +43,7 @@ impl Fetcher {
     pub(super) fn take_from(
         &self,
         place: &mut OpenSource,
-        source: &str,
+        source: &Upstream,
         skills: Vec<FoundSkill>,
     ) -> Result<Vec<FetchedSkill>, InstallError> {
         if let Some((skill, problem)) = skills.iter().find_map(|skill| Some((skill, skill.problem.as_ref()?)))
@@ -56,7 +56,7 @@ impl Fetcher {
     fn take_each_of(
         &self,
         place: &mut OpenSource,
-        source: &str,
+        source: &Upstream,
         skills: Vec<FoundSkill>,
         refusal: Refusal,
     ) -> Result<Vec<Result<FetchedSkill, InstallError>>, InstallError> {
@@ -76,7 +76,7 @@ impl Fetcher {
                 },
                 found: skill,
                 tree: tree?,
-                source: source.to_owned(),
+                source: source.clone(),
                 requested: requested.clone(),
                 whole_ref: whole_ref.clone(),
                 commit: commit.clone(),
@@ -93,7 +93,7 @@ impl Fetcher {
     /// The files of locked skills, from their sources. Files that do not match the lock are an error.
     pub(crate) fn again(&self, locked: &[&LockedSkill]) -> Result<Vec<SkillTree>, InstallError> {
         let mut trees: Vec<Option<SkillTree>> = vec![None; locked.len()];
-        let mut groups: BTreeMap<(&str, Option<&str>), Vec<usize>> = BTreeMap::new();
+        let mut groups: BTreeMap<(&Upstream, Option<&str>), Vec<usize>> = BTreeMap::new();
         for (at, skill) in locked.iter().enumerate() {
             groups.entry((&skill.source, skill.commit.as_deref())).or_default().push(at);
         }
@@ -134,8 +134,8 @@ impl Fetcher {
         Ok(trees.into_iter().flatten().collect())
     }
 
-    fn open_again(&self, source: &str, commit: Option<&str>) -> Result<OpenSource, InstallError> {
-        if let Some(path) = source.strip_prefix("path+") {
+    fn open_again(&self, source: &Upstream, commit: Option<&str>) -> Result<OpenSource, InstallError> {
+        if let Some(path) = source.folder() {
             let path = match &self.options.base {
                 Some(base) => env::absolute(&base.join(path)),
                 None => env::place(path.as_ref()),
@@ -198,12 +198,11 @@ impl Fetcher {
 
 /// The repository and the commit that a lock names.
 pub(super) fn repository_of(
-    source: &str,
+    source: &Upstream,
     commit: Option<&str>,
 ) -> Result<(String, GitVersion), InstallError> {
-    let text = source.strip_prefix("git+").unwrap_or_default();
     // The lock may have been written by anyone, so its sources are parsed like any other input.
-    let spec: InstallSpec = text.parse()?;
+    let spec: InstallSpec = source.git().unwrap_or_default().parse()?;
     match (spec.place, commit.filter(|commit| git::is_id(commit))) {
         (InstallPlace::Git(url), Some(commit)) => Ok((url, GitVersion::of(commit))),
         _ => {
@@ -337,10 +336,9 @@ fn not_the_same(skill: &LockedSkill) -> InstallError {
 }
 
 /// The error for skills whose commit the repository no longer has.
-fn gone<'n>(names: impl Iterator<Item = &'n str>, source: &str, error: InstallError) -> InstallError {
+fn gone<'n>(names: impl Iterator<Item = &'n str>, source: &Upstream, error: InstallError) -> InstallError {
     let names: Vec<&str> = names.collect();
-    let url = source.strip_prefix("git+").unwrap_or(source);
-    let message = format!("the commit that the lock names is gone: {}: {url}", names.join(", "));
+    let message = format!("the commit that the lock names is gone: {}: {}", names.join(", "), source.place());
     let hint = "add the skill again, which locks another commit; or restore the commit in the repository";
     InstallError::new(InstallErrorKind::NotFound, message, hint).because(error)
 }

@@ -13,6 +13,7 @@ use std::sync::Mutex;
 use prowess_core::RelPath;
 
 use super::skills_lock::LockedSkill;
+use super::upstream::{FOLDER, Upstream};
 use crate::fs::{atomic, own};
 use crate::install::compare::Listing;
 use crate::internal::locked;
@@ -44,12 +45,13 @@ impl FetchLog {
     }
 
     /// Whether this user accepted a skill of this commit from this source.
-    pub(crate) fn has_commit(&self, source: &str, commit: &str) -> bool {
+    pub(crate) fn has_commit(&self, source: &Upstream, commit: &str) -> bool {
+        let source = source.to_string();
         let mut lines = locked(&self.lines);
         let lines = lines.get_or_insert_with(|| self.read());
         lines.iter().any(|line| {
             let mut parts = line.split('\t');
-            (parts.nth(1), parts.nth(1)) == (Some(source), Some(commit))
+            (parts.nth(1), parts.nth(1)) == (Some(&*source), Some(commit))
         })
     }
 
@@ -66,7 +68,7 @@ impl FetchLog {
 
     /// Whether files with this digest came from a source, and never from a folder, where the user may have written them.
     pub(crate) fn is_from_repository(&self, digest: &str, listing: Listing<'_>) -> bool {
-        let start = format!("{digest}\tpath+");
+        let start = format!("{digest}\t{FOLDER}");
         !self.any(&start, |line| line.starts_with(&start)) && self.is_from_source(digest, listing)
     }
 
@@ -132,7 +134,7 @@ fn line(skill: &LockedSkill) -> String {
     let path = skill.path.as_ref().map(RelPath::as_str).unwrap_or_default();
     let commit = skill.commit.as_deref().unwrap_or_default();
     // No part of a lock has control characters.
-    [&*skill.digest, &skill.source, path, commit].join("\t")
+    format!("{}\t{}\t{path}\t{commit}", skill.digest, skill.source)
 }
 
 #[cfg(test)]
@@ -142,9 +144,13 @@ mod tests {
     use super::*;
     use crate::fs::read::read_small;
 
+    fn repository(name: &str) -> Upstream {
+        Upstream::Git { url: format!("https://h/{name}.git") }
+    }
+
     fn skill(digest: &str, commit: &str) -> LockedSkill {
-        let (digest, source) = (digest.to_owned(), "git+https://h/x.git".to_owned());
-        LockedSkill { digest, source, commit: Some(commit.to_owned()), ..LockedSkill::default() }
+        let (digest, commit) = (digest.to_owned(), Some(commit.to_owned()));
+        LockedSkill { commit, digest, ..LockedSkill::of("x", repository("x")) }
     }
 
     #[test]
@@ -155,12 +161,10 @@ mod tests {
         log.add([skill("a", "1"), skill("b", "1")].iter());
         for log in [&log, &FetchLog::of(folder.path())] {
             assert!(log.has(&skill("a", "1")) && log.has(&skill("b", "1")));
-            assert!(
-                log.has_commit("git+https://h/x.git", "1") && !log.has_commit("git+https://h/x.git", "2")
-            );
-            assert!(!log.has_commit("git+https://h/y.git", "1"));
+            assert!(log.has_commit(&repository("x"), "1") && !log.has_commit(&repository("x"), "2"));
+            assert!(!log.has_commit(&repository("y"), "1"));
             assert!(log.has_tree("a") && log.has_tree("b") && !log.has_tree("c") && !log.has_tree(""));
-            let other = LockedSkill { source: "git+https://h/y.git".to_owned(), ..skill("a", "1") };
+            let other = LockedSkill { source: repository("y"), ..skill("a", "1") };
             let below = LockedSkill { path: RelPath::parse("p").ok(), ..skill("a", "1") };
             for other in [skill("a", "2"), skill("c", "1"), other, below] {
                 assert!(!log.has(&other), "{other:?}");
@@ -179,12 +183,12 @@ mod tests {
         let log = FetchLog::of(folder.path());
         let (one, two) = (skill("a", "1"), skill("b", "2"));
         log.note([&one, &two].into_iter());
-        assert!(log.has(&one) && log.has_tree("b") && !log.has_commit("git+https://h/x.git", "1"));
+        assert!(log.has(&one) && log.has_tree("b") && !log.has_commit(&repository("x"), "1"));
         assert!(!FetchLog::of(folder.path()).has(&one));
         log.add_noted([&one, &skill("c", "3")].into_iter());
         log.forget();
         for log in [&log, &FetchLog::of(folder.path())] {
-            assert!(log.has(&one) && log.has_commit("git+https://h/x.git", "1"));
+            assert!(log.has(&one) && log.has_commit(&repository("x"), "1"));
             assert!(!log.has(&two) && !log.has_tree("b") && !log.has_tree("c"));
         }
     }

@@ -5,6 +5,7 @@ mod install_target;
 mod line_ends;
 mod skills_lock;
 mod skills_toml;
+mod upstream;
 mod wanted;
 
 pub(crate) use fetch_log::FetchLog;
@@ -14,4 +15,5 @@ pub(crate) use line_ends::with_line_ends_of;
 pub use skills_lock::{LOCK_FILE, LockedSkill, SkillsLock};
 pub(crate) use skills_lock::{check_folder_name, folder_key};
 pub use skills_toml::{LinkMode, SKILLS_FILE, SkillsToml, WantedSkill};
+pub use upstream::Upstream;
 pub(crate) use wanted::{fits, is_meant, new_skill, not_locked, org_of, recorded, relative, spec_of};

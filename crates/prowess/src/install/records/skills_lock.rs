@@ -12,6 +12,7 @@ use prowess_core::RelPath;
 use toml_edit::{Document, Item, Table, Value};
 
 use super::install_target::{InstallScope, SKILLS_FOLDER};
+use super::upstream::Upstream;
 use crate::env;
 use crate::error::shown;
 use crate::install::error::{InstallError, InstallErrorKind};
@@ -24,14 +25,28 @@ const VERSION: i64 = 1;
 const HEADING: &str =
     "# Written by prowess. It says which bytes are installed; commit it, and do not edit it.\n";
 
+/// The keys of a skill, in the order in which they are written.
+const KEYS: [&str; 10] = [
+    "name",
+    "source",
+    "path",
+    "requested",
+    "commit",
+    "git-tree",
+    "digest",
+    "reference",
+    "upstream-name",
+    "declared-version",
+];
+
 /// One installed skill.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LockedSkill {
     /// The name of its folder.
     pub name: String,
-    /// Where it came from: `git+` and a URL, or `path+` and a path relative to the folder of the lock.
-    pub source: String,
+    /// Where it came from.
+    pub source: Upstream,
     /// Its folder within the source; none when it is the whole source.
     pub path: Option<RelPath>,
     /// The requested version, such as `tag:v1`; none for the default branch.
@@ -136,7 +151,7 @@ impl SkillsLock {
         let mut text = format!("{HEADING}version = {VERSION}\n");
         for skill in &self.skills {
             text.push_str("\n[[skill]]\n");
-            for (key, value) in skill.members() {
+            for (key, value) in KEYS.iter().zip(skill.values()) {
                 if let Some(value) = value {
                     let _ = writeln!(text, "{key} = {}", Value::from(value));
                 }
@@ -147,24 +162,40 @@ impl SkillsLock {
 }
 
 impl LockedSkill {
+    /// A skill of which only the name and the source are known.
+    pub(crate) fn of(name: impl Into<String>, source: Upstream) -> Self {
+        Self {
+            name: name.into(),
+            source,
+            path: None,
+            requested: None,
+            commit: None,
+            git_tree: None,
+            digest: String::new(),
+            reference: None,
+            upstream_name: None,
+            declared_version: None,
+        }
+    }
+
     /// The name that its author gave it.
     pub(crate) fn declared_name(&self) -> &str {
         self.upstream_name.as_deref().unwrap_or(&self.name)
     }
 
-    /// The keys and values, in the order in which they are written.
-    fn members(&self) -> [(&'static str, Option<&str>); 10] {
+    /// The values of [`KEYS`].
+    fn values(&self) -> [Option<String>; KEYS.len()] {
         [
-            ("name", Some(&self.name)),
-            ("source", Some(&self.source)),
-            ("path", self.path.as_ref().map(RelPath::as_str)),
-            ("requested", self.requested.as_deref()),
-            ("commit", self.commit.as_deref()),
-            ("git-tree", self.git_tree.as_deref()),
-            ("digest", Some(&self.digest)),
-            ("reference", self.reference.as_deref()),
-            ("upstream-name", self.upstream_name.as_deref()),
-            ("declared-version", self.declared_version.as_deref()),
+            Some(self.name.clone()),
+            Some(self.source.to_string()),
+            self.path.as_ref().map(RelPath::to_string),
+            self.requested.clone(),
+            self.commit.clone(),
+            self.git_tree.clone(),
+            Some(self.digest.clone()),
+            self.reference.clone(),
+            self.upstream_name.clone(),
+            self.declared_version.clone(),
         ]
     }
 
@@ -177,7 +208,7 @@ impl LockedSkill {
     /// relative to its own folder, so from elsewhere the whole path is shown. `skill` is where it is installed.
     pub fn origin_from(&self, here: &Path, scope: InstallScope, skill: &Path) -> String {
         let records = records_of(scope, skill);
-        match (self.source.strip_prefix("path+"), records) {
+        match (self.source.folder(), records) {
             (Some(folder), Some(records)) if records != here => {
                 self.below(&env::absolute(&records.join(folder)).to_string_lossy())
             }
@@ -187,7 +218,7 @@ impl LockedSkill {
 
     /// The folder on this machine that it comes from, if its source is one. `skill` is where it is installed.
     pub fn source_folder(&self, scope: InstallScope, skill: &Path) -> Option<PathBuf> {
-        let folder = Path::new(self.source.strip_prefix("path+")?);
+        let folder = Path::new(self.source.folder()?);
         let from =
             if folder.starts_with("~") { folder.to_owned() } else { records_of(scope, skill)?.join(folder) };
         Some(env::place(&from).join(self.path.as_ref().map_or("", RelPath::as_str)))
@@ -202,8 +233,7 @@ impl LockedSkill {
 
     /// The repository or folder that it comes from, and its folder in it.
     pub fn place(&self) -> String {
-        let place = self.source.split_once('+').map_or(&*self.source, |(_, place)| place);
-        self.below(place)
+        self.below(self.source.place())
     }
 
     fn below(&self, place: &str) -> String {
@@ -226,9 +256,9 @@ fn records_of(scope: InstallScope, skill: &Path) -> Option<PathBuf> {
 }
 
 fn read(table: &Table) -> Result<LockedSkill, String> {
-    let mut skill = LockedSkill::default();
+    let mut skill = LockedSkill::of("", Upstream::read(""));
     for (key, item) in table {
-        if !skill.members().iter().any(|(known, _)| *known == key) {
+        if !KEYS.contains(&key) {
             return Err(format!("the key {key} is not known"));
         }
         let text = item.as_str().ok_or_else(|| format!("{key} is no text"))?;
@@ -238,7 +268,7 @@ fn read(table: &Table) -> Result<LockedSkill, String> {
         let text = text.to_owned();
         match key {
             "name" => skill.name = text,
-            "source" => skill.source = text,
+            "source" => skill.source = Upstream::read(&text),
             "path" => skill.path = Some(RelPath::parse(&text).map_err(|error| error.to_string())?),
             "requested" => skill.requested = Some(text),
             "commit" => skill.commit = Some(text),
@@ -250,9 +280,7 @@ fn read(table: &Table) -> Result<LockedSkill, String> {
         }
     }
     check_folder_name(&skill.name)?;
-    let git = skill.source.strip_prefix("git+").is_some_and(|url| !url.is_empty() && !url.starts_with('-'));
-    let path = skill.source.strip_prefix("path+").is_some_and(|path| !Path::new(path).is_absolute());
-    if !git && !path {
+    if !skill.source.can_be_locked() {
         return Err(format!("the source of {} is neither git+URL nor path+PATH", skill.name));
     }
     let hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'));
@@ -264,7 +292,7 @@ fn read(table: &Table) -> Result<LockedSkill, String> {
             return Err(format!("the {key} of {} is not 40 or 64 digits", skill.name));
         }
     }
-    if git && skill.commit.is_none() {
+    if skill.source.git().is_some() && skill.commit.is_none() {
         return Err(format!("{} is from git and has no commit", skill.name));
     }
     Ok(skill)
@@ -313,13 +341,11 @@ mod tests {
 
     fn skill(name: &str) -> LockedSkill {
         LockedSkill {
-            name: name.to_owned(),
-            source: "git+https://example.org/a/b.git".to_owned(),
             path: Some(RelPath::parse("skills/pdf").unwrap()),
             commit: Some("0".repeat(40)),
             digest: format!("sha256:{}", "a".repeat(64)),
             declared_version: Some("1.0 \"beta\"".to_owned()),
-            ..LockedSkill::default()
+            ..LockedSkill::of(name, Upstream::read("git+https://example.org/a/b.git"))
         }
     }
 

@@ -7,6 +7,7 @@ use prowess_core::{Origin, RelPath};
 use super::install_target::InstallTarget;
 use super::skills_lock::LockedSkill;
 use super::skills_toml::WantedSkill;
+use super::upstream::Upstream;
 use crate::env;
 use crate::install::apply::NewSkill;
 use crate::install::error::{InstallError, InstallErrorKind};
@@ -33,14 +34,14 @@ pub(crate) fn recorded(
         InstallPlace::Git(_) => {
             let version = || skill.requested.as_deref().map(|requested| version_of(requested).to_owned());
             WantedSkill {
-                git: skill.source.strip_prefix("git+").map(str::to_owned),
+                git: skill.source.git().map(str::to_owned),
                 path: skill.found.path.as_ref().map(RelPath::to_string),
                 reference: spec.reference.clone().or_else(|| skill.whole_ref.clone()).or_else(version),
                 ..WantedSkill::default()
             }
         }
         InstallPlace::Folder(_) => {
-            let from = skill.source.strip_prefix("path+").unwrap_or_default();
+            let from = skill.source.folder().unwrap_or_default();
             // Between the source and its skills there are no links.
             let path = match &skill.found.path {
                 Some(own) if from == "." => own.to_string(),
@@ -52,7 +53,9 @@ pub(crate) fn recorded(
     };
     let (source, path) = match &wanted.path {
         // A folder is its own source.
-        Some(path) if matches!(spec.place, InstallPlace::Folder(_)) => (format!("path+{path}"), None),
+        Some(path) if matches!(spec.place, InstallPlace::Folder(_)) => {
+            (Upstream::Folder { path: path.clone() }, None)
+        }
         _ => (skill.source, skill.found.path),
     };
     let reference = match &spec.place {
@@ -89,13 +92,13 @@ pub(crate) fn new_skill(tree: SkillTree, locked: LockedSkill, wanted: Option<Wan
 /// accepted.
 pub(crate) fn not_locked(name: &str, wanted: &WantedSkill, accepted: Option<&str>) -> LockedSkill {
     let (source, path) = match (&wanted.git, &wanted.path) {
-        (Some(git), path) => (format!("git+{git}"), path.as_ref()),
-        (None, Some(path)) if wanted.text.is_none() => (format!("path+{path}"), None),
-        (None, path) => (wanted.text.clone().unwrap_or_default(), path.as_ref()),
+        (Some(url), path) => (Upstream::Git { url: url.clone() }, path.as_ref()),
+        (None, Some(path)) if wanted.text.is_none() => (Upstream::Folder { path: path.clone() }, None),
+        (None, path) => (Upstream::read(wanted.text.as_deref().unwrap_or_default()), path.as_ref()),
     };
     let path = path.and_then(|path| RelPath::parse(path).ok());
     let digest = accepted.unwrap_or_default().to_owned();
-    LockedSkill { name: name.to_owned(), source, path, digest, ..LockedSkill::default() }
+    LockedSkill { path, digest, ..LockedSkill::of(name, source) }
 }
 
 /// The spec of an entry of `skills.toml`. Paths in it are relative to the file's folder.
@@ -142,7 +145,7 @@ pub(crate) fn fits(place: &InstallTarget, spec: &InstallSpec, locked: &LockedSki
     match &spec.place {
         InstallPlace::Folder(folder) => {
             let base = place.relative_to();
-            let recorded = locked.source.strip_prefix("path+");
+            let recorded = locked.source.folder();
             // Written as it was recorded, which is usual and needs no look at the disk. A lock has no absolute paths.
             recorded.is_some_and(|path| Path::new(path).is_relative() && *folder == base.join(path))
                 || recorded == Some(&relative(&base, &env::place(folder)))
@@ -171,7 +174,7 @@ pub(crate) fn fits(place: &InstallTarget, spec: &InstallSpec, locked: &LockedSki
                         })
                 }
             };
-            locked.source.strip_prefix("git+") == Some(url) && at
+            locked.source.git() == Some(url) && at
         }
         InstallPlace::Reference(_) => false,
     }
@@ -198,7 +201,7 @@ pub(crate) fn org_of(locked: &LockedSkill) -> Option<String> {
     if let Some(reference) = locked.reference.as_deref().and_then(|text| text.parse::<SkillRef>().ok()) {
         return Some(reference.org);
     }
-    let url = locked.source.strip_prefix("git+")?;
+    let url = locked.source.git()?;
     let mut parts = url.trim_end_matches('/').rsplit(['/', ':']);
     parts.next();
     parts.next().filter(|owner| !owner.is_empty()).map(str::to_owned)
@@ -280,7 +283,7 @@ mod tests {
     fn the_organisation_is_that_of_the_reference_or_the_owner() {
         let of = |source: &str, reference: Option<&str>| {
             let reference = reference.map(str::to_owned);
-            org_of(&LockedSkill { source: source.to_owned(), reference, ..LockedSkill::default() })
+            org_of(&LockedSkill { reference, ..LockedSkill::of("x", Upstream::read(source)) })
         };
         assert_eq!(of("git+https://example.org/acme/skills.git", None).as_deref(), Some("acme"));
         assert_eq!(of("git+git@example.org:acme/skills.git", None).as_deref(), Some("acme"));

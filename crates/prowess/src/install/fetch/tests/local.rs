@@ -16,7 +16,7 @@ fn a_folder_is_named_relative_to_the_base_and_read_again_from_there() {
         ("work/project/../skills/a", "path+../skills/a"),
     ] {
         let fetched = take(&fetcher, world.path(folder).to_str().unwrap()).unwrap();
-        assert_eq!(fetched[0].source, source);
+        assert_eq!(fetched[0].source.to_string(), source);
         assert_eq!((&fetched[0].commit, &fetched[0].git_tree, &fetched[0].requested), (&None, &None, &None));
         empty_store(&world);
         let lock = locked(&fetched[0]);
@@ -30,7 +30,7 @@ fn a_folder_is_named_relative_to_the_base_and_read_again_from_there() {
     assert!(error.to_string().contains(": b: path+../../elsewhere/b"), "{error}");
     world.skill("work/project/own");
     let own = take(&fetcher, world.path("work/project/own").to_str().unwrap()).unwrap();
-    assert_eq!(own[0].source, "path+own");
+    assert_eq!(own[0].source.folder(), Some("own"));
 }
 
 #[test]

@@ -153,9 +153,7 @@ fn names(found: &Found) -> Vec<&str> {
 }
 
 fn locked(skill: &FetchedSkill) -> LockedSkill {
-    let mut locked = LockedSkill::default();
-    locked.name.clone_from(&skill.found.name);
-    locked.source.clone_from(&skill.source);
+    let mut locked = LockedSkill::of(&*skill.found.name, skill.source.clone());
     locked.path.clone_from(&skill.found.path);
     locked.commit.clone_from(&skill.commit);
     locked.digest = skill.tree.digest().to_owned();

@@ -65,7 +65,7 @@ impl Forge {
             let source = format!("{}#{commit}", self.world.url("repo"));
             let fetched = take(&self.world.fetcher(), &source).unwrap();
             let mut locked = locked(fetched.iter().find(|skill| skill.found.name == *name).unwrap());
-            locked.source = format!("git+{url}");
+            locked.source = Upstream::Git { url: url.to_owned() };
             locked.requested = requested.map(str::to_owned);
             lock.insert(locked);
             let reference = reference.map(|reference| format!(", ref = \"{reference}\"")).unwrap_or_default();

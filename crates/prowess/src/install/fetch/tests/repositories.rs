@@ -14,7 +14,7 @@ fn a_repository_gives_the_same_trees_as_a_folder_with_its_commit_and_its_git_tre
         let path = format!("skills/{}", skill.found.name);
         assert_eq!(skill.found.path.as_ref().unwrap().as_str(), path);
         assert_eq!(skill.tree, plain.tree);
-        assert_eq!(skill.source, format!("git+{}", world.url("repo")));
+        assert_eq!(skill.source.git(), Some(&*world.url("repo")));
         assert_eq!((skill.commit.as_deref(), skill.requested.as_deref()), (Some(commit.as_str()), None));
         assert_eq!(
             skill.git_tree.as_deref(),
@@ -190,7 +190,7 @@ fn a_lock_is_read_from_its_commit_and_never_from_another() {
     assert_eq!(error.kind(), InstallErrorKind::Mismatch, "{error}");
     // A lock that does not say where from.
     for source in ["git+ext::sh -c x", "git+--upload-pack=x", "svn+x", "git+./here"] {
-        other.source = source.to_owned();
+        other.source = Upstream::read(source);
         assert!(fetcher.again(&[&other]).is_err(), "{source}");
     }
 }

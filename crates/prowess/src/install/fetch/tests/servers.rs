@@ -179,7 +179,7 @@ fn a_redirect_on_the_same_host_is_followed_and_the_lock_keeps_the_address_that_w
     let Some(server) = Server::start(&world, Mode::Moved) else { return };
     let fetched = take(&world.fetcher(), &server.url("moved")).unwrap();
     assert_eq!(fetched.len(), 2);
-    assert_eq!(fetched[0].source, format!("git+{}", server.url("moved")));
+    assert_eq!(fetched[0].source.git(), Some(&*server.url("moved")));
     fs::remove_dir_all(world.path("store")).unwrap();
     let mut tree = InstallSpec::of(InstallPlace::Git(server.url("moved")));
     tree.tree = Some("main/skills".to_owned());

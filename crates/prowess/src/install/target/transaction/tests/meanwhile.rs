@@ -2,14 +2,14 @@
 
 use super::recovery::{completed, kill, killed_after, stage, undone};
 use super::*;
-use crate::install::records::{LockedSkill, SkillsLock};
+use crate::install::records::{LockedSkill, SkillsLock, Upstream};
 
 /// A lock with these skills, by the texts of their files.
 fn lock_of(skills: &[(&str, &str)]) -> String {
     let mut lock = SkillsLock::default();
     for (name, text) in skills {
-        let (name, digest) = ((*name).to_owned(), tree(text).digest().to_owned());
-        lock.insert(LockedSkill { name, source: "path+x".to_owned(), digest, ..LockedSkill::default() });
+        let (source, digest) = (Upstream::Folder { path: "x".to_owned() }, tree(text).digest().to_owned());
+        lock.insert(LockedSkill { digest, ..LockedSkill::of(*name, source) });
     }
     lock.to_text()
 }
