@@ -189,12 +189,18 @@ fn own_file(location: &Location) -> Option<&Path> {
     }
 }
 
-/// The path of a file of a skill without links in that of its folder, which may be gone.
+/// The path of a file of a skill without links in that of its folder.
 fn real_file(file: &Path) -> Option<PathBuf> {
+    Some(std::fs::canonicalize(file.parent()?).ok()?.join(file.file_name()?))
+}
+
+/// The path of a file of a skill without links above its folder, which may be gone, or a link to that of another client
+/// with an approval of its own.
+#[cfg(feature = "install")]
+fn entry_of(file: &Path) -> Option<PathBuf> {
     let folder = file.parent()?;
-    let gone = || Some(std::fs::canonicalize(folder.parent()?).ok()?.join(folder.file_name()?));
-    let real = std::fs::canonicalize(folder).ok().or_else(gone)?;
-    Some(real.join(file.file_name()?))
+    let above = std::fs::canonicalize(folder.parent()?).ok()?;
+    Some(above.join(folder.file_name()?).join(file.file_name()?))
 }
 
 /// Whether approvals have no revision yet, as those of an older version.
@@ -277,17 +283,22 @@ impl Approvals {
     ///
     /// [`Registry::approvable`]: crate::Registry::approvable
     pub fn trust_skill(&mut self, skill: &Candidate, digest: String) {
-        let mut location = skill.entry.origin.location.clone();
-        // One file has one approval, which keeps its path: what is installed is looked up by the path of the installation.
+        let location = skill.entry.origin.location.clone();
+        let (name, key) = (skill.entry.name.clone(), skill.entry.key.clone());
+        // By another path, the files that were accepted before would be trusted still.
         let same = same_file(&location);
         let is_same = |other: &Location| *other == location || same.as_ref().is_some_and(|same| same(other));
-        let known = self.skills.iter().find(|approval| is_same(&approval.location));
-        let known = known.map(|approval| approval.location.clone());
-        self.skills.retain(|approval| !is_same(&approval.location));
-        location = known.unwrap_or(location);
-        let (name, key) = (skill.entry.name.clone(), skill.entry.key.clone());
-        self.skills.push(Approval { key: Some(key).filter(|key| *key != name), name, location, digest });
-        self.skills.sort_by(|a, b| a.location.cmp(&b.location));
+        let mut is_known = false;
+        for approval in self.skills.iter_mut().filter(|approval| is_same(&approval.location)) {
+            is_known = true;
+            approval.digest.clone_from(&digest);
+            approval.name.clone_from(&name);
+            approval.key = Some(key.clone()).filter(|key| *key != name);
+        }
+        if !is_known {
+            self.skills.push(Approval { key: Some(key).filter(|key| *key != name), name, location, digest });
+            self.skills.sort_by(|a, b| a.location.cmp(&b.location));
+        }
     }
 
     /// Removes the approvals of all skills in these folders, by whatever path they were given, then adds new ones, as one
@@ -295,12 +306,13 @@ impl Approvals {
     #[cfg(feature = "install")]
     pub(crate) fn replace(&mut self, ended: &BTreeSet<Box<str>>, new: impl IntoIterator<Item = Approval>) {
         let new: Vec<Approval> = new.into_iter().collect();
-        let files = ended.iter().map(|folder| Location::Path(format!("{folder}/SKILL.md").into()));
-        let files = files.chain(new.iter().map(|approval| approval.location.clone()));
-        let same: Vec<_> = files.filter_map(|file| same_file(&file)).collect();
+        let files = ended.iter().map(|folder| Path::new(&**folder).join("SKILL.md"));
+        let files =
+            files.chain(new.iter().filter_map(|approval| own_file(&approval.location).map(PathBuf::from)));
+        let entries: BTreeSet<PathBuf> = files.filter_map(|file| entry_of(&file)).collect();
         let is_ended = |approval: &Approval| {
             approval.location.path().is_some_and(|file| is_below_any(file, ended))
-                || same.iter().any(|same| same(&approval.location))
+                || own_file(&approval.location).and_then(entry_of).is_some_and(|it| entries.contains(&it))
         };
         self.skills.retain(|approval| !is_ended(approval));
         self.skills.extend(new);
