@@ -152,6 +152,7 @@ impl Target {
             path: self.to.path(),
             within: (self.owner == ConfigOwner::Project).then_some(&*self.project),
             others: self.others().map(|other| other.name).collect(),
+            plain: self.to.entry(&ServerTransport::Stdio(vec!["serve".to_owned()])),
         }
     }
 

@@ -337,7 +337,10 @@ pub(crate) fn of_connection(error: &ConnectionError, client: &str) -> String {
         Error::Shared { .. } => {
             "serve every skill to both with --all, or take its place with --overwrite".to_owned()
         }
-        Error::NotOurs { .. } | Error::Members { .. } => {
+        Error::Members { removes: true, .. } | Error::Comment { removes: true, .. } => {
+            "look at the entry; --overwrite removes it whole".to_owned()
+        }
+        Error::NotOurs { .. } | Error::Members { .. } | Error::Comment { .. } => {
             "look at the entry; --overwrite takes its place".to_owned()
         }
         Error::Write(error) => error.hint().to_owned(),

@@ -195,14 +195,69 @@ fn what_a_user_added_to_our_entry_is_not_lost_without_overwrite() {
     let text = "{\"mcpServers\": {\"prowess\": {\"command\": \"prowess\", \"args\": [\"serve\"], \
                 \"env\": {\"RUST_LOG\": \"debug\"}}}}";
     let place = cursor(text);
-    assert_eq!(
-        run(&place, &["connect", "cursor", "--write"]),
-        "exit 2\n--- stderr\nerror: this entry was changed by hand, and its env would be lost: prowess: \
-         [DIR]/home/.cursor/mcp.json\n  hint: look at the entry; --overwrite takes its place\n"
-    );
+    for (verb, lost, does) in
+        [("connect", "args, env", "takes its place"), ("disconnect", "env", "removes it whole")]
+    {
+        assert_eq!(
+            run(&place, &[verb, "cursor", "--write"]),
+            format!(
+                "exit 2\n--- stderr\nerror: this entry was changed by hand, and this would be lost: {lost}: prowess: \
+                 [DIR]/home/.cursor/mcp.json\n  hint: look at the entry; --overwrite {does}\n"
+            )
+        );
+    }
     assert_eq!(read(&place, CURSOR).unwrap(), text);
     run(&place, &["connect", "cursor", "--write", "--overwrite"]);
     assert!(read(&place, CURSOR).unwrap().contains("--not-read-by"));
+}
+
+#[test]
+fn disconnect_never_removes_what_was_added_to_the_entry_it_made() {
+    type Edit<'e> = &'e dyn Fn(&str) -> String;
+    const CODEX: &str = "home/.codex/config.toml";
+    const CLAUDE: &str = "home/.claude.json";
+    let place = Place::with(&[]);
+    fs::create_dir_all(place.path().join("home/.codex")).unwrap();
+    let in_json = |text: &str, added: &str| text.replacen("\"command\"", &format!("{added} \"command\""), 1);
+    let cases: [(&str, &str, &str, Edit<'_>); 8] = [
+        ("codex", CODEX, "env", &|text| text.to_owned() + "env = { TOKEN = \"mine\" }\n"),
+        ("codex", CODEX, "env", &|text| text.to_owned() + "[mcp_servers.prowess.env]\nTOKEN = \"mine\"\n"),
+        ("codex", CODEX, "startup_timeout_sec", &|text| text.to_owned() + "startup_timeout_sec = 30\n"),
+        ("codex", CODEX, "enabled", &|text| text.to_owned() + "enabled = false\n"),
+        ("claude-code", CLAUDE, "env", &|text| in_json(text, "\"env\": {\"TOKEN\": \"mine\"},")),
+        ("claude-code", CLAUDE, "args", &|text| text.replace("\"serve\"", "\"serve\", \"--only\", \"a\"")),
+        ("claude-code", CLAUDE, "", &|text| in_json(text, "// mine\n")),
+        ("goose", "config/goose/config.yaml", "timeout", &|text| text.replace("300", "30")),
+    ];
+    for (client, file, member, edit) in cases {
+        run(&place, &["connect", client, "--write"]);
+        let edited = edit(&read(&place, file).unwrap());
+        place.write(file, edited.as_bytes());
+        let lost = match member {
+            "" => "error: a comment in this entry would be lost: prowess: ".to_owned(),
+            member => {
+                format!("error: this entry was changed by hand, and this would be lost: {member}: prowess: ")
+            }
+        };
+        for args in [&["disconnect", client, "--write"][..], &["connect", client, "--write", "--all"]] {
+            let said = run(&place, args);
+            assert!(said.starts_with("exit 2\n") && said.contains(&lost), "{client} {member}: {said}");
+            assert_eq!(read(&place, file).unwrap(), edited);
+        }
+        let said = run(&place, &["disconnect", client, "--write", "--overwrite"]);
+        assert!(said.starts_with("exit 0\n") && read(&place, file).is_none(), "{client} {member}: {said}");
+    }
+}
+
+#[test]
+fn disconnect_names_what_was_added_to_an_entry_with_an_address() {
+    let place = cursor("{}\n");
+    run(&place, &["connect", "cursor", "--write", "--url", "http://127.0.0.1:7878/mcp"]);
+    let edited = read(&place, CURSOR).unwrap().replace("\"url\"", "\"headers\": {\"A\": \"b\"}, \"url\"");
+    place.write(CURSOR, edited.as_bytes());
+    let said = run(&place, &["disconnect", "cursor", "--write"]);
+    assert!(said.contains("changed by hand, and this would be lost: headers: prowess: "), "{said}");
+    assert_eq!(read(&place, CURSOR).unwrap(), edited);
 }
 
 #[test]

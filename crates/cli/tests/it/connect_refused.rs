@@ -72,7 +72,7 @@ fn a_comment_in_a_table_that_connect_made_stays() {
         place.write(zed, text.as_bytes());
         run(&place, &["connect", "zed", "--write"]);
         let connected = fs::read_to_string(place.path().join(zed)).unwrap();
-        place.write(zed, connected.replace("\"prowess\"", &format!("{rest}\"prowess\"")).as_bytes());
+        place.write(zed, connected.replacen("\"prowess\"", &format!("{rest}\"prowess\""), 1).as_bytes());
         let said = run(&place, &["disconnect", "zed", "--write"]);
         assert!(said.starts_with("exit 0\n"), "{said}");
         let left = fs::read_to_string(place.path().join(zed)).unwrap();

@@ -2,7 +2,7 @@
 //! without a trace.
 //!
 //! A record has the region of the file that was replaced. If that text is still there, removing the entry gives back the
-//! bytes from before; otherwise only the entry goes.
+//! bytes from before; otherwise only the entry goes. What the user changed in an entry is never lost without `overwrite`.
 
 mod error;
 mod records;
@@ -13,7 +13,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use self::error::ConnectionError;
 use self::records::{Record, Records, missing_folders};
@@ -36,6 +36,8 @@ pub struct Connection<'c> {
     pub within: Option<&'c Path>,
     /// Other clients that read the same entry, by their names on the command line.
     pub others: Vec<&'c str>,
+    /// The entry that `connect` writes without options: what else is in an entry without a record is the user's.
+    pub plain: Value,
 }
 
 /// A change of a configuration, written or not.
@@ -167,14 +169,13 @@ impl Connection<'_> {
         };
         if let Some(present) = present.as_ref().filter(|_| !overwrite && recorded.is_none()) {
             let (file, name) = (self.file.to_owned(), self.path.name.to_owned());
-            if !is_ours(present) {
-                let removes = matches!(act, Act::Disconnect);
+            let removes = matches!(act, Act::Disconnect);
+            if !is_ours(present) && !record.is_some_and(|record| has_same_address(present, &record.entry)) {
                 return Err(ConnectionError::NotOurs { file, name, removes });
             }
-            if let Act::Connect(entry) = act
-                && let Some(member) = members(present).find(|member| entry.get(member).is_none())
-            {
-                return Err(ConnectionError::Members { file, name, member: member.clone() });
+            let members = self.edited_members(present, record, act);
+            if !members.is_empty() {
+                return Err(ConnectionError::Members { file, name, members, removes });
             }
         }
         let loses = present.as_ref().filter(|_| !overwrite).and_then(|present| self.loses(present, act));
@@ -182,6 +183,13 @@ impl Connection<'_> {
             let removes = matches!(act, Act::Disconnect);
             return Err(ConnectionError::Shared { file: self.file.to_owned(), client, removes });
         }
+        let check_comments = |text: &str, kept: &str| match &present {
+            Some(present) if !overwrite && loses_comment(text, kept, present) => {
+                let (file, name) = (self.file.to_owned(), self.path.name.to_owned());
+                Err(ConnectionError::Comment { file, name, removes: matches!(act, Act::Disconnect) })
+            }
+            _ => Ok(()),
+        };
         // The text from before the entry, if it is known.
         let undone = || {
             let record = recorded?;
@@ -204,6 +212,9 @@ impl Connection<'_> {
                 // What replaces another entry is not undone: that entry may have secrets, which are not recorded. Only
                 // what is around it is known from before.
                 let replaces = self.format.entry(&base, self.path).map_err(edit)?.is_some();
+                if replaces {
+                    check_comments(&change.old, "")?;
+                }
                 let change = match (replaces, record) {
                     (false, _) => Some(change),
                     (true, record) => record.map(|record| ConfigChange::nothing(record.change.tables)),
@@ -225,7 +236,10 @@ impl Connection<'_> {
                 } else {
                     let tables = record.map_or(0, |record| record.change.tables);
                     match self.format.remove(text, self.path, tables).map_err(edit)? {
-                        Some(change) => change.apply(text).unwrap_or_default(),
+                        Some(change) => {
+                            check_comments(&change.old, &change.new)?;
+                            change.apply(text).unwrap_or_default()
+                        }
                         None => return unchanged(before),
                     }
                 };
@@ -234,6 +248,26 @@ impl Connection<'_> {
                 Ok(PlannedConnection { before, after: (!goes).then_some(after), record: None })
             }
         }
+    }
+
+    /// The names of the members of an entry that the user wrote, and that the act would lose.
+    fn edited_members(&self, present: &Value, record: Option<&Record>, act: Act<'_>) -> Vec<String> {
+        let is_written = |name: &str, value: &Value| match (record, act) {
+            (_, Act::Connect(entry)) if entry.get(name) == Some(value) => true,
+            (Some(record), _) => record.entry.get(name) == Some(value),
+            (None, Act::Connect(_)) => false,
+            // What starts `prowess serve` is ours, with any options. Clients add the type.
+            (None, Act::Disconnect) => {
+                COMMAND_LINE.contains(&name)
+                    || self.plain.get(name) == Some(value)
+                    || (name == "type" && value == "stdio")
+            }
+        };
+        // Clients add members that say nothing, such as an empty `env`.
+        let says_nothing = |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
+        let members = present.as_object().into_iter().flatten();
+        let edited = members.filter(|(name, value)| !says_nothing(value) && !is_written(name, value));
+        edited.map(|(name, _)| name.clone()).collect()
     }
 
     /// Another client that reads this entry, if it would get less by the change.
@@ -289,9 +323,20 @@ pub fn unread_connections(environment: &Environment) -> Option<(PathBuf, io::Err
     Some((file, error))
 }
 
-/// The names of the members of an entry.
-fn members(entry: &Value) -> impl Iterator<Item = &String> {
-    entry.as_object().into_iter().flat_map(serde_json::Map::keys)
+/// Whether two entries connect to one address.
+fn has_same_address(one: &Value, other: &Value) -> bool {
+    let address = |entry: &Value| {
+        let of = |key: &&str| entry.get(*key).and_then(Value::as_str).map(str::to_owned);
+        ["url", "httpUrl", "serverUrl", "uri"].iter().find_map(of)
+    };
+    address(one).is_some_and(|address_of_one| address(other) == Some(address_of_one))
+}
+
+/// Whether a comment goes with an entry: what can begin one is in the text more often than in what is kept and in the
+/// values.
+fn loses_comment(text: &str, kept: &str, entry: &Value) -> bool {
+    let signs = |text: &str| text.matches(['/', '#']).count();
+    signs(text) > signs(kept) + signs(&entry.to_string())
 }
 
 /// The program of the server, and the command that serves.
@@ -299,6 +344,9 @@ const PROGRAM: &str = "prowess";
 const VERB: &str = "serve";
 /// The option that names the client whose own skills are left out.
 const NOT_READ_BY: &str = "--not-read-by";
+
+/// The members that have the command line.
+const COMMAND_LINE: [&str; 3] = ["command", "cmd", "args"];
 
 /// The command line of an entry.
 fn command_line(entry: &Value) -> Vec<&str> {

@@ -41,15 +41,27 @@ pub enum ConnectionError {
         /// Whether the entry was to be removed.
         removes: bool,
     },
-    /// An entry of ours has a member that would be lost.
-    #[error("this entry was changed by hand, and its {member} would be lost: {name}: {}", .file.display())]
+    /// An entry of ours has members of the user that would be lost.
+    #[error("this entry was changed by hand, and this would be lost: {}: {name}: {}", .members.join(", "), .file.display())]
     Members {
         /// The file.
         file: PathBuf,
         /// The name of the entry.
         name: String,
-        /// The member.
-        member: String,
+        /// The members.
+        members: Vec<String>,
+        /// Whether the entry was to be removed.
+        removes: bool,
+    },
+    /// An entry of ours has a comment that would be lost.
+    #[error("a comment in this entry would be lost: {name}: {}", .file.display())]
+    Comment {
+        /// The file.
+        file: PathBuf,
+        /// The name of the entry.
+        name: String,
+        /// Whether the entry was to be removed.
+        removes: bool,
     },
     /// It could not be written.
     #[error("could not change the configuration of the client")]

@@ -36,7 +36,7 @@ impl Home {
 
     fn at<'h>(&'h self, file: &'h Path) -> Connection<'h> {
         let path = EntryPath { keys: self.format.1, name: "prowess" };
-        Connection { file, format: self.format.0, path, within: None, others: Vec::new() }
+        Connection { file, format: self.format.0, path, within: None, others: Vec::new(), plain: entry() }
     }
 
     fn connect(&self, entry: &Value) {
@@ -69,7 +69,7 @@ fn a_line_that_was_added_to_the_entry_never_moves_into_another_table() {
     let home = Home::new(TOML, Some("[mcp_servers.other]\ncommand = \"x\"\n"));
     home.connect(&entry());
     fs::write(&home.file, home.text() + "enabled = false\n").unwrap();
-    home.disconnect();
+    home.at(&home.file).disconnect(true, true, &home.environment).unwrap();
     assert_eq!(home.text().trim_end(), "[mcp_servers.other]\ncommand = \"x\"");
 
     // The same with another entry in its place.
@@ -106,7 +106,7 @@ fn lines_that_others_add_anywhere_stay_what_they_were() {
             // What others make of it may not be valid.
             let Ok(before) = format.0.value(&changed) else { continue };
             fs::write(&home.file, &changed).unwrap();
-            let plan = home.at(&home.file).disconnect(false, false, &home.environment);
+            let plan = home.at(&home.file).disconnect(true, false, &home.environment);
             let Ok(plan) = plan else { continue };
             let (mut before, mut after) = (before, format.0.value(&plan.after.unwrap()).unwrap());
             super::super::config_edit::cut(&mut before, path, 9);
