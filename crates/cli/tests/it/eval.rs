@@ -344,6 +344,38 @@ fn a_pool_gives_rankings_and_figures() {
 }
 
 #[test]
+fn rankings_never_replace_an_input_or_a_file_of_another_kind() {
+    let pool = "{\"id\":\"a\",\"name\":\"pdf\",\"description\":\"Fill forms\"}\n";
+    let queries = "{\"id\":\"1\",\"query\":\"forms\",\"relevant\":[\"a\"]}\n";
+    let ranked = "{\"id\":\"1\",\"ranked\":[\"a\"]}\n";
+    let notes = format!("{ranked}mine\n");
+    let more = "{\"id\":\"1\",\"ranked\":[],\"mine\":1}\n";
+    let place = Place::with(&[("pool", pool), ("queries", queries), ("notes", &notes), ("more", more)]);
+    std::os::unix::fs::symlink("pool", place.path().join("link")).unwrap();
+    place.write("vectors", b"{\"text\":\"x\",\"vector\":[1]}\n");
+    let eval = |run: &str| {
+        let args = ["eval", "--pool", "pool", "--queries", "queries", "--vectors", "vectors", "--run", run];
+        place.run(&args)
+    };
+    let files = ["pool", "./pool", "link", "queries", "vectors", "notes", "more"];
+    for (at, file) in files.iter().enumerate() {
+        let before = std::fs::read(place.path().join(file)).unwrap();
+        let said = eval(file);
+        let why = if at < 5 { "would replace an input" } else { "would replace a file of another kind" };
+        let wanted = format!("exit 2\n--- stderr\nerror: the rankings {why}: {file}\n");
+        assert!(said.starts_with(&wanted), "{said}");
+        assert_eq!(std::fs::read(place.path().join(file)).unwrap(), before, "{file}");
+    }
+    // A run, an empty file, and what has nothing to lose are written again.
+    place.write("run", ranked.as_bytes());
+    place.write("empty", b"");
+    for file in ["run", "empty", "new", "/dev/null"] {
+        assert!(eval(file).starts_with("exit 0\n"), "{file}");
+    }
+    assert_eq!(std::fs::read_to_string(place.path().join("empty")).unwrap(), ranked);
+}
+
+#[test]
 fn a_skill_that_is_not_tested_is_reported_with_its_queries() {
     let query = r#"[{"query":"fill the pdf"}]"#;
     for (path, text) in [("twin/SKILL.md", PDF), ("torn/SKILL.md", "---\nname: torn\n---\nText.\n")] {

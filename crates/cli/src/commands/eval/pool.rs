@@ -38,6 +38,9 @@ pub(super) fn run(
     json: bool,
     ui: &mut Ui,
 ) -> Result<Outcome, CommandError> {
+    if let Some(path) = &args.run {
+        check_run(path, [Some(pool), Some(queries), args.vectors.as_deref()])?;
+    }
     let mut skills: Vec<Skill> = Vec::new();
     let mut known = BTreeSet::new();
     for (number, row) in lines(pool)? {
@@ -66,7 +69,6 @@ pub(super) fn run(
         totals.add(&ranked, &relevant);
     }
     if let Some(path) = &args.run {
-        check_written(path)?;
         std::fs::write(path, &written).map_err(|error| {
             let what = format!("could not write the rankings: {}", path.display());
             Failure::new(what, "check the folder it should be in").with_cause(error)
@@ -97,6 +99,32 @@ pub(super) fn run(
         ))?;
     }
     Ok(Outcome::Fine)
+}
+
+/// An error if the rankings cannot be written to a file without a loss: it is an input, or has something else than
+/// rankings in it.
+fn check_run(path: &Path, inputs: [Option<&Path>; 3]) -> Result<(), CommandError> {
+    check_written(path)?;
+    let Ok(real) = path.canonicalize() else { return Ok(()) };
+    let refused = |what: &str| {
+        let error = format!("{what}: {}", path.display());
+        Err(Failure::new(error, "give --run a new file, or one with rankings; nothing was written").into())
+    };
+    if inputs.into_iter().flatten().any(|input| input.canonicalize().is_ok_and(|input| input == real)) {
+        return refused("the rankings would replace an input");
+    }
+    // A terminal or a pipe has nothing to lose.
+    if !real.is_file() {
+        return Ok(());
+    }
+    let is_ranking = |row: &Value| {
+        row.as_object()
+            .is_some_and(|row| row.len() == 2 && row.contains_key("id") && row.contains_key("ranked"))
+    };
+    if lines(path).is_ok_and(|rows| rows.iter().all(|(_, row)| is_ranking(row))) {
+        return Ok(());
+    }
+    refused("the rankings would replace a file of another kind")
 }
 
 /// A query, and the ids of the skills that answer it.
