@@ -280,6 +280,26 @@ fn a_configuration_of_another_user_is_named_and_its_fix_works() {
 }
 
 #[test]
+fn no_command_removes_the_configuration_of_another_user_in_this_folder() {
+    use std::os::unix::fs::chown;
+    let place = place(&[("work/prowess.toml", "[skills]\n")], &[".claude"]);
+    with_git(&place);
+    if chown(place.path().join("work/prowess.toml"), Some(12_345), None).is_err() {
+        crate::skipped("only root can give a file to another user");
+        return;
+    }
+    let report = examined(&place);
+    let trouble = &report["troubles"][0];
+    assert_eq!(text(trouble, "kind"), "config-ignored", "{report:#}");
+    assert_eq!(trouble["fix"]["commands"], Value::Array(Vec::new()), "{report:#}");
+    let said = place.transcript(&doctor(&place, &[]));
+    assert!(
+        said.contains("write a prowess.toml of your own in a folder below") && !said.contains("fix: rm"),
+        "{said}"
+    );
+}
+
+#[test]
 fn hostile_names_and_texts_show_no_control_character() {
     let nasty: String = (1..0x20_u32)
         .chain(0x7F..0xA0)

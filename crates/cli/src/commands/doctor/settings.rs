@@ -67,7 +67,8 @@ fn unread(problem: &SourceError, registry: &Registry, look: &Look) -> Trouble {
     let own = look.here.join(FILE_NAME);
     // The search for a configuration ends at the first that counts.
     let (words, command) = if file == own {
-        ("remove it, or have its owner do so", word(&file).map(|file| format!("rm {file}")))
+        // It may be what its owner uses here, so no command removes it.
+        ("write a prowess.toml of your own in a folder below this one, or ask the owner of this one", None)
     } else {
         (
             "write a prowess.toml of your own in this folder; an empty one will do",
