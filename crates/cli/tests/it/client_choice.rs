@@ -7,8 +7,18 @@ use crate::{Place, code};
 
 #[test]
 fn what_only_and_except_leave_out_is_on_no_route() {
+    left_out_on_every_route("");
+}
+
+#[test]
+fn what_only_and_except_leave_out_is_on_no_route_if_the_settings_turn_it_off_too() {
+    left_out_on_every_route("[skills]\ndisable = [\"dog\"]\nenable = [\"cat\"]\n");
+}
+
+fn left_out_on_every_route(config: &str) {
     // Neither loads in Prowess, and Claude Code lists both.
     let place = Place::with(&[
+        ("config/prowess/prowess.toml", config),
         ("home/.claude/skills/cat/SKILL.md", "# Purrs\n"),
         ("home/.claude/skills/dog/SKILL.md", "# Barks\n"),
         ("home/.claude/skills/hen/SKILL.md", "---\nname: hen\ndescription: Lays eggs.\n---\n"),

@@ -15,7 +15,7 @@ use prowess_core::path::Glob;
 use prowess_core::{Candidate, Catalog, Delta, Found, Location, Obstacle, Origin, Scope, Stamp};
 
 use super::read::read_approved;
-use super::{Inside, Operation, Registry, RegistryError, Seen, damage};
+use super::{Allowed, Inside, Operation, Registry, RegistryError, Seen, damage};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
 use crate::internal::{locked, read_locked, write_locked};
@@ -265,12 +265,15 @@ impl Registry {
         }
         let at = &found.entry.origin.location;
         let matches = |glob: &Glob| self.names_of(&found.entry).any(|name| glob.matches(name));
-        let off = self.disabled.iter().find(|off| off.is_about(at, layer) && matches(&off.glob));
-        let unlisted = self
-            .allowed
-            .iter()
-            .find(|allowed| allowed.is_about(at, layer) && !allowed.globs.iter().any(matches));
-        off.map(|off| &off.by).or_else(|| unlisted.map(|allowed| &allowed.by)).cloned()
+        let off = || {
+            let disabled = self.disabled.iter().filter(|off| off.is_about(at, layer) && matches(&off.glob));
+            let is_unlisted = |list: &&Allowed| list.is_about(at, layer) && !list.globs.iter().any(matches);
+            let unlisted = self.allowed.iter().filter(is_unlisted);
+            disabled.map(|off| &off.by).chain(unlisted.map(|list| &list.by))
+        };
+        // An option counts in the view of every client, and a configuration only for Prowess.
+        let by_option = off().find(|by| matches!(by, TurnedOffBy::Option(_)));
+        by_option.or_else(|| off().next()).cloned()
     }
 
     /// Whether a skill may be used: its obstacle, and the approval that this depends on. The data of a skill that is
