@@ -111,6 +111,24 @@ fn a_link_that_leads_nowhere_is_named_with_its_target() {
 }
 
 #[test]
+fn a_link_out_of_a_project_is_refused_before_its_target_exists_and_after() {
+    let place = project();
+    fs::create_dir(place.path().join("out")).unwrap();
+    for (file, args) in [
+        (".mcp.json", &["connect", "claude-code", "--project", "--write"][..]),
+        ("prowess.toml", &["config", "set", "--project", "scan.depth", "3"]),
+    ] {
+        let target = place.path().join("out").join(file);
+        symlink(&target, place.path().join("work").join(file)).unwrap();
+        let before = there(&place, args);
+        assert!(before.contains("error: a link leads out of the project: "), "{before}");
+        fs::write(&target, "").unwrap();
+        assert_eq!(there(&place, args), before);
+        assert_eq!(fs::read_to_string(&target).unwrap(), "");
+    }
+}
+
+#[test]
 fn an_address_that_no_server_can_have_is_refused() {
     let place = Place::with(&[]);
     for url in ["http://127.0.0.1:99999/mcp", "http://box:x/mcp", "http://a b/mcp", "http:///mcp"] {

@@ -137,6 +137,12 @@ impl EditedFile<'_> {
     /// The file without links, as far as its path exists. In a project it must be in the project: a repository could
     /// contain a link to a file of the user.
     pub(crate) fn real(self) -> Result<PathBuf, EditedFileError> {
+        // A link that leads out is refused whether it leads to anything or not.
+        if let Some(project) = self.within
+            && let Some(out) = inside::leads_out(self.file, clients::project(project))
+        {
+            return Err(EditedFileError::Outside(out));
+        }
         let unread = |error| SourceError::io(self.file, error);
         let mut real = self.file.to_owned();
         for above in self.file.ancestors() {
@@ -156,11 +162,6 @@ impl EditedFile<'_> {
                 Err(error) if is_missing(&error) => {}
                 Err(error) => return Err(unread(error).into()),
             }
-        }
-        if let Some(project) = self.within
-            && let Some(out) = inside::leads_out(self.file, clients::project(project))
-        {
-            return Err(EditedFileError::Outside(out));
         }
         Ok(real)
     }
