@@ -117,6 +117,19 @@ fn read_skill(path: &Path) -> Result<Head, Failure> {
     }
 }
 
+/// The failure of a file that is no SKILL.md.
+fn not_a_skill(path: &Path) -> Option<Failure> {
+    let is_markdown = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
+    if is_markdown || !path.is_file() {
+        return None;
+    }
+    Some(read_skill(path).err().unwrap_or_else(|| {
+        let error = format!("this is not a SKILL.md: {}", shown(path));
+        let hint = "give the SKILL.md or the folder of a skill, or its name";
+        Failure { path: Some(shown(path)), ..Failure::new(error, hint) }
+    }))
+}
+
 /// What a registry is opened for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {

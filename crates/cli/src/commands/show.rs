@@ -21,7 +21,7 @@ use super::left_out_by::LeftOutBy;
 use super::near_miss::{built_in, near_built_in};
 use super::skill_arg::{Prefer, SkillArg};
 use super::unread::{answered, say_beside, say_problems};
-use super::{read_skill, registry, shown, skill_file};
+use super::{STDIN, not_a_skill, read_skill, registry, shown, skill_file};
 use crate::Outcome;
 use crate::args::{Places, Scan, Show};
 use crate::error::{CommandError, Failure};
@@ -39,8 +39,8 @@ struct Card {
     document: Document,
     entry: Entry,
     loads: bool,
-    /// Whether `prowess check` can be given it.
-    checkable: bool,
+    /// The command that shows its problems, if `prowess check` can be given it.
+    check: Option<String>,
     problems: Vec<Problem>,
     profile: &'static str,
     /// The strict profile by which it is broken, although it loads.
@@ -71,11 +71,21 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             None
         }
     };
+    let has_file = origin.location.path().is_some() || !origin.location.is_place();
     let preset = args.profile.or(strict).unwrap_or(Preset::Spec);
     let profile = Profile::new(preset);
     let card = Card {
+        check: has_file.then(|| {
+            // What was given names the same file for `check`, except for a skill of another place.
+            let given =
+                if listed_elsewhere(args) { path.as_str().into() } else { args.path.to_string_lossy() };
+            if given == STDIN {
+                "prowess check -".to_owned()
+            } else {
+                check_command(&given, args.profile.or(strict))
+            }
+        }),
         path,
-        checkable: origin.location.path().is_some() || !origin.location.is_place(),
         entry: document.entry(&origin),
         loads: document.skill(&origin).is_some(),
         problems: profile.check(&document, files.as_ref(), &as_its_author(&origin)),
@@ -94,6 +104,11 @@ pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         }
     }
     Ok(if card.loads && strict.is_none() || !complete { fine } else { Outcome::Problems })
+}
+
+/// Whether the skill is looked for in places that were named.
+fn listed_elsewhere(args: &Show) -> bool {
+    !args.places.sources.is_empty() || !args.places.clients.is_empty()
 }
 
 /// The origin of a skill that was installed under another name, in the folder that its author gave it.
@@ -128,8 +143,7 @@ impl Shown {
 
 fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
     // With `--in`, a name means a skill that is listed there, even if this folder has a file of that name.
-    let elsewhere = !args.places.sources.is_empty() || !args.places.clients.is_empty();
-    let arg = SkillArg::read(&args.path, if elsewhere { Prefer::Name } else { Prefer::Path });
+    let arg = SkillArg::read(&args.path, if listed_elsewhere(args) { Prefer::Name } else { Prefer::Path });
     let path = match arg {
         SkillArg::Stdin => {
             let head = Head::whole(ui::read_input(MAX_FILE_BYTES)?);
@@ -150,6 +164,8 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
                 return Err(Failure::new(error, "give the folder of one skill, or its SKILL.md").into());
             }
         }
+    } else if let Some(failure) = not_a_skill(path) {
+        return Err(failure.into());
     } else {
         path.to_owned()
     };
@@ -410,12 +426,8 @@ impl Card {
         }
         let (errors, warnings) = (count(errors, "error"), count(warnings, "warning"));
         let verdict = format!("{loads}; {errors}, {warnings} under {}", self.profile);
-        if self.checkable {
-            let check = match self.strict {
-                Some(strict) => clean(&check_command(&self.path, Some(strict))).into_owned(),
-                None => "prowess check".to_owned(),
-            };
-            return format!("{verdict}: see {check}");
+        if let Some(check) = &self.check {
+            return format!("{verdict}: see {}", clean(check));
         }
         let mut text = verdict;
         for problem in &self.problems {

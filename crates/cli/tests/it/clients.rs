@@ -150,8 +150,8 @@ fn what_a_client_does_and_what_prowess_withholds_are_told_apart() {
       seen as: loud
       found: [DIR]/.claude/skills/loud/SKILL.md
       path for filters: loud
-      warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
-      parsed: after a repair of its YAML; prowess check says what is wrong
+      error[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
+      parsed: after a repair of its YAML; see what is wrong with: prowess check [DIR]/.claude/skills/loud/SKILL.md
       prowess: not trusted, so it does not serve it before: prowess trust loud --client claude-code
     ");
 }

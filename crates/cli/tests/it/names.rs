@@ -102,7 +102,7 @@ fn every_command_says_what_is_wrong_with_a_broken_skill() {
 
       instructions  4 bytes, about 1 token
 
-    does not load; 1 error, 0 warnings under spec: see prowess check
+    does not load; 1 error, 0 warnings under spec: see prowess check nodesc
 
     $ prowess why nodesc
     exit 1
@@ -234,7 +234,7 @@ fn every_command_says_which_skill_shadows_another() {
 
       instructions  6 bytes, about 1 token
 
-    loads; 1 error, 0 warnings under spec: see prowess check
+    loads; 1 error, 0 warnings under spec: see prowess check reader
     --- stderr
     this skill is shadowed by [DIR]/home/.claude/skills/pdf/SKILL.md; see: prowess why pdf
 
@@ -244,7 +244,7 @@ fn every_command_says_which_skill_shadows_another() {
     pdf: shadowed
       found: [DIR]/.claude/skills/reader/SKILL.md
       path for filters: reader
-      info[name-folder-mismatch]: the name is not the name of the folder: pdf in reader
+      error[name-folder-mismatch]: the name is not the name of the folder: pdf in reader
       shadowed by: [DIR]/home/.claude/skills/pdf/SKILL.md
       compared with it: differs in 1 line
       hint: rename one of the two

@@ -201,7 +201,7 @@ fn a_skill_that_does_not_load_shows_what_it_has_and_ends_with_one() {
       license       MIT
       instructions  0 bytes, about 0 tokens
 
-    does not load; 1 error, 0 warnings under spec: see prowess check
+    does not load; 1 error, 0 warnings under spec: see prowess check a
     ");
     let card = place.json(&["show", "--json", "a"]);
     assert_eq!(
@@ -234,7 +234,7 @@ fn standard_input_has_no_folder() {
       mood          grim
       instructions  16 bytes, about 4 tokens
 
-    loads; 1 error, 0 warnings under spec: see prowess check
+    loads; 1 error, 0 warnings under spec: see prowess check -
     ");
 }
 
@@ -320,4 +320,45 @@ fn what_a_skill_can_do_is_shown_as_before_it_is_installed() {
 fn a_skill_that_only_tells_has_no_section_about_what_it_can_do() {
     let place = Place::with(&[("good/SKILL.md", GOOD)]);
     assert!(!place.run(&["show", "good"]).contains("what it can do"));
+}
+
+#[test]
+fn the_command_that_show_prints_checks_the_skill_it_shows() {
+    let place = Place::with(&[
+        (".claude/skills/Bad/SKILL.md", crate::BAD),
+        ("else/Bad/SKILL.md", crate::BAD),
+        ("x y/SKILL.md", "---\nname: x\n---\n"),
+    ]);
+    for (args, check) in [
+        (&["show", "Bad"][..], "prowess check Bad"),
+        (
+            &["show", ".claude/skills/Bad", "--profile", "anthropic"],
+            "prowess check .claude/skills/Bad --profile anthropic",
+        ),
+        (&["show", "Bad", "--in", "else"], "prowess check [DIR]/else/Bad/SKILL.md"),
+        (&["show", "x y"], "prowess check 'x y'"),
+    ] {
+        let said = crate::shelf::run(&place, args);
+        assert!(said.contains(&format!(": see {check}\n")), "{args:?}: {said}");
+    }
+    // One rule has one level.
+    let why = crate::shelf::run(&place, &["why", "Bad"]);
+    let checked = crate::shelf::run(&place, &["check", "Bad"]);
+    for said in [why, checked] {
+        assert!(
+            said.contains("error[name-uppercase]") && !said.contains("warning[name-uppercase]"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn show_takes_no_other_file_for_a_skill_file() {
+    let place = Place::with(&[("id_rsa", "secret\n"), ("notes.md", "# Notes\n")]);
+    for args in [&["show", "id_rsa"][..], &["show", "./id_rsa", "--raw"]] {
+        let said = place.run(args);
+        assert!(said.starts_with("exit 2\n") && said.contains("error: this is not a SKILL.md: "), "{said}");
+        assert!(!said.contains("secret"), "{said}");
+    }
+    assert!(place.run(&["show", "notes.md"]).contains("does not load"));
 }

@@ -21,8 +21,8 @@ fn why_names_the_place_and_the_reason() {
       found: [DIR]/.claude/skills/loud/SKILL.md
       path for filters: loud
       clients that look there: [READERS]
-      warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
-      parsed: after a repair of its YAML; prowess check says what is wrong
+      error[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
+      parsed: after a repair of its YAML; see what is wrong with: prowess check [DIR]/.claude/skills/loud/SKILL.md
       hint: agents may use it after: prowess trust loud
     ");
     output(&place, &["trust", "loud", "--yes"]);
@@ -33,8 +33,8 @@ fn why_names_the_place_and_the_reason() {
       found: [DIR]/.claude/skills/loud/SKILL.md
       path for filters: loud
       clients that look there: [READERS]
-      warning[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
-      parsed: after a repair of its YAML; prowess check says what is wrong
+      error[yaml-syntax]: the frontmatter is not valid YAML: a colon and a space inside a value without quotes
+      parsed: after a repair of its YAML; see what is wrong with: prowess check [DIR]/.claude/skills/loud/SKILL.md
       not in the list of skills over MCP: its YAML had to be repaired; its tools offer it
     ");
     assert_snapshot!(why("torn"), @"
@@ -162,7 +162,7 @@ fn why_explains_filters_prompts_and_unusual_skills() {
     );
     assert!(why(&["wordy", "--query", "does it well"]).contains("other skills fit the task better"));
     assert!(why(&["quiet"]).contains("only a user may start it"));
-    assert!(why(&["../../odd"]).contains("warning[name-invalid-character]"));
+    assert!(why(&["../../odd"]).contains("error[name-invalid-character]"));
     let large = why(&["big"]);
     assert!(large.starts_with("exit 1\n") && large.contains("error[file-too-large]"), "{large}");
     assert_eq!(

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::commands::hints::command_for;
+use crate::commands::shown;
 use crate::commands::skill_arg::{FilesByName, Prefer, SkillArg};
-use crate::commands::{read_skill, shown};
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
 
@@ -30,19 +30,6 @@ pub(super) fn files(
         given.push(file);
     }
     Ok(given)
-}
-
-/// The failure of a file that is no SKILL.md.
-pub(super) fn not_a_skill(path: &Path) -> Option<Failure> {
-    let is_markdown = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
-    if is_markdown || !path.is_file() {
-        return None;
-    }
-    Some(read_skill(path).err().unwrap_or_else(|| {
-        let error = format!("this is not a SKILL.md: {}", shown(path));
-        let hint = "give the SKILL.md or the folder of a skill, or its name";
-        Failure { path: Some(shown(path)), ..Failure::new(error, hint) }
-    }))
 }
 
 /// The failure of a skill of a server, which has no file here.

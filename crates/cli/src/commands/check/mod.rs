@@ -27,7 +27,7 @@ use super::in_client::InClient;
 use super::patch_base::PatchBase;
 use super::runs;
 use super::skill_arg::{FilesByName, Prefer, SkillArg};
-use super::{STDIN, read_skill, shown, skill_file};
+use super::{STDIN, not_a_skill, read_skill, shown, skill_file};
 use crate::Outcome;
 use crate::args::{Check, Format};
 use crate::error::{CommandError, Failure};
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
             SkillArg::Name(name) => checker.failed(by_name.unknown(name)?)?,
             SkillArg::Location(_) => checker.failed(given::of_server(path))?,
             SkillArg::Path(path) if path.is_dir() => checker.folder(path)?,
-            SkillArg::Path(path) => match given::not_a_skill(path) {
+            SkillArg::Path(path) => match not_a_skill(path) {
                 Some(failure) => checker.failed(failure)?,
                 None => checker.file(&SkillFile { path: path.to_owned() })?,
             },

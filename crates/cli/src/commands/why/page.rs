@@ -12,7 +12,9 @@ use prowess::library::clients::{self, Client};
 use prowess::library::views::same_name_fix;
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
 use prowess::session::Placement;
-use prowess::{Candidate, Location, LookupError, Obstacle, Problem, Registry, Standing};
+use prowess::{
+    Candidate, Location, LookupError, Obstacle, Problem, Profile, Registry, Severity, Standing, check,
+};
 
 use crate::args::Places;
 use crate::commands::advice::Advice;
@@ -106,6 +108,13 @@ pub(super) fn about_files(registry: &Registry, candidate: &Candidate) -> Vec<Str
     said
 }
 
+/// How severe `check` and `show` call a problem of a skill that loads. The registry judges leniently.
+fn severity(problem: &Problem) -> Severity {
+    let rule = check::rules().find(|rule| rule.code == problem.code);
+    let level = rule.map(|rule| Profile::spec().level(rule));
+    level.and_then(Severity::from_level).unwrap_or(problem.severity)
+}
+
 /// Writes what is known about a skill.
 pub(super) fn page(
     text: &mut String,
@@ -162,12 +171,16 @@ pub(super) fn page(
     let breaks = |problem: &&Problem| broken.iter().any(|other| other.code == problem.code);
     let others = candidate.problems.iter().flat_map(|problems| problems.iter());
     for problem in others.filter(|problem| !breaks(problem)) {
-        let (severity, code) = (problem.severity.name(), problem.code);
+        let (severity, code) = (severity(problem).name(), problem.code);
         let who = runs::who(code, registry.client()).map(|who| format!("; {who}")).unwrap_or_default();
         let _ = writeln!(text, "  {severity}[{code}]: {}{who}", clean(&problem.message));
     }
     if entry.repaired {
-        text.push_str("  parsed: after a repair of its YAML; prowess check says what is wrong\n");
+        text.push_str("  parsed: after a repair of its YAML");
+        if let Some(path) = entry.origin.location.path().filter(|path| Path::new(path).is_file()) {
+            let _ = write!(text, "; see what is wrong with: {}", clean(&check_command(path, None)));
+        }
+        text.push('\n');
     }
     match standing {
         Standing::Shadowed { by } => {
