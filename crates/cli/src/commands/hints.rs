@@ -467,9 +467,9 @@ fn trust_commands(
     folders.dedup();
     let is_own = |skill: &&Candidate| skill.entry.origin.scope == Scope::User;
     let (own, of_project): (Vec<&Candidate>, Vec<&Candidate>) = locked.into_iter().partition(is_own);
-    let synced = [(of_project, "prowess sync"), (own, "prowess sync --user")];
-    let synced = synced.into_iter().filter(|(skills, _)| !skills.is_empty());
-    let mut commands: Vec<String> = synced.map(|(_, sync)| sync.to_owned()).collect();
+    let accepted = [(of_project, InstallScope::Project), (own, InstallScope::User)];
+    let accept = |(skills, scope): (Vec<&Candidate>, _)| accept_command(&skills, scope, places);
+    let mut commands: Vec<String> = accepted.into_iter().filter_map(accept).collect();
     commands.extend(folders.iter().take(MAX_FOLDERS).map(|folder| trust_command(folder)));
     if folders.len() > MAX_FOLDERS {
         commands.push(format!("and {}", count(folders.len() - MAX_FOLDERS, "more folder")));
@@ -483,6 +483,16 @@ fn trust_commands(
         commands.push(format!("and {}", count(servers.len() - MAX_FOLDERS, "more server")));
     }
     commands.join(", ")
+}
+
+/// The command that accepts installed skills as they are in the lock, none if there are none: one by its name, and
+/// several with `sync`, which accepts no more than the lock names.
+pub(super) fn accept_command(skills: &[&Candidate], scope: InstallScope, places: &Places) -> Option<String> {
+    match skills {
+        [] => None,
+        [skill] => Some(command_for("trust", &skill.entry.key, &places.options())),
+        _ => Some(format!("prowess sync{}", scope_option(scope))),
+    }
 }
 
 /// The command that trusts the skills of an MCP server with their current files.

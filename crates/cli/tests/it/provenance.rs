@@ -60,7 +60,7 @@ fn list_and_why_name_where_an_installed_skill_came_from() {
     own  not trusted: Does own.
     pdf  Does pdf.  (from from/pdf)
 
-    3 skills; 2 not trusted: prowess sync --user, prowess trust
+    3 skills; 2 not trusted: prowess trust mail, prowess trust
     ");
     assert_snapshot!(why(&place, "pdf"), @"
     exit 0
@@ -178,7 +178,7 @@ fn a_damaged_lock_is_a_note_and_the_skills_are_listed() {
     own  not trusted: Does own.
     pdf  Does pdf.
 
-    3 skills; 2 not trusted: prowess sync --user, prowess trust
+    3 skills; 2 not trusted: prowess trust mail, prowess trust
     --- stderr
     it is not known where some skills came from: this file is not understood: [DIR]/skills.lock: line 1: key with no value, expected `=`
     ");
@@ -263,4 +263,33 @@ fn a_lock_of_a_project_cannot_pass_a_skill_for_one_that_the_user_trusts() {
     let skill = &named["skills"][0];
     assert_eq!((&skill["name"], &skill["trusted"]), (&"own".into(), &false.into()), "{named}");
     assert!(run(&place, &["activate", "own", "--in", "@acme/mail"]).starts_with("exit 2"));
+}
+
+#[test]
+fn one_remedy_accepts_an_installed_skill_of_a_clone_everywhere() {
+    let place = Place::with(&[("home/.claude/x", "")]);
+    for name in ["a", "b"] {
+        let text = format!("---\nname: {name}\ndescription: Does {name}. Use when needed.\n---\nDo it.\n");
+        place.write(&format!("src/{name}/SKILL.md"), text.as_bytes());
+    }
+    let doctor = |place: &Place| {
+        let report = json_of(place, &["doctor", "--json", "--client", "codex"]);
+        let troubles = report["troubles"].as_array().unwrap().clone();
+        let untrusted = troubles.into_iter().find(|trouble| trouble["kind"] == "skill-untrusted").unwrap();
+        untrusted["fix"]["commands"][0].as_str().unwrap().to_owned()
+    };
+    run(&place, &["add", "./src/a", "--yes"]);
+    // The clone of another user.
+    fs::remove_dir_all(place.path().join("state")).unwrap();
+    let list = run(&place, &["list"]);
+    assert!(list.contains("1 not trusted: prowess trust a\n"), "{list}");
+    let why = run(&place, &["why", "a"]);
+    assert!(why.contains("agents may use it after: prowess trust a\n"), "{why}");
+    assert_eq!(doctor(&place), "prowess trust a");
+    // `sync` accepts several, and no more than the lock names.
+    run(&place, &["add", "./src/b", "--yes"]);
+    fs::remove_dir_all(place.path().join("state")).unwrap();
+    let list = run(&place, &["list"]);
+    assert!(list.contains("2 not trusted: prowess sync\n"), "{list}");
+    assert_eq!(doctor(&place), "prowess sync");
 }

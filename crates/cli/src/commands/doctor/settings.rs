@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use prowess::install::{LOCK_FILE, SKILLS_FILE};
+use prowess::install::{InstallScope, LOCK_FILE, SKILLS_FILE};
 use prowess::internal::{InForce, WhyUnused};
 use prowess::library::clients;
 use prowess::library::config::{ConfigLimits, FILE_NAME};
@@ -11,11 +11,12 @@ use prowess::source::open::Opening;
 use prowess::{Candidate, Config, Obstacle, Registry, Scope, SourceError, SourceErrorKind};
 
 use super::super::confined::approvals;
-use super::super::hints::{command_for, folder_to_trust, trust_command, word};
+use super::super::hints::{accept_command, command_for, folder_to_trust, trust_command, word};
 use super::super::ignored_settings::{folder_of_project, not_its_own, waiting_keys};
 use super::super::unread::failure;
 use super::look::{Look, Opened, of_failure};
 use super::trouble::{Fix, Kind, Trouble};
+use crate::args::Places;
 use crate::ui::count;
 
 /// The most names of skills in one sentence.
@@ -167,7 +168,8 @@ fn ignored_settings(look: &Look, opened: &Opened) -> Vec<Trouble> {
 /// Skills that are not trusted: together by the folder that would be trusted, and those that changed one by one.
 fn untrusted(look: &Look, opened: &Opened) -> Vec<Trouble> {
     let mut troubles = Vec::new();
-    let mut by_folder: BTreeMap<PathBuf, Vec<&Candidate>> = BTreeMap::new();
+    // The installed ones are apart: the lock names their files.
+    let mut by_folder: BTreeMap<(PathBuf, bool), Vec<&Candidate>> = BTreeMap::new();
     let views = opened.catalog.all().map(|(skill, _)| (skill, opened.views.registry()));
     // The folders of clients that are not here are not reported, but what a configuration names is.
     let is_meant = |skill: &Candidate| !look.named && (look.clients.is_empty() || skill.readers.is_empty());
@@ -195,7 +197,8 @@ fn untrusted(look: &Look, opened: &Opened) -> Vec<Trouble> {
             continue;
         }
         if !registry.changed_since_approval(skill) {
-            by_folder.entry(folder_to_trust(skill)).or_default().push(skill);
+            let is_installed = look.origins.of(skill).or_else(|| look.origins.around(skill)).is_some();
+            by_folder.entry((folder_to_trust(skill), is_installed)).or_default().push(skill);
             continue;
         }
         // An installed skill that changed is reported as such.
@@ -212,7 +215,7 @@ fn untrusted(look: &Look, opened: &Opened) -> Vec<Trouble> {
             );
         }
     }
-    for (folder, skills) in by_folder {
+    for ((folder, is_installed), skills) in by_folder {
         let mut names: Vec<&str> = skills.iter().map(|skill| &*skill.entry.key).collect();
         names.sort_unstable();
         names.dedup();
@@ -222,12 +225,19 @@ fn untrusted(look: &Look, opened: &Opened) -> Vec<Trouble> {
         names.truncate(MAX_NAMES);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         let what = format!("{}: {}{more}", count(all, "skill"), names.join(", "));
+        let (words, command) = if is_installed {
+            let can_be_shown = skills.iter().all(|skill| word(Path::new(&skill.entry.key)).is_some());
+            let accept = accept_command(&skills, InstallScope::Project, &Places::default());
+            ("look at them, then accept their files", accept.filter(|_| can_be_shown))
+        } else {
+            ("look at them, then trust the folder", word(&folder).map(|_| trust_command(&folder)))
+        };
         troubles.push(
             Trouble::new(Kind::SkillUntrusted, what)
                 .at(&folder)
                 .seen_by(Some("prowess list".to_owned()))
-                .fixed("look at them, then trust the folder")
-                .fixed_by(word(&folder).map(|_| trust_command(&folder))),
+                .fixed(words)
+                .fixed_by(command),
         );
     }
     troubles
