@@ -394,3 +394,20 @@ fn a_skill_that_an_option_turns_off_is_not_blamed_on_a_file() {
       hint: run the command without that option
     ");
 }
+
+#[test]
+fn a_name_is_taken_as_texts_show_it() {
+    let place = Place::with(&[
+        ("home/.claude/skills/one/SKILL.md", "---\nname: \"new\\nline\"\ndescription: One.\n---\nOne.\n"),
+        ("home/.claude/skills/two/SKILL.md", "---\nname: \"a\\u202Eb\"\ndescription: Two.\n---\nTwo.\n"),
+    ]);
+    let list = run(&place, &["list"]);
+    let shown: Vec<&str> = list.lines().filter_map(|line| Some(line.split_once("  ")?.0)).collect();
+    assert_eq!(shown.len(), 2, "{list}");
+    for name in shown {
+        for verb in ["cat", "show", "why", "activate"] {
+            let said = run(&place, &[verb, name]);
+            assert!(said.starts_with("exit 0\n"), "{verb} {name}: {said}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! The one resolution of a name to skills, for every command and every message.
 
 use super::{Candidate, Catalog, Obstacle, Standing};
-use crate::text::similar;
+use crate::text::{inline, similar, visible};
 
 /// The result of resolving a name in a catalog. Exhaustive: none, one, several, or none that is offered.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +39,8 @@ impl Catalog {
     /// Every candidate that a name refers to, with its state, which says why it is not offered.
     ///
     /// These are the candidates with this key or name. When there are none, those whose folder has this name, since a
-    /// skill may call itself something else. When there are none of these either, the same without regard to case.
+    /// skill may call itself something else. When there are none of these either, the same without regard to case, and
+    /// at last those whose key, name or folder a text shows so, with escapes.
     pub fn why(&self, name: &str) -> Vec<(&Candidate, &Standing)> {
         let folder = |skill: &Candidate| skill.entry.origin.folder.as_deref() == Some(name);
         let found = self.matching(|skill| skill.answers_to(name));
@@ -47,12 +48,19 @@ impl Catalog {
         if !found.is_empty() {
             return found;
         }
+        let by = |is_it: &dyn Fn(&str) -> bool| {
+            self.matching(|skill| {
+                let entry = &skill.entry;
+                let folder = entry.origin.folder.as_deref().unwrap_or_default();
+                [&entry.key, &entry.name, folder].iter().any(|text| is_it(text))
+            })
+        };
         let lower = name.to_lowercase();
-        self.matching(|skill| {
-            let entry = &skill.entry;
-            let folder = entry.origin.folder.as_deref().unwrap_or_default();
-            [&entry.key, &entry.name, folder].iter().any(|text| text.to_lowercase() == lower)
-        })
+        let found = by(&|text| text.to_lowercase() == lower);
+        if !found.is_empty() || !name.contains('\\') {
+            return found;
+        }
+        by(&|text| inline(text) == name || visible(text) == name)
     }
 
     fn matching(&self, is_meant: impl Fn(&Candidate) -> bool) -> Vec<(&Candidate, &Standing)> {
