@@ -124,7 +124,7 @@ impl Match {
 struct Loaded {
     key: String,
     text: String,
-    /// Its other files, and the beginning of the first that is text.
+    /// Its other files, the most useful first, and the beginning of the first that is text.
     files: Vec<FileEntry>,
     opened: Option<(RelPath, String)>,
 }
@@ -147,10 +147,13 @@ impl Loaded {
             .get(&key)
             .map_err(|error| Failure::new(error.to_string(), "run the command again"))?;
         let own = best.entry.origin.file.as_deref().unwrap_or("SKILL.md");
-        let files = skill.files().unwrap_or_default().files;
+        // A model is shown the most useful ones.
+        let files = skill.files().unwrap_or_default();
         let files: Vec<FileEntry> = files
+            .by_use()
             .into_iter()
             .filter(|file| file.path.as_str() != own && file.path.as_str() != "SKILL.md")
+            .cloned()
             .collect();
         let opened = files.iter().find_map(|file| {
             let chunk = skill.read(&file.path, Slice::first(4096)).ok()?;

@@ -325,3 +325,17 @@ fn the_index_of_the_built_in_skills_is_never_stale() {
     let said = crate::shelf::run(&place, &["doctor"]);
     assert!(!said.contains("cache-stale"), "{said}");
 }
+
+#[test]
+fn try_names_the_most_useful_files_first_as_a_model_is_shown_them() {
+    let skill = "---\nname: count-sheep\ndescription: Count sheep. Use when counting sheep.\n---\nRun it.\n";
+    let place = Place::with(&[
+        ("home/.claude/skills/count-sheep/SKILL.md", skill),
+        ("home/.claude/skills/count-sheep/.venv/lib/1.py", "generated\n"),
+        ("home/.claude/skills/count-sheep/scripts/run.py", "print(1)\n"),
+    ]);
+    let tried = crate::shelf::json_of(&place, &["try", "--json", "count sheep"]);
+    let files = serde_json::json!(["scripts/run.py", ".venv/lib/1.py"]);
+    assert_eq!(tried["loaded"]["files"], files, "{tried:#}");
+    assert!(crate::shelf::run(&place, &["try", "count sheep"]).contains("print(1)"));
+}

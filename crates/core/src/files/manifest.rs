@@ -205,12 +205,17 @@ impl Manifest {
     /// The files beside the skill's own, sorted by path; of more than `most`, scripts, references and assets come first,
     /// and what tools generate comes last.
     pub fn most_useful(&self, most: usize) -> Vec<&FileEntry> {
+        let mut files = self.by_use();
+        files.truncate(most);
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        files
+    }
+
+    /// The files beside the skill's own, the most useful first: scripts, references and assets, then the others, and at
+    /// last what tools generate.
+    pub fn by_use(&self) -> Vec<&FileEntry> {
         let mut files: Vec<&FileEntry> = self.others().collect();
-        if files.len() > most {
-            files.sort_by_key(|file| rank(file));
-            files.truncate(most);
-            files.sort_by(|one, other| one.path.cmp(&other.path));
-        }
+        files.sort_by_key(|file| rank(file));
         files
     }
 
