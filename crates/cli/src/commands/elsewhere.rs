@@ -3,13 +3,14 @@
 use prowess::client::{Climb, Fact};
 use prowess::env::{self, Environment};
 use prowess::install::{InstallScope, Origins};
-use prowess::library::clients::{self, Client, Root};
+use prowess::library::clients::{self, CLIENTS, Client, Root};
 use prowess::library::library;
-use prowess::library::views::Reach;
+use prowess::library::views::{Reach, Views};
 use prowess::{Location, Scope, Standing};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
+use super::hints::command_for;
 use super::install::scope_option;
 use super::readers::few;
 use super::{Purpose, clients_named, library_options, unread_registry};
@@ -39,7 +40,17 @@ pub(super) struct Elsewhere {
     installed: Option<InstallScope>,
     #[serde(skip)]
     client: Option<&'static Client>,
+    /// Whether Prowess skips the folders of the skills.
+    #[serde(skip)]
+    is_skipped: bool,
 }
+
+/// What is in folders that Prowess skips, and why it does.
+const SKIPPED: [(Fact, &str); 3] = [
+    (Fact::InModules, "in node_modules, which Prowess skips"),
+    (Fact::HiddenFolder, "in a hidden folder, which Prowess skips"),
+    (Fact::BelowHidden, "below a hidden folder, which Prowess skips"),
+];
 
 /// A skill that was found elsewhere.
 #[derive(Serialize)]
@@ -56,7 +67,7 @@ impl Elsewhere {
     pub(super) fn of(name: &str, places: &Places, origins: &Origins) -> Result<Self, CommandError> {
         let client = clients_named::one(places)?;
         if client.is_none() && places.sources.is_empty() {
-            return Ok(Self::default());
+            return Ok(Self::skipped(name, places).unwrap_or_default());
         }
         let everywhere = Places { no_cache: places.no_cache, ..Places::default() };
         let (registry, _) = unread_registry(&everywhere, Purpose::Look, None)?;
@@ -101,7 +112,35 @@ impl Elsewhere {
             start_in: above.map(|above| above.folder),
             installed: installed.map(|origin| origin.scope),
             client,
+            is_skipped: false,
         })
+    }
+
+    /// The skills with a name in folders of clients that Prowess skips: hidden ones, and `node_modules`.
+    fn skipped(name: &str, places: &Places) -> Option<Self> {
+        let clients: Vec<&Client> =
+            CLIENTS.iter().filter(|client| client.reads().checked.is_some()).collect();
+        let options = library_options(places, Purpose::Look);
+        let (here, environment) = (Path::new("."), Environment::current());
+        let views = Views::open(here, &environment, &options, &clients, Reach::Everywhere).ok()?;
+        views.refresh().ok()?;
+        let catalog = views.registry().catalog();
+        let mut skills: Vec<FoundElsewhere> = Vec::new();
+        for (candidate, _) in catalog.why(name) {
+            let Some((_, reason)) =
+                SKIPPED.iter().find(|(fact, _)| candidate.sighting.is_some_and(|seen| seen.facts.has(*fact)))
+            else {
+                continue;
+            };
+            let path = candidate.entry.origin.location.clone();
+            let lists = |client: &&&Client| {
+                let mut sights = views.of(client, &catalog).into_iter();
+                sights.any(|sight| sight.skill.entry.origin.location == path && sight.seen.is_ok())
+            };
+            let readers = clients.iter().filter(lists).map(|client| client.id).collect();
+            skills.push(FoundElsewhere { path, readers, reason: (*reason).to_owned() });
+        }
+        (!skills.is_empty()).then(|| Self { skills, is_skipped: true, ..Self::default() })
     }
 
     /// The message if the skill is elsewhere.
@@ -112,6 +151,15 @@ impl Elsewhere {
         let (error, hint) = match self.client {
             Some(client) => {
                 (format!("{} does not read this skill: {}", client.name, clean(name)), self.hint(client))
+            }
+            None if self.is_skipped => {
+                let reader = self.skills.iter().find_map(|skill| skill.readers.first());
+                let see = reader.map(|id| command_for("why", name, &format!(" --client {id}")));
+                let see = see.map(|see| format!("; see it as {} does with: {see}", reader.unwrap_or(&"")));
+                (
+                    format!("no skill of this name was found: {}", clean(name)),
+                    format!("rename the folder, or move the skill out of it{}", see.unwrap_or_default()),
+                )
             }
             None => (
                 format!("no skill of this name was found in the places that were named: {}", clean(name)),

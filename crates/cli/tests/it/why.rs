@@ -296,3 +296,23 @@ fn a_skill_that_a_setting_leaves_out_is_named_with_the_setting() {
         assert!(key.starts_with(why["left_out_by"]["key"].as_str().unwrap()), "{why}");
     }
 }
+
+#[test]
+fn a_skill_in_a_folder_that_prowess_skips_is_named_with_the_clients_that_list_it() {
+    let place = Place::with(&[
+        ("home/.claude/skills/.hid/SKILL.md", "---\nname: hid\ndescription: Does it.\n---\n"),
+        ("home/.agents/skills/node_modules/nm/SKILL.md", "---\nname: nm\ndescription: Does it.\n---\n"),
+    ]);
+    let path = place.path().join("home/.claude/skills/.hid").display().to_string();
+    for name in ["hid", ".hid", &path] {
+        let said = run(&place, &["why", name]);
+        assert!(said.starts_with("exit 1\n") && !said.contains("where no agent looks"), "{said}");
+        let cause = "it is at [DIR]/home/.claude/skills/.hid/SKILL.md, in a hidden folder, which Prowess skips; read by ";
+        assert!(said.contains(cause) && said.contains("--client "), "{said}");
+    }
+    let said = run(&place, &["why", "nm"]);
+    assert!(said.contains("node_modules/nm/SKILL.md, in node_modules, which Prowess skips"), "{said}");
+    let report = json_of(&place, &["why", "hid", "--json"]);
+    let readers = report["elsewhere"][0]["readers"].as_array().unwrap();
+    assert!(readers.iter().any(|id| id == "claude-code"), "{report:#}");
+}
