@@ -15,7 +15,7 @@ use super::skill_arg::SkillArg;
 use super::{Purpose, clients_named, library_options};
 use crate::args::Places;
 use crate::error::Failure;
-use crate::ui::clean;
+use crate::ui::{clean, count};
 
 /// A skill that is there, and the setting that leaves it out.
 #[derive(Serialize)]
@@ -76,6 +76,61 @@ impl LeftOutBy {
         );
         Failure::new(error, format!("change that setting, or see the skill with: {show}"))
             .with_cause(format!("it is at {}", clean(&path.text())))
+    }
+}
+
+/// What leaves out every skill there is: an option, or a setting of a file.
+pub(super) struct AllLeftOut {
+    by: String,
+    skills: usize,
+}
+
+impl AllLeftOut {
+    /// Looks for skills without the options and settings of the search, if no skill was found with them.
+    pub(super) fn of(places: &Places) -> Option<Self> {
+        let environment = Environment::current();
+        let in_force = InForce::of(Path::new("."), &environment, &[]).ok();
+        let settings: Vec<(&ConfigSetting, ScanChanges)> = in_force
+            .iter()
+            .flat_map(|in_force| &in_force.settings)
+            .filter_map(|setting| Some((setting, changes(setting)?)))
+            .collect();
+        let options = places.scan.changes();
+        // What a client lists does not depend on them.
+        if !places.clients.is_empty() || settings.is_empty() && options == ScanChanges::default() {
+            return None;
+        }
+        let count = |scan: &ScanChanges| {
+            let options = library_options(places, Purpose::Look)
+                .with_cache(false)
+                .with_ignore_scan(true)
+                .with_scan(scan.clone());
+            let registry = library(Path::new("."), &environment, &options).ok()?;
+            registry.refresh_local().ok()?;
+            Some(registry.catalog().all().count())
+        };
+        let skills = count(&ScanChanges::default()).filter(|skills| *skills > 0)?;
+        let by = if count(&options)? == 0 {
+            match places.scan.depth {
+                Some(depth) => format!("--depth {depth}"),
+                None => "what the options skip".to_owned(),
+            }
+        } else {
+            let is_it = |(_, scan): &&(&ConfigSetting, ScanChanges)| count(&options.over(scan)) == Some(0);
+            let (setting, _) = settings.iter().find(is_it)?;
+            let in_force = in_force.as_ref()?;
+            let file = match setting.origin {
+                ConfigOrigin::User => in_force.user.as_ref(),
+                _ => in_force.project.as_ref(),
+            };
+            format!("{} = {} in {}", setting.key, toml_value(setting.value.as_ref()?), file?.path.display())
+        };
+        Some(Self { by, skills })
+    }
+
+    /// What it leaves out, in words.
+    pub(super) fn words(&self) -> String {
+        format!("{} leaves out {}", clean(&self.by), count(self.skills, "skill"))
     }
 }
 

@@ -182,7 +182,7 @@ fn nothing(registry: &Registry, places: &Places) -> String {
     let catalog = registry.catalog();
     let (offered, found, options) = (catalog.len(), catalog.all().count(), places.options());
     match (offered, found) {
-        (0, 0) => unmatched::nothing(places, registry).to_owned(),
+        (0, 0) => unmatched::nothing(places, registry),
         (0, found) => {
             let nothing = unmatched::nothing(places, registry);
             format!("{nothing}; {found} left out: prowess list --all{options}")

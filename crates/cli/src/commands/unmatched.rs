@@ -5,6 +5,7 @@ use prowess::path::Glob;
 use prowess::text::similar;
 use prowess::{Candidate, Registry};
 
+use super::left_out_by::AllLeftOut;
 use crate::args::Places;
 use crate::error::Failure;
 use crate::ui::Ui;
@@ -33,14 +34,17 @@ pub(super) fn say(places: &Places, registry: &Registry, ui: &mut Ui) {
 }
 
 /// What is said of a library that offers no skill.
-pub(super) fn nothing(places: &Places, registry: &Registry) -> &'static str {
+pub(super) fn nothing(places: &Places, registry: &Registry) -> String {
+    if registry.catalog().all().next().is_none() {
+        let left_out = AllLeftOut::of(places).map(|left_out| format!(": {}", left_out.words()));
+        return format!("no skills here{}", left_out.unwrap_or_default());
+    }
     let only = &places.scan.only;
-    let is_empty = only.is_empty() || registry.catalog().all().next().is_none();
     // A skill with such a name may have another fault.
-    if is_empty || only.iter().any(|glob| has(registry, glob)) {
-        "no skills here"
+    if only.is_empty() || only.iter().any(|glob| has(registry, glob)) {
+        "no skills here".to_owned()
     } else {
-        "no skill has a name that --only takes"
+        "no skill has a name that --only takes".to_owned()
     }
 }
 

@@ -369,3 +369,22 @@ fn a_list_can_be_narrowed_by_folder_filter_and_tools() {
     let why = run(&place, &["why", "taxes", "--in", "skills"]);
     assert!(why.contains("  path for filters: billing/eu/taxes\n"), "{why}");
 }
+
+#[test]
+fn a_search_that_leaves_out_every_skill_is_named() {
+    let place = Place::with(&[("home/.claude/skills/a/SKILL.md", crate::GOOD), ("home/.claude/x", "")]);
+    let wanted = "no skills here: --depth 0 leaves out 1 skill\n";
+    for args in [&["list", "--depth", "0"][..], &["search", "x", "--depth", "0"], &["prompt", "--depth", "0"]]
+    {
+        let said = run(&place, args);
+        assert!(said.contains(wanted), "{args:?}: {said}");
+    }
+    for (setting, shown) in [("depth = 0", "scan.depth = 0"), ("skip = [\"a\"]", "scan.skip = [\"a\"]")] {
+        place.write("config/prowess/prowess.toml", format!("[scan]\n{setting}\n").as_bytes());
+        let wanted = format!("{shown} in [DIR]/config/prowess/prowess.toml leaves out 1 skill");
+        let said = run(&place, &["list"]);
+        assert!(said.contains(&format!("no skills here: {wanted}\n")), "{said}");
+        let said = run(&place, &["doctor"]);
+        assert!(said.contains(&format!("warning: all-left-out: {wanted}")), "{said}");
+    }
+}

@@ -13,6 +13,7 @@ use prowess::{Candidate, Config, Obstacle, Registry, Scope, SourceError, SourceE
 use super::super::confined::approvals;
 use super::super::hints::{accept_command, command_for, folder_to_trust, trust_command, word};
 use super::super::ignored_settings::{folder_of_project, not_its_own, waiting_keys};
+use super::super::left_out_by::AllLeftOut;
 use super::super::unread::failure;
 use super::look::{Look, Opened, of_failure};
 use super::trouble::{Fix, Kind, Trouble};
@@ -35,6 +36,7 @@ pub(super) fn troubles(look: &Look, opened: &Opened) -> Vec<Trouble> {
         }
     }
     troubles.extend(ignored_settings(look, opened));
+    troubles.extend(all_left_out(opened));
     troubles.extend(untrusted(look, opened));
     troubles
 }
@@ -163,6 +165,14 @@ fn ignored_settings(look: &Look, opened: &Opened) -> Vec<Trouble> {
         );
     }
     troubles
+}
+
+/// A setting that leaves out every skill.
+fn all_left_out(opened: &Opened) -> Option<Trouble> {
+    let is_empty = opened.all.all().next().is_none();
+    let left_out = is_empty.then(|| AllLeftOut::of(&Places::default())).flatten()?;
+    let trouble = Trouble::new(Kind::AllLeftOut, left_out.words());
+    Some(trouble.seen_by(Some("prowess config".to_owned())).fixed("change the setting, or unset it"))
 }
 
 /// Skills that are not trusted: together by the folder that would be trusted, and those that changed one by one.

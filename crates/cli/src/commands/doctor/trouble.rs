@@ -86,6 +86,8 @@ kinds! {
         "They cannot be fetched again: sync fails where the store does not have them.";
     ConfigIgnored "config-ignored" Warning "a part of a configuration is ignored"
         "A prowess.toml of another user does not count, and one of a project that you do not trust only narrows what is found.";
+    AllLeftOut "all-left-out" Warning "the settings of the search leave out every skill"
+        "A limit in [scan] of a prowess.toml hides all skills from Prowess. Clients do not read it.";
     SkillUntrusted "skill-untrusted" Warning "skills of a project are not trusted"
         "Clients that read the folder themselves use them; Prowess shows them and withholds their instructions until you trust them.";
     SkillChanged "skill-changed" Warning "a skill changed since you trusted it"
