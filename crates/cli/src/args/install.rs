@@ -135,7 +135,7 @@ pub(crate) struct Clients {
     /// Also link the skills where this client looks, now and later
     #[arg(long = "client", value_name = "CLIENT", value_delimiter = ',', value_parser = client)]
     pub(crate) clients: Vec<String>,
-    /// Copy for clients instead of linking: auto, symlink or copy
+    /// How clients get the skills: auto (a link, or a copy where there are no links), symlink or copy
     #[arg(long, value_name = "MODE", value_parser = link_mode)]
     pub(crate) link: Option<LinkMode>,
 }

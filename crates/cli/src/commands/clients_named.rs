@@ -83,7 +83,8 @@ fn client(id: &str) -> Result<&'static Client, CommandError> {
                 config.name
             ),
             None => did_you_mean(&client_meant(id)).unwrap_or_else(|| {
-                "the clients are in docs/reference/clients.md; such as claude-code, codex, gemini-cli"
+                "name one such as claude-code, codex or gemini-cli; those on this machine are in: prowess list \
+                 --client installed"
                     .to_owned()
             }),
         };

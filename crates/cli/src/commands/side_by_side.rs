@@ -157,7 +157,10 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let mut foot = String::new();
     let counts: Vec<String> =
         counts.iter().map(|Count { name, skills, .. }| format!("{name} {skills}")).collect();
-    let _ = writeln!(foot, "\n{}: {}", count(skills.len(), "skill"), counts.join(", "));
+    if !skills.is_empty() {
+        foot.push('\n');
+    }
+    let _ = writeln!(foot, "{}: {}", count(skills.len(), "skill"), counts.join(", "));
     if !untrusted.is_empty() {
         let trust = trust_hint(untrusted.iter().copied(), registry, &provenance::origins(ui), &args.places);
         let _ = writeln!(

@@ -118,7 +118,11 @@ pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
         1_000..1_000_000 => format!("{}.{} KB", bytes / 1_000, bytes % 1_000 / 100),
-        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+        1_000_000..1_000_000_000 => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+        1_000_000_000..1_000_000_000_000 => {
+            format!("{}.{} GB", bytes / 1_000_000_000, bytes % 1_000_000_000 / 100_000_000)
+        }
+        _ => format!("{}.{} TB", bytes / 1_000_000_000_000, bytes % 1_000_000_000_000 / 100_000_000_000),
     }
 }
 
@@ -160,5 +164,6 @@ mod tests {
         assert_eq!(wrap_lines(foot, 200), foot);
         assert_eq!([count(1, "file"), count(0, "file")], ["1 file", "0 files"]);
         assert_eq!([size(999), size(1_234), size(52_428_800)], ["999 B", "1.2 KB", "52.4 MB"]);
+        assert_eq!([size(1_500_000_000), size(3_298_534_883_328)], ["1.5 GB", "3.2 TB"]);
     }
 }

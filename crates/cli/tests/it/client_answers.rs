@@ -364,7 +364,7 @@ fn a_client_that_is_written_in_another_way_is_suggested() {
         }
     }
     let unknown = run(&place, &["list", "--client", "nothing-like-it"]);
-    assert!(unknown.contains("docs/reference/clients.md") && unknown.len() < 300, "{unknown}");
+    assert!(unknown.contains("prowess list --client installed") && unknown.len() < 300, "{unknown}");
     let both = json_of(&place, &["list", "--client", "codex,gemini-cli", "--json"]);
     assert_eq!(both["clients"].as_array().unwrap().len(), 2);
     assert!(run(&place, &["serve", "--print-config", "github-copilot"]).contains("mcp-config.json"));

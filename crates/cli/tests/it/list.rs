@@ -78,7 +78,7 @@ fn list_can_show_one_client_or_named_folders() {
     exit 2
     --- stderr
     error: no such client: absent
-      hint: the clients are in docs/reference/
+      hint: name one such as claude-code, code
     ");
     // A folder that was named needs no trust.
     assert_snapshot!(run(&place, &["list", "--in", ".claude/skills/pdf", "--in", "home"]), @"
@@ -387,4 +387,11 @@ fn a_search_that_leaves_out_every_skill_is_named() {
         let said = run(&place, &["doctor"]);
         assert!(said.contains(&format!("warning: all-left-out: {wanted}")), "{said}");
     }
+}
+
+#[test]
+fn a_list_of_several_clients_without_skills_begins_with_its_total() {
+    let place = Place::with(&[]);
+    let said = run(&place, &["list", "--client", "claude-code,codex"]);
+    assert!(said.starts_with("exit 0\n--- stdout\n0 skills: "), "{said}");
 }

@@ -316,3 +316,10 @@ fn a_skill_in_a_folder_that_prowess_skips_is_named_with_the_clients_that_list_it
     let readers = report["elsewhere"][0]["readers"].as_array().unwrap();
     assert!(readers.iter().any(|id| id == "claude-code"), "{report:#}");
 }
+
+#[test]
+fn one_letter_that_many_names_have_suggests_none_of_them() {
+    let place = Place::with(&[]);
+    let said = run(&place, &["why", "a"]);
+    assert!(said.contains("hint: a skill is a folder with a SKILL.md"), "{said}");
+}

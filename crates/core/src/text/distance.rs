@@ -18,7 +18,9 @@ pub fn similar<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Vec<&'w 
             return Some((0, other));
         }
         let edits = distance(word, other);
-        let contains = !word.is_empty() && (other.contains(word) || word.contains(other));
+        // One letter is in most words.
+        let contains =
+            length > 1 && (other.contains(word) || other.chars().count() > 1 && word.contains(other));
         // Half of a short word is too much, unless it is one swap.
         let few = edits * 2 < length || edits < length && typos(word, other, 1).is_some();
         let close = edits <= 2.max(word.len() / 4) && few;
