@@ -18,21 +18,23 @@ const LIST_TIME: Duration = Duration::from_secs(5);
 const MAX_PER_SOURCE: usize = 4;
 /// The same of all remote sources together.
 const MAX_REMOTE: usize = 128;
-/// The number of threads for the other blocking work: reloads, looks at the token file, notifications.
+/// The number of threads for the other blocking work: reloads and looks at the token file.
 const OTHER_THREADS: usize = 64;
 
-/// The maximum number of requests on local skills at once, and of those that list.
-fn max_local() -> (usize, usize) {
+/// The maximum number of requests on local skills at once, of those that list, and of polls of subscriptions.
+fn max_local() -> [usize; 3] {
     // Files are mostly in the page cache, so more threads than processors only slow each other down.
     let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-    (processors.saturating_mul(2).max(4), processors.max(2))
+    [processors.saturating_mul(2).max(4), processors.max(2), processors.max(2)]
 }
 
 /// The number of threads that blocking work needs, so that remote sources that hang leave those of other work.
 pub(crate) fn max_threads() -> usize {
-    let (local, lists) = max_local();
-    local + lists + MAX_REMOTE + OTHER_THREADS
+    max_local().iter().sum::<usize>() + MAX_REMOTE + OTHER_THREADS
 }
+
+/// What work holds while it runs.
+pub(crate) type Permits = Vec<OwnedSemaphorePermit>;
 
 /// How much work may run at once: of all callers, and of one.
 #[derive(Clone)]
@@ -55,15 +57,25 @@ impl WorkLimit {
         Self { own: Some(Arc::new(Semaphore::new(most))), ..self.clone() }
     }
 
-    /// A caller waits for its own part first, so that its work takes no place of the others meanwhile.
-    async fn permits(&self) -> Result<Vec<OwnedSemaphorePermit>, AcquireError> {
+    /// The limits in the order in which they are taken. A caller waits for its own part first, so that its work takes no
+    /// place of the others meanwhile.
+    fn semaphores(&self) -> impl Iterator<Item = &Arc<Semaphore>> {
+        let limits = [Some(self), self.shared.as_deref()].into_iter().flatten();
+        limits.flat_map(|limit| limit.own.iter().chain([&limit.all]))
+    }
+
+    /// Waits until work may begin. It counts until the permits are dropped.
+    pub(crate) async fn permits(&self) -> Result<Permits, AcquireError> {
         let mut permits = Vec::with_capacity(4);
-        for limit in [Some(self), self.shared.as_deref()].into_iter().flatten() {
-            for semaphore in limit.own.iter().chain([&limit.all]) {
-                permits.push(Arc::clone(semaphore).acquire_owned().await?);
-            }
+        for semaphore in self.semaphores() {
+            permits.push(Arc::clone(semaphore).acquire_owned().await?);
         }
         Ok(permits)
+    }
+
+    /// The permits, if work may begin at once.
+    pub(crate) fn permits_now(&self) -> Option<Permits> {
+        self.semaphores().map(|semaphore| Arc::clone(semaphore).try_acquire_owned().ok()).collect()
     }
 }
 
@@ -73,6 +85,8 @@ pub(crate) struct WorkLimits {
     pub(crate) local: WorkLimit,
     /// For lists, which inspect the files of many skills and so must not block other requests.
     pub(crate) lists: WorkLimit,
+    /// For polls of subscriptions, which no request waits for.
+    pub(crate) polls: WorkLimit,
     /// One for each remote source, so that a slow source blocks neither the others nor local work.
     remote: Mutex<BTreeMap<String, WorkLimit>>,
     /// For all remote sources, so that many that hang leave threads for local work.
@@ -82,17 +96,16 @@ pub(crate) struct WorkLimits {
 
 impl WorkLimits {
     pub(crate) fn new() -> Self {
-        let (local, lists) = max_local();
-        let (local, lists) = (WorkLimit::new(local), WorkLimit::new(lists));
+        let [local, lists, polls] = max_local().map(WorkLimit::new);
         let all_remote = Arc::new(WorkLimit::new(MAX_REMOTE));
-        Self { local, lists, remote: Mutex::default(), all_remote, whole: None }
+        Self { local, lists, polls, remote: Mutex::default(), all_remote, whole: None }
     }
 
     /// The part of one caller.
     pub(crate) fn part_of(whole: &Arc<Self>) -> Self {
-        let (local, lists) = (whole.local.part(), whole.lists.part());
+        let [local, lists, polls] = [&whole.local, &whole.lists, &whole.polls].map(WorkLimit::part);
         let all_remote = Arc::new(whole.all_remote.part());
-        Self { local, lists, remote: Mutex::default(), all_remote, whole: Some(Arc::clone(whole)) }
+        Self { local, lists, polls, remote: Mutex::default(), all_remote, whole: Some(Arc::clone(whole)) }
     }
 
     /// The limit of a remote source.
@@ -158,9 +171,10 @@ mod tests {
     async fn a_caller_with_much_work_keeps_no_other_waiting() {
         let whole = Arc::new(WorkLimits::new());
         let (one, other) = (WorkLimits::part_of(&whole), WorkLimits::part_of(&whole));
-        let kinds: [fn(&WorkLimits) -> WorkLimit; 4] = [
+        let kinds: [fn(&WorkLimits) -> WorkLimit; 5] = [
             |limits| limits.local.clone(),
             |limits| limits.lists.clone(),
+            |limits| limits.polls.clone(),
             |limits| limits.remote("slow"),
             |limits| WorkLimit::clone(&limits.all_remote),
         ];
