@@ -205,6 +205,8 @@ impl LiveLibrary {
     fn poll_unwatched(&self, state: &mut PollState) {
         self.poll_approvals(state);
         self.poll_files(state);
+        // Any request may find a file of Prowess that it ignores, such as the first search.
+        self.publication.log_notes();
     }
 
     /// Applies changes of the approvals file. A file that cannot be read changes nothing.
@@ -226,7 +228,6 @@ impl LiveLibrary {
                 tracing::warn!(target: "prowess", reason = %error, "what is trusted could not be read");
             }
         }
-        self.publication.log_notes();
     }
 
     /// Polls the files beside SKILL.md, which the watcher does not report: those of skills that a client has listed or
