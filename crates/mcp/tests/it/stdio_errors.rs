@@ -205,6 +205,19 @@ async fn more_requests_than_are_read_at_once_all_get_their_responses_after_the_e
     assert_eq!(all.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count(), requests);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_last_line_without_a_line_break_is_answered() {
+    let root = library();
+    let (mut reader, mut writer) = tokio::io::split(served(registry(root.path()), ServeOptions::default()));
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {"_meta": meta()}});
+    writer.write_all(list.to_string().as_bytes()).await.unwrap();
+    writer.shutdown().await.unwrap();
+    let mut said = String::new();
+    let reading = tokio::io::AsyncReadExt::read_to_string(&mut reader, &mut said);
+    tokio::time::timeout(LONG, reading).await.expect("an end in time").unwrap();
+    assert!(said.contains("skill://alpha"), "{said}");
+}
+
 #[tokio::test]
 async fn a_client_that_closes_its_reading_end_ends_the_pipe() {
     let root = library();
