@@ -322,18 +322,22 @@ async fn the_error_for_a_broken_response_of_a_client_has_none_of_its_ids() {
     let mut client =
         PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), false).await;
     let many = json!(vec![0; 20_000]);
-    for message in [
+    let broken = [
         r#"{"jsonrpc": "2.0", "id": 7, "result": {"a": 1, "a": 2}}"#,
         r#"{"jsonrpc": "2.0", "id": 7, "error": {"code": 1, "code": 1, "message": "x"}}"#,
         r#"{"jsonrpc": "1.0", "id": 7, "result": {}}"#,
         &format!(r#"{{"jsonrpc": "2.0", "id": 7, "result": {{"many": {many}}}}}"#),
-        &format!(r#"{{"jsonrpc": "2.0", "result": {{"long": "{}"}}, "id": 7}}"#, "x".repeat(1 << 20)),
-    ] {
+    ];
+    // Over HTTP, a body of this length is refused before any of it is read.
+    let long = format!(r#"{{"jsonrpc": "2.0", "result": {{"long": "{}"}}, "id": 7}}"#, "x".repeat(1 << 20));
+    for message in broken.into_iter().chain([&*long]) {
         client.send(message).await;
         let response = client.next().await;
         assert!(response["error"]["code"] == -32600 && response["id"].is_null(), "{message:.80}: {response}");
+    }
+    for message in broken {
         let over_http = web.post(&[], message).await;
-        assert!(over_http.0 >= 400 && !over_http.2.contains("\"id\":7"), "{message:.80}: {}", over_http.2);
+        assert!(over_http.0 == 400 && !over_http.2.contains("\"id\":7"), "{message:.80}: {}", over_http.2);
     }
     web.end().await;
 }
