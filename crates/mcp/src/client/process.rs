@@ -162,7 +162,7 @@ fn classify(line: &[u8], state: &PipeState, log: &TransportLog) -> LineKind {
         return LineKind::Unsolicited;
     }
     let Ok(head) = serde_json::from_slice::<MessageHead>(line) else {
-        // Two results have no head.
+        // Two results or two ids have no head.
         return ambiguous_response(line, state, log).unwrap_or(LineKind::Noise);
     };
     if head.is_response() {
@@ -199,7 +199,7 @@ fn response(line: &[u8], head: &MessageHead, state: &PipeState, log: &TransportL
 /// A line without a head as the ambiguous response to an open request.
 fn ambiguous_response(line: &[u8], state: &PipeState, log: &TransportLog) -> Option<LineKind> {
     let outline = Outline::of(line).filter(Outline::is_response)?;
-    let id = state.answered(Some(outline.only_id()?))?;
+    let id = state.answered(outline.only_id())?;
     let error = ambiguity(line)?;
     let sent = state.open().remove(&id)?;
     Some(failure(id, &sent, ambiguous(&error), log))

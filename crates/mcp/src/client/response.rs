@@ -180,8 +180,10 @@ pub(crate) fn response_in_events(
             }
             let for_us = |head: &MessageHead| head.is_response() && (head.id.is_none() || head.id == sent.id);
             let head = serde_json::from_slice::<MessageHead>(&data).ok();
-            // Two results have no head.
-            let is_ours = |outline: &Outline| outline.is_response() && outline.only_id() == sent.id;
+            // Two results or two ids have no head. The stream is that of one request.
+            let is_ours = |outline: &Outline| {
+                outline.is_response() && outline.only_id().is_none_or(|id| Some(id) == sent.id)
+            };
             if head.is_none()
                 && Outline::of(&data).is_some_and(|outline| is_ours(&outline))
                 && let Some(error) = ambiguity(&data)

@@ -139,7 +139,8 @@ fn a_response_with_too_many_values_is_refused_before_it_is_parsed() {
 }
 
 /// Responses to the second request in which an object has two members of one name, and the name.
-pub(crate) const TWO_MEMBERS: [(&str, &str); 4] = [
+pub(crate) const TWO_MEMBERS: [(&str, &str); 5] = [
+    (r#"{"jsonrpc":"2.0","id":1,"id":1,"result":{"skills":[]}}"#, "id"),
     (r#"{"jsonrpc":"2.0","id":1,"result":{"skills":[]},"result":{"skills":[]}}"#, "result"),
     (r#"{"jsonrpc":"2.0","id":1,"result":{"skills":[],"skills":[]}}"#, "skills"),
     (
