@@ -256,6 +256,12 @@ async fn a_cut_name_that_several_prompts_have_is_refused() {
     let refused = client.request("prompts/get", json!({"name": cut})).await;
     let said = refused["error"]["message"].as_str().unwrap_or_else(|| panic!("{refused}"));
     assert!(said.starts_with("several prompts have this name: xxx"), "{said}");
+    // The hint names each in full, so that one of them works.
+    let load = |name: &str| json!({"name": "load_skill", "arguments": {"name": name}});
+    let refused = client.result("tools/call", load(&cut)).await.to_string();
+    assert!(refused.contains(&format!("name one of {long}a, {long}b")), "{refused}");
+    let loaded = client.result("tools/call", load(&format!("{long}a"))).await;
+    assert!(loaded["isError"] == false && loaded.to_string().contains(&format!("Do {long}a.")), "{loaded}");
     let whole = client.result("prompts/get", json!({"name": format!("{long}b")})).await;
     assert!(whole.to_string().contains(&format!("Do {long}b.")), "{whole}");
 }

@@ -6,7 +6,7 @@ use crate::catalog::Candidate;
 use crate::session::calls::join_names;
 use crate::session::effect::{Step, ToolCall};
 use crate::session::event::Actor;
-use crate::session::interface::arguments::{self, for_message};
+use crate::session::interface::arguments::{self, for_message, whole_for_message};
 use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
 use crate::session::interface::shown::ShownName;
@@ -123,7 +123,9 @@ pub(in crate::session) fn ambiguous<'k>(wanted: &str, keys: impl Iterator<Item =
     let mut keys: Vec<&str> = keys.collect();
     let more = keys.len().saturating_sub(ALL_NAMES);
     keys.truncate(ALL_NAMES);
-    let names = join_names(keys.iter().copied());
+    // Whole: a name that is cut may be that of several skills again.
+    let names: Vec<String> = keys.iter().map(|key| whole_for_message(key)).collect();
+    let names = names.join(", ");
     let hint = if more == 0 {
         format!("name one of {names}")
     } else {
