@@ -6,7 +6,7 @@ use prowess_mcp::HttpOptions;
 use serde_json::json;
 
 use crate::support::LONG;
-use crate::support::http::{HttpTestServer, sessionless};
+use crate::support::http::{HttpTestServer, StoppedTime, sessionless};
 
 /// A head whose body is sent after `100 Continue`.
 fn promise(length: usize) -> Vec<u8> {
@@ -72,10 +72,7 @@ async fn a_body_whose_declared_size_is_too_large_is_not_read() {
 #[tokio::test]
 async fn a_client_that_sends_too_much_gets_a_response_and_no_reset() {
     let web = HttpTestServer::with(HttpOptions::default().with_max_body(4096)).await;
-    // The server reads on for a second, which must not pass meanwhile: paused time stands still while blocking work runs.
-    let (end, running) = std::sync::mpsc::channel::<()>();
-    tokio::task::spawn_blocking(move || running.recv());
-    tokio::time::pause();
+    let time = StoppedTime::begin();
     // More than socket buffers hold: sending it succeeds only if the server reads all of it.
     let large = "y".repeat(8 << 20);
     let response = web.post(&[], &large).await;
@@ -86,8 +83,7 @@ async fn a_client_that_sends_too_much_gets_a_response_and_no_reset() {
     );
     let response = web.raw(chunked.as_bytes()).await;
     assert_eq!((response.0, response.header("connection")), (413, Some("close")));
-    tokio::time::resume();
-    drop(end);
+    drop(time);
     web.end().await;
 }
 
