@@ -11,7 +11,7 @@ use std::thread;
 
 use prowess::internal::json_values;
 use prowess::internal::{ChildProcess, ProcessError};
-use rmcp::model::{RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientNotification, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::{ErrorData, RoleClient};
@@ -237,6 +237,12 @@ impl Transport<RoleClient> for ProcessPipes {
         if let Some(id) = sent.id.clone() {
             state.unsolicited.store(0, Ordering::Relaxed);
             state.open().insert(id, sent);
+        } else if let TxJsonRpcMessage::<RoleClient>::Notification(note) = &item
+            && let ClientNotification::CancelledNotification(cancelled) = &note.notification
+            && let Some(id) = &cancelled.params.request_id
+        {
+            // After its timeout.
+            state.open().remove(id);
         }
         let pong = matches!(item, TxJsonRpcMessage::<RoleClient>::Response(_));
         let (input, log) = (Arc::clone(&self.input), Arc::clone(&self.log));
