@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::schemas::assert_fits;
 use crate::shelf::{command, json_of, output, run, shelf};
-use crate::{Place, code};
+use crate::{Place, answered, code};
 
 const CURSOR: &str = "home/.cursor/mcp.json";
 
@@ -357,11 +357,13 @@ fn a_server_leaves_out_what_its_client_reads_by_itself() {
     assert_eq!(skills(&["connect", "codex", "--json"]), json!(["pdf"]));
     let said = run(&place, &["serve", "--not-read-by", "claude-cod"]);
     assert!(said.contains("did you mean claude-code?"), "{said}");
-    let calls = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"list_skills\",\"arguments\":{}}}\n";
-    place.write("calls", calls.as_bytes());
-    let input = fs::File::open(place.path().join("calls")).unwrap();
-    let output =
-        command(&place).args(["serve", "--not-read-by", "claude-code"]).stdin(input).output().unwrap();
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let messages = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "list_skills", "arguments": {}}}),
+    ];
+    let output = answered(command(&place).args(["serve", "--not-read-by", "claude-code"]), &messages);
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(
         said.contains("- mail: Writes letters.")

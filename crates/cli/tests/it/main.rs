@@ -110,11 +110,14 @@ mod why_copies;
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A skill without problems under every profile.
@@ -201,7 +204,7 @@ impl Place {
     }
 
     /// Runs the command for a JSON object.
-    pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
         serde_json::from_slice(&self.output(args).stdout).unwrap()
     }
 }
@@ -238,6 +241,38 @@ impl DerefMut for Started {
     fn deref_mut(&mut self) -> &mut Child {
         &mut self.0
     }
+}
+
+/// Sends messages to a server on a pipe, and ends its input once every request among them is answered: after the end, a
+/// server answers what is open for a few seconds only.
+pub(crate) fn answered(command: &mut Command, messages: &[Value]) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut server = Started::spawn(command);
+    let (tell, lines) = channel();
+    let stdout = BufReader::new(server.stdout.take().unwrap());
+    std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| tell.send(line)));
+    let mut stderr = server.stderr.take().unwrap();
+    let log = std::thread::spawn(move || {
+        let mut log = Vec::new();
+        stderr.read_to_end(&mut log).map(|_| log)
+    });
+    let mut stdin = server.stdin.take().unwrap();
+    for message in messages {
+        writeln!(stdin, "{message}").unwrap();
+    }
+    let mut open: Vec<&Value> = messages.iter().filter_map(|message| message.get("id")).collect();
+    let mut answers = String::new();
+    while !open.is_empty() {
+        let line = lines.recv_timeout(Duration::from_secs(60));
+        let line = line.unwrap_or_else(|_| panic!("no answer to {open:?}, but {answers}"));
+        let message: Value = serde_json::from_str(&line).unwrap();
+        open.retain(|id| **id != message["id"]);
+        answers.extend([&line, "\n"]);
+    }
+    drop(stdin);
+    answers.extend(lines.iter().map(|line| line + "\n"));
+    let (status, stderr) = (server.wait().unwrap(), log.join().unwrap().unwrap());
+    Output { status, stdout: answers.into_bytes(), stderr }
 }
 
 /// Says why a test is skipped. Written directly to standard error, since the output of passing tests is captured.

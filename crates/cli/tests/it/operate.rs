@@ -537,3 +537,30 @@ fn a_missing_folder_of_the_users_own_sources_is_a_problem_of_the_library() {
         std::thread::yield_now();
     }
 }
+
+#[test]
+fn a_file_of_prowess_that_a_request_finds_ignored_is_logged_as_every_other_warning() {
+    let place = Place::with(&[SKILL]);
+    let cached = place.path().join("home/.cache/prowess/terms");
+    for (more, while_serving) in [(&[][..], true), (&["--no-watch"][..], false)] {
+        let mut command = place.command();
+        command.args(["search", "--in", "skills", "tidy"]).env("HOME", place.path().join("home"));
+        assert!(command.output().unwrap().status.success());
+        let file = std::fs::read_dir(&cached).unwrap().next().unwrap().unwrap().path();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).unwrap();
+        let mut server = Running::start(&place, &[&["--in", "skills"], more].concat());
+        // The file is read only now.
+        let search = json!({"name": "search_skills", "arguments": {"query": "tidy"}});
+        let (status, found) = server.ask("", "tools/call", search);
+        assert!(status == 200 && found.contains("tidy-up"), "{found}");
+        let name = file.to_str().unwrap();
+        let while_served = while_serving.then(|| server.logged(name));
+        server.end();
+        let lines: Vec<String> = while_served.into_iter().chain(server.log.iter()).collect();
+        assert_eq!(lines.iter().filter(|line| line.contains(name)).count(), 1, "{lines:#?}");
+        for line in &lines {
+            let line: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{lines:#?}"));
+            assert!(!line.to_string().contains(name) || line["level"] == "warning", "{line}");
+        }
+    }
+}

@@ -8,7 +8,7 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::{Place, Started};
+use crate::{Place, Started, answered};
 
 const SKILL: (&str, &str) = (
     "skills/tidy-up/SKILL.md",
@@ -49,13 +49,12 @@ fn hello() -> Value {
 #[test]
 fn a_pipe_is_answered_until_its_end() {
     let place = Place::with(&[SKILL]);
-    let input = lines(&[
+    let messages = [
         hello(),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         json!({"jsonrpc": "2.0", "id": 2, "method": "skills/list"}),
-    ]);
-    // The last line has no line break.
-    let text = place.run_with_input(&["serve", "--in", "skills"], input.trim_ascii_end());
+    ];
+    let text = place.transcript(&answered(place.command().args(["serve", "--in", "skills"]), &messages));
     let answers: Vec<&str> = text.lines().filter(|line| line.starts_with('{')).collect();
     assert!(text.starts_with("exit 0\n") && answers.len() == 2, "{text}");
     assert_snapshot!(answers[1], @r#"{"jsonrpc":"2.0","id":2,"result":{"skills":[{"uri":"skill://tidy-up/SKILL.md","frontmatter":{"name":"tidy-up","description":"Tidies up."},"resources":[{"uri":"skill://tidy-up/SKILL.md","digest":"sha256:f543cf2378fae0dfd19fc4f8d2c03fb589e5dbaa4a762e81a353611695b3e14c","size":76}]}]}}"#);
@@ -75,18 +74,15 @@ fn serve_obeys_every_key_of_session() {
             ),
             ("config/prowess/prowess.toml", config),
         ]);
-        let input = lines(&[
+        let messages = [
             hello(),
             json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
             json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": load("tidy-up")}),
             json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": load("wash-up")}),
-        ]);
+        ];
         let mut command = place.command();
         command.args(["serve", "--in", "skills"]).env("XDG_CONFIG_HOME", place.path().join("config"));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(&input).unwrap();
-        let text = place.transcript(&child.wait_with_output().unwrap());
+        let text = place.transcript(&answered(&mut command, &messages));
         assert!(text.starts_with("exit 0\n"), "{text}");
         let mut answers: Vec<Value> =
             text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -122,8 +118,8 @@ fn serve_obeys_every_key_of_session() {
 #[test]
 fn the_built_in_skills_are_served_where_there_are_no_others() {
     let place = Place::with(&[]);
-    let input = lines(&[hello(), json!({"jsonrpc": "2.0", "id": 2, "method": "prompts/list"})]);
-    let text = place.run_with_input(&["serve"], &input);
+    let messages = [hello(), json!({"jsonrpc": "2.0", "id": 2, "method": "prompts/list"})];
+    let text = place.transcript(&answered(place.command().arg("serve"), &messages));
     assert!(text.contains("commit-messages") && text.contains("pdf-forms"), "{text}");
     assert!(place.run_with_input(&["serve"], b"").starts_with("exit 0"));
 }
@@ -205,8 +201,8 @@ fn sources_that_cannot_be_read_are_reported() {
       hint: check the spelling, and that a link is not broken
     ");
     // Problems with other sources are logged when they are found.
-    let asked = lines(&[hello(), json!({"jsonrpc": "2.0", "id": 2, "method": "prompts/list"})]);
-    let text = place.run_with_input(&["serve"], &asked);
+    let messages = [hello(), json!({"jsonrpc": "2.0", "id": 2, "method": "prompts/list"})];
+    let text = place.transcript(&answered(place.command().arg("serve"), &messages));
     assert!(text.starts_with("exit 0") && text.contains("pdf-forms"), "{text}");
     assert!(
         text.contains(

@@ -1,14 +1,12 @@
 //! `prowess why`: where a skill is, and why it is offered or not.
 
-use std::io::Write as _;
 use std::os::unix::fs::symlink;
-use std::process::Stdio;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::shelf::{self, json_of, output, readers, run, shelf};
-use crate::{GOOD, Place};
+use crate::{GOOD, Place, answered};
 
 #[test]
 fn why_names_the_place_and_the_reason() {
@@ -121,18 +119,14 @@ fn a_skill_that_a_tool_over_mcp_loads_is_not_said_to_be_withheld_from_tools() {
     );
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let load = json!({"name": "load_skill", "arguments": {"name": "loud"}});
-    let input = [
+    let messages = [
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         json!({"jsonrpc": "2.0", "id": 2, "method": "skills/list"}),
         json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": load}),
     ];
     let mut command = shelf::command(&place);
-    command.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut server = command.spawn().unwrap();
-    let input: String = input.iter().map(|message| format!("{message}\n")).collect();
-    server.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    let said = String::from_utf8(server.wait_with_output().unwrap().stdout).unwrap();
+    let said = String::from_utf8(answered(command.arg("serve"), &messages).stdout).unwrap();
     let answers: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let answer = |id: u64| answers.iter().find(|answer| answer["id"] == id).unwrap();
     assert!(!answer(2)["result"]["skills"].to_string().contains("loud"), "{}", answer(2));

@@ -24,8 +24,8 @@ use crate::skill::tool_list::{ToolGrant, ToolList};
 /// keeps as much as it may.
 const SMALL_CALL: usize = 16 * 1024;
 
-/// What a pool takes for a text besides its bytes: two headers of allocations, and its entry in the table. Large texts
-/// among short-lived ones also leave gaps, up to a quarter of their size.
+/// What a text takes besides its bytes: two headers of allocations, and its entry in the table of a pool. Large texts among
+/// short-lived ones also leave gaps, up to a quarter of their size.
 const TEXT_OVERHEAD: usize = 256;
 const GAPS: usize = 4;
 
@@ -75,7 +75,7 @@ impl Table {
             self.sweep();
         }
         self.texts.entry(checksum(text)).or_default().push(text.downgrade());
-        self.text_bytes += pooled_size(text);
+        self.text_bytes += text_bytes(text);
         self.entries += 1;
     }
 
@@ -84,7 +84,7 @@ impl Table {
         (self.text_bytes, self.entries) = (0, 0);
         self.texts.retain(|_, same| {
             same.retain(|text| {
-                let size = text.upgrade().map(|text| pooled_size(&text));
+                let size = text.upgrade().map(|text| text_bytes(&text));
                 self.text_bytes += size.unwrap_or_default();
                 self.entries += usize::from(size.is_some());
                 size.is_some()
@@ -107,7 +107,8 @@ fn checksum(text: &Activation) -> u64 {
     fingerprint(text.instructions().as_bytes())
 }
 
-pub(super) fn pooled_size(text: &Activation) -> usize {
+/// The bytes of a text, as sessions and pools count them.
+fn text_bytes(text: &Activation) -> usize {
     text.size() + text.size() / GAPS + TEXT_OVERHEAD
 }
 
@@ -156,7 +157,7 @@ impl MemoryPool {
         if let Some(known) = table.find(&text) {
             return Ok(known);
         }
-        if !table.has_room(pooled_size(&text), self.limit) {
+        if !table.has_room(text_bytes(&text), self.limit) {
             return Err(self.full());
         }
         let shared = match &self.whole {
@@ -216,7 +217,8 @@ impl Session {
     /// The number of bytes that the session keeps of its active skills and pending calls, at most
     /// [`super::Options::max_kept_bytes`]. The texts of a pool count in each session that has them.
     pub fn kept_bytes(&self) -> usize {
-        self.rest_bytes() + self.state.active.iter().map(|active| active.activation.size()).sum::<usize>()
+        self.rest_bytes()
+            + self.state.active.iter().map(|active| text_bytes(&active.activation)).sum::<usize>()
     }
 
     /// Shares the texts of active skills with the other sessions of a pool, and counts there what this session keeps.
@@ -271,7 +273,7 @@ impl Session {
         arguments: bool,
     ) -> Result<(), Box<ToolResult>> {
         let rest = active_rest(coming);
-        let size = rest + coming.activation.size();
+        let size = rest + text_bytes(&coming.activation);
         let evicts = self.options.when_full == WhenFull::EvictOldest;
         // What is replaced and what can be evicted makes room.
         let gone = self.state.active.iter().enumerate();
@@ -349,7 +351,7 @@ impl Session {
 
 /// The bytes of an active skill.
 pub(super) fn active_bytes(active: &Active) -> usize {
-    active_rest(active) + active.activation.size()
+    active_rest(active) + text_bytes(&active.activation)
 }
 
 /// The bytes of an active skill besides its text. The catalog shares its location.

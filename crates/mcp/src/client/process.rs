@@ -11,7 +11,7 @@ use std::thread;
 
 use prowess::internal::json_values;
 use prowess::internal::{ChildProcess, ProcessError};
-use rmcp::model::{RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientNotification, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::{ErrorData, RoleClient};
@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 
 use crate::client::error::{ClientError, TransportLog, ambiguous, no_answer, too_many_values};
 use crate::client::response::{MessageHead, RawResponse, ResponseError, SentRequest};
-use crate::protocol::ambiguity::{ambiguity, ambiguous_response};
+use crate::protocol::ambiguity::{Outline, ambiguity};
 use crate::source::McpLimits;
 use prowess::internal::locked;
 
@@ -51,6 +51,16 @@ struct PipeState {
 impl PipeState {
     fn open(&self) -> MutexGuard<'_, HashMap<RequestId, SentRequest>> {
         locked(&self.open)
+    }
+
+    /// The id of the open request that a response with this id answers. Without an id it is clear if only one is open.
+    fn answered(&self, id: Option<RequestId>) -> Option<RequestId> {
+        let open = self.open();
+        match id {
+            Some(id) => open.contains_key(&id).then_some(id),
+            None if open.len() == 1 => open.keys().next().cloned(),
+            None => None,
+        }
     }
 }
 
@@ -152,10 +162,8 @@ fn classify(line: &[u8], state: &PipeState, log: &TransportLog) -> LineKind {
         return LineKind::Unsolicited;
     }
     let Ok(head) = serde_json::from_slice::<MessageHead>(line) else {
-        // Two results have no head.
-        let Some((id, error)) = ambiguous_response(line) else { return LineKind::Noise };
-        let sent = state.open().remove(&id);
-        return sent.map_or(LineKind::Noise, |sent| failure(id, &sent, ambiguous(&error), log));
+        // Two results or two ids have no head.
+        return ambiguous_response(line, state, log).unwrap_or(LineKind::Noise);
     };
     if head.is_response() {
         return response(line, &head, state, log).unwrap_or(LineKind::Unsolicited);
@@ -174,17 +182,9 @@ fn classify(line: &[u8], state: &PipeState, log: &TransportLog) -> LineKind {
 
 /// A line as the response to an open request.
 fn response(line: &[u8], head: &MessageHead, state: &PipeState, log: &TransportLog) -> Option<LineKind> {
-    let (id, sent) = {
-        let mut open = state.open();
-        let id = match &head.id {
-            Some(id) => id.clone(),
-            // An error has no id when the server could not read that of the request. It is clear if only one is open.
-            None if open.len() == 1 => open.keys().next()?.clone(),
-            None => return None,
-        };
-        let sent = open.remove(&id)?;
-        (id, sent)
-    };
+    // An error has no id when the server could not read that of the request.
+    let id = state.answered(head.id.clone())?;
+    let sent = state.open().remove(&id)?;
     let error = match RawResponse::read(line) {
         Ok(raw) => match sent.response(raw) {
             Some(response) => return Some(LineKind::Response(response)),
@@ -194,6 +194,15 @@ fn response(line: &[u8], head: &MessageHead, state: &PipeState, log: &TransportL
         Err(ResponseError::NoMessage(_)) => no_answer(),
     };
     Some(failure(id, &sent, error, log))
+}
+
+/// A line without a head as the ambiguous response to an open request.
+fn ambiguous_response(line: &[u8], state: &PipeState, log: &TransportLog) -> Option<LineKind> {
+    let outline = Outline::of(line).filter(Outline::is_response)?;
+    let id = state.answered(outline.only_id())?;
+    let error = ambiguity(line)?;
+    let sent = state.open().remove(&id)?;
+    Some(failure(id, &sent, ambiguous(&error), log))
 }
 
 /// Ends a request whose response is not accepted. rmcp gets an error in its place, and the caller the one of the log. After
@@ -228,6 +237,12 @@ impl Transport<RoleClient> for ProcessPipes {
         if let Some(id) = sent.id.clone() {
             state.unsolicited.store(0, Ordering::Relaxed);
             state.open().insert(id, sent);
+        } else if let TxJsonRpcMessage::<RoleClient>::Notification(note) = &item
+            && let ClientNotification::CancelledNotification(cancelled) = &note.notification
+            && let Some(id) = &cancelled.params.request_id
+        {
+            // After its timeout.
+            state.open().remove(id);
         }
         let pong = matches!(item, TxJsonRpcMessage::<RoleClient>::Response(_));
         let (input, log) = (Arc::clone(&self.input), Arc::clone(&self.log));

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::protocol::ambiguity::{ambiguity, ambiguous_response};
+use crate::protocol::ambiguity::{Outline, ambiguity};
 use crate::source::McpLimits;
 
 /// A sent message, as far as it is needed to read the response.
@@ -180,10 +180,13 @@ pub(crate) fn response_in_events(
             }
             let for_us = |head: &MessageHead| head.is_response() && (head.id.is_none() || head.id == sent.id);
             let head = serde_json::from_slice::<MessageHead>(&data).ok();
-            // Two results have no head.
+            // Two results or two ids have no head. The stream is that of one request.
+            let is_ours = |outline: &Outline| {
+                outline.is_response() && outline.only_id().is_none_or(|id| Some(id) == sent.id)
+            };
             if head.is_none()
-                && let Some((id, error)) = ambiguous_response(&data)
-                && sent.id.as_ref() == Some(&id)
+                && Outline::of(&data).is_some_and(|outline| is_ours(&outline))
+                && let Some(error) = ambiguity(&data)
             {
                 return Ok(StreamOutcome::Ambiguous(error));
             }

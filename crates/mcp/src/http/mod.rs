@@ -75,7 +75,7 @@ pub(crate) struct HttpServer {
     sessions: Arc<Sessions>,
     /// Held by each connection that is served.
     pub(crate) served: Arc<()>,
-    /// Held by each request from before it has its permits until its response begins.
+    /// Held by each request from before its body is read until its response begins.
     in_progress: Arc<()>,
     requests: Semaphore,
     /// For requests with a large body, of which each takes many times its size while it is handled.
@@ -223,6 +223,7 @@ impl HttpServer {
             };
             return unavailable("connections", what);
         }
+        let _in_progress = Arc::clone(&self.in_progress);
         let (mut parts, body) = request.into_parts();
         if let Some(name) = ONCE.into_iter().find(|name| parts.headers.get_all(*name).iter().count() > 1) {
             let message = format!("a request has this header at most once: {name}");
@@ -468,14 +469,9 @@ impl HttpServer {
 
     /// The permits of a request. They are held until the response begins, not while it is sent, so that a slow reader blocks
     /// no other request.
-    async fn permit<'s>(
-        &'s self,
-        caller: &'s Caller,
-    ) -> Result<(Arc<()>, [SemaphorePermit<'s>; 2]), ErrorResponse> {
-        let (in_progress, most) =
-            (Arc::clone(&self.in_progress), (self.options.max_requests, caller.max_requests));
-        let permits = self.permits([&caller.requests, &self.requests], 1, ("requests", "requests", most));
-        Ok((in_progress, permits.await?))
+    async fn permit<'s>(&'s self, caller: &'s Caller) -> Result<[SemaphorePermit<'s>; 2], ErrorResponse> {
+        let most = (self.options.max_requests, caller.max_requests);
+        self.permits([&caller.requests, &self.requests], 1, ("requests", "requests", most)).await
     }
 
     /// Permits of a caller, then of all, within the timeout of a request. The limit has a name for the log, what it limits,

@@ -6,7 +6,10 @@
 
 // The ids of rmcp have no order; the set is never iterated.
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::HeaderMap;
@@ -61,6 +64,8 @@ struct SessionUse {
     owner: u64,
     /// The requests whose handler has not ended.
     requests: HashSet<RequestId>,
+    /// The newest stream of notifications. Locked while another one takes over.
+    notifications: Arc<tokio::sync::Mutex<Option<Notifications>>>,
     _permits: Permits,
 }
 
@@ -211,6 +216,26 @@ impl Sessions {
         Ok(Some(OpenRequest { _mark: Arc::new(mark) }))
     }
 
+    /// Opens a stream of a session's notifications, which takes over from the one before. rmcp sends events to the first
+    /// one that is open, and a client that comes back may have one that only looks open. The one before stays open without
+    /// events: a client that has several, and opens each again when it ends, would do so forever.
+    async fn newest<S: Stream<Item = ServerSseMessage> + Send + Sync + 'static>(
+        &self,
+        id: &SessionId,
+        stream: impl Future<Output = Result<S, LocalSessionManagerError>>,
+    ) -> Result<EventStream, SessionsError> {
+        let guard = self.open_stream(id);
+        let known = locked(&self.open).get(id).map(|session_use| Arc::clone(&session_use.notifications));
+        let known = known.unwrap_or_default();
+        let mut newest = known.lock().await;
+        if let Some(before) = newest.take() {
+            before.end();
+        }
+        let own = Notifications(Arc::new(Mutex::new(Some(Box::pin(stream.await?)))));
+        *newest = Some(own.clone());
+        Ok(Box::pin(guard.attach(NotificationStream(own))))
+    }
+
     /// Counts a stream of a session until it is dropped.
     fn open_stream(&self, id: &SessionId) -> OpenStream {
         if let Some(session_use) = locked(&self.open).get_mut(id) {
@@ -242,6 +267,47 @@ impl Drop for OpenMark {
         if let Some(session_use) = locked(&self.open).get_mut(&self.session) {
             session_use.requests.remove(&self.id);
         }
+    }
+}
+
+type EventStream = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
+
+/// The notifications of a session, until another stream takes them over.
+#[derive(Clone)]
+struct Notifications(Arc<Mutex<Option<EventStream>>>);
+
+impl Notifications {
+    /// From here on, rmcp sends them to the next stream.
+    fn end(&self) {
+        locked(&self.0).take();
+    }
+}
+
+impl fmt::Debug for Notifications {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Notifications").finish_non_exhaustive()
+    }
+}
+
+/// A stream of notifications, which is silent once another one has taken them over.
+struct NotificationStream(Notifications);
+
+impl Stream for NotificationStream {
+    type Item = ServerSseMessage;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
+        let NotificationStream(Notifications(events)) = &*self;
+        match &mut *locked(events) {
+            Some(events) => events.as_mut().poll_next(context),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for NotificationStream {
+    fn drop(&mut self) {
+        // The session may refer to them.
+        self.0.end();
     }
 }
 
@@ -278,8 +344,14 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let permits = self.permits().await?;
         let (id, transport) = self.inner.create_session().await?;
-        let (last, requests) = (Instant::now(), HashSet::new());
-        let session_use = SessionUse { last, streams: 0, owner: self.owner, requests, _permits: permits };
+        let session_use = SessionUse {
+            last: Instant::now(),
+            streams: 0,
+            owner: self.owner,
+            requests: HashSet::new(),
+            notifications: Arc::default(),
+            _permits: permits,
+        };
         locked(&self.open).insert(id.clone(), session_use);
         Ok((id, transport))
     }
@@ -325,8 +397,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let guard = self.open_stream(id);
-        Ok(guard.attach(self.inner.create_standalone_stream(id).await?))
+        self.newest(id, self.inner.create_standalone_stream(id)).await
     }
 
     async fn resume(
@@ -334,8 +405,13 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let guard = self.open_stream(id);
-        Ok(guard.attach(self.inner.resume(id, event_after(&last_event_id)).await?))
+        let stream = self.inner.resume(id, event_after(&last_event_id));
+        if last_event_id.contains('/') {
+            // That of a request.
+            let guard = self.open_stream(id);
+            return Ok(Box::pin(guard.attach(stream.await?)) as EventStream);
+        }
+        self.newest(id, stream).await
     }
 }
 

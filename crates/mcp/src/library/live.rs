@@ -205,6 +205,8 @@ impl LiveLibrary {
     fn poll_unwatched(&self, state: &mut PollState) {
         self.poll_approvals(state);
         self.poll_files(state);
+        // Any request may find a file of Prowess that it ignores, such as the first search.
+        self.publication.log_notes();
     }
 
     /// Applies changes of the approvals file. A file that cannot be read changes nothing.
@@ -226,7 +228,6 @@ impl LiveLibrary {
                 tracing::warn!(target: "prowess", reason = %error, "what is trusted could not be read");
             }
         }
-        self.publication.log_notes();
     }
 
     /// Polls the files beside SKILL.md, which the watcher does not report: those of skills that a client has listed or
@@ -349,8 +350,9 @@ fn shadowed(catalog: &Catalog) -> impl Iterator<Item = &Candidate> {
 
 /// Polls remote sources from time to time. Local skills do not wait for them.
 fn poll_remote(live: &Arc<LiveLibrary>, polled: &SyncSender<()>) {
+    let mut retry = Retry::default();
     while !live.stop.is_cancelled() {
-        let _ = live.refresh(Registry::refresh);
+        let refreshed = live.refresh(Registry::refresh);
         live.publish();
         live.record(|reading| reading.asked = true);
         let _ = polled.try_send(());
@@ -358,15 +360,37 @@ fn poll_remote(live: &Arc<LiveLibrary>, polled: &SyncSender<()>) {
         if !live.watching {
             return;
         }
+        let failed = refreshed.is_err() || !live.registry.unlisted().is_empty();
+        let wait = retry.wait(failed, live.ask_again);
         let begun = Instant::now();
         let due = || {
-            let soon = live.publication.poll_requested.load(Ordering::Relaxed);
-            begun.elapsed() >= if soon { POLL_SOON.min(live.ask_again) } else { live.ask_again }
+            // Counted from the request: a server that has just failed is left alone for a while.
+            let requested = live.publication.poll_requested();
+            let soon = POLL_SOON.min(live.ask_again);
+            begun.elapsed() >= wait || requested.is_some_and(|at| at.elapsed() >= soon)
         };
         while !live.stop.is_cancelled() && !due() {
             std::thread::sleep(TICK.min(live.ask_again));
         }
-        live.publication.poll_requested.store(false, Ordering::Relaxed);
+        live.publication.end_poll_request();
+    }
+}
+
+/// When sources are asked again: soon if one failed, which may be for a moment, and more and more rarely if it stays away.
+#[derive(Default)]
+struct Retry {
+    failures: u32,
+}
+
+impl Retry {
+    fn wait(&mut self, failed: bool, ask_again: Duration) -> Duration {
+        if !failed {
+            self.failures = 0;
+            return ask_again;
+        }
+        let wait = POLL_SOON.saturating_mul(2_u32.saturating_pow(self.failures));
+        self.failures = self.failures.saturating_add(1);
+        wait.min(ask_again)
     }
 }
 
@@ -393,4 +417,18 @@ struct PollState {
     stamp: Option<(SystemTime, u64)>,
     /// The approvals that are in effect.
     approvals: Option<Approvals>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_fails_is_asked_again_soon_and_then_more_rarely() {
+        let mut retry = Retry::default();
+        let mut wait = |failed| retry.wait(failed, Duration::from_secs(60)).as_secs();
+        assert_eq!([false, true, true, true, true, true, true].map(&mut wait), [60, 5, 10, 20, 40, 60, 60]);
+        assert_eq!([false, true].map(&mut wait), [60, 5]);
+        assert_eq!(retry.wait(true, Duration::from_millis(20)), Duration::from_millis(20));
+    }
 }

@@ -4,9 +4,8 @@
 //! state stays, so that no request ever finds it empty.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use prowess::internal::{locked, state_notes};
 use prowess::session::Filter;
@@ -32,8 +31,8 @@ pub(crate) struct Publication {
     watching: bool,
     /// What was said about the files of Prowess itself.
     notes: Mutex<BTreeSet<String>>,
-    /// Whether remote sources are to be polled soon.
-    pub(crate) poll_requested: AtomicBool,
+    /// When it was requested that remote sources are polled soon, if it was since the last poll.
+    poll_requested: Mutex<Option<Instant>>,
 }
 
 #[derive(Default)]
@@ -85,7 +84,7 @@ impl Publication {
             changed: watch::Sender::new(0),
             watching,
             notes: Mutex::default(),
-            poll_requested: AtomicBool::new(false),
+            poll_requested: Mutex::default(),
         })
     }
 
@@ -178,6 +177,16 @@ impl Publication {
         }
     }
 
+    /// When it was first requested that remote sources are polled soon, since the last poll.
+    pub(crate) fn poll_requested(&self) -> Option<Instant> {
+        *locked(&self.poll_requested)
+    }
+
+    /// Forgets the requests of a poll that is made now.
+    pub(crate) fn end_poll_request(&self) {
+        *locked(&self.poll_requested) = None;
+    }
+
     /// Records what a generation knows about reading the library. It counts for the generation that is served, or for the
     /// first before it is: a remote source may answer long after a reload has removed it.
     pub(crate) fn record(&self, generation: u64, reading: Reading) {
@@ -268,7 +277,7 @@ impl LibraryView {
 
     /// Requests a poll of remote sources, after one returned another file than it listed, or none.
     pub(crate) fn poll_soon(&self) {
-        self.publication.poll_requested.store(true, Ordering::Relaxed);
+        locked(&self.publication.poll_requested).get_or_insert_with(Instant::now);
     }
 
     /// Whether changes are watched.

@@ -18,21 +18,23 @@ const LIST_TIME: Duration = Duration::from_secs(5);
 const MAX_PER_SOURCE: usize = 4;
 /// The same of all remote sources together.
 const MAX_REMOTE: usize = 128;
-/// The number of threads for the other blocking work: reloads, looks at the token file, notifications.
+/// The number of threads for the other blocking work: reloads and looks at the token file.
 const OTHER_THREADS: usize = 64;
 
-/// The maximum number of requests on local skills at once, and of those that list.
-fn max_local() -> (usize, usize) {
+/// The maximum number of requests on local skills at once, of those that list, and of polls of subscriptions.
+fn max_local() -> [usize; 3] {
     // Files are mostly in the page cache, so more threads than processors only slow each other down.
     let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-    (processors.saturating_mul(2).max(4), processors.max(2))
+    [processors.saturating_mul(2).max(4), processors.max(2), processors.max(2)]
 }
 
 /// The number of threads that blocking work needs, so that remote sources that hang leave those of other work.
 pub(crate) fn max_threads() -> usize {
-    let (local, lists) = max_local();
-    local + lists + MAX_REMOTE + OTHER_THREADS
+    max_local().iter().sum::<usize>() + MAX_REMOTE + OTHER_THREADS
 }
+
+/// What work holds while it runs.
+pub(crate) type Permits = Vec<OwnedSemaphorePermit>;
 
 /// How much work may run at once: of all callers, and of one.
 #[derive(Clone)]
@@ -55,15 +57,25 @@ impl WorkLimit {
         Self { own: Some(Arc::new(Semaphore::new(most))), ..self.clone() }
     }
 
-    /// A caller waits for its own part first, so that its work takes no place of the others meanwhile.
-    async fn permits(&self) -> Result<Vec<OwnedSemaphorePermit>, AcquireError> {
+    /// The limits in the order in which they are taken. A caller waits for its own part first, so that its work takes no
+    /// place of the others meanwhile.
+    fn semaphores(&self) -> impl Iterator<Item = &Arc<Semaphore>> {
+        let limits = [Some(self), self.shared.as_deref()].into_iter().flatten();
+        limits.flat_map(|limit| limit.own.iter().chain([&limit.all]))
+    }
+
+    /// Waits until work may begin. It counts until the permits are dropped.
+    pub(crate) async fn permits(&self) -> Result<Permits, AcquireError> {
         let mut permits = Vec::with_capacity(4);
-        for limit in [Some(self), self.shared.as_deref()].into_iter().flatten() {
-            for semaphore in limit.own.iter().chain([&limit.all]) {
-                permits.push(Arc::clone(semaphore).acquire_owned().await?);
-            }
+        for semaphore in self.semaphores() {
+            permits.push(Arc::clone(semaphore).acquire_owned().await?);
         }
         Ok(permits)
+    }
+
+    /// The permits, if work may begin at once.
+    pub(crate) fn permits_now(&self) -> Option<Permits> {
+        self.semaphores().map(|semaphore| Arc::clone(semaphore).try_acquire_owned().ok()).collect()
     }
 }
 
@@ -73,6 +85,8 @@ pub(crate) struct WorkLimits {
     pub(crate) local: WorkLimit,
     /// For lists, which inspect the files of many skills and so must not block other requests.
     pub(crate) lists: WorkLimit,
+    /// For polls of subscriptions, which no request waits for.
+    pub(crate) polls: WorkLimit,
     /// One for each remote source, so that a slow source blocks neither the others nor local work.
     remote: Mutex<BTreeMap<String, WorkLimit>>,
     /// For all remote sources, so that many that hang leave threads for local work.
@@ -82,17 +96,16 @@ pub(crate) struct WorkLimits {
 
 impl WorkLimits {
     pub(crate) fn new() -> Self {
-        let (local, lists) = max_local();
-        let (local, lists) = (WorkLimit::new(local), WorkLimit::new(lists));
+        let [local, lists, polls] = max_local().map(WorkLimit::new);
         let all_remote = Arc::new(WorkLimit::new(MAX_REMOTE));
-        Self { local, lists, remote: Mutex::default(), all_remote, whole: None }
+        Self { local, lists, polls, remote: Mutex::default(), all_remote, whole: None }
     }
 
     /// The part of one caller.
     pub(crate) fn part_of(whole: &Arc<Self>) -> Self {
-        let (local, lists) = (whole.local.part(), whole.lists.part());
+        let [local, lists, polls] = [&whole.local, &whole.lists, &whole.polls].map(WorkLimit::part);
         let all_remote = Arc::new(whole.all_remote.part());
-        Self { local, lists, remote: Mutex::default(), all_remote, whole: Some(Arc::clone(whole)) }
+        Self { local, lists, polls, remote: Mutex::default(), all_remote, whole: Some(Arc::clone(whole)) }
     }
 
     /// The limit of a remote source.
@@ -150,34 +163,45 @@ fn stopping() -> ErrorData {
 
 #[cfg(test)]
 mod tests {
-    use tokio::time::timeout;
+    use std::task::{Context, Poll, Waker};
 
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn a_caller_with_much_work_keeps_no_other_waiting() {
+    /// The permits, if they need not be waited for. Polled outside of a runtime, which makes a task wait after a number of
+    /// permits that machines with many processors have.
+    fn at_once(limit: &WorkLimit) -> Option<Permits> {
+        let mut waiting = std::pin::pin!(limit.permits());
+        match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(permits) => Some(permits.unwrap()),
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn a_caller_with_much_work_keeps_no_other_waiting() {
         let whole = Arc::new(WorkLimits::new());
         let (one, other) = (WorkLimits::part_of(&whole), WorkLimits::part_of(&whole));
-        let kinds: [fn(&WorkLimits) -> WorkLimit; 4] = [
+        let kinds: [fn(&WorkLimits) -> WorkLimit; 5] = [
             |limits| limits.local.clone(),
             |limits| limits.lists.clone(),
+            |limits| limits.polls.clone(),
             |limits| limits.remote("slow"),
             |limits| WorkLimit::clone(&limits.all_remote),
         ];
         for of in kinds {
             let (own, most) = (of(&one), of(&whole).most);
             let mut running = Vec::new();
-            while let Ok(permits) = timeout(Duration::ZERO, own.permits()).await {
-                running.push(permits.unwrap());
+            while let Some(permits) = at_once(&own) {
+                running.push(permits);
             }
             assert_eq!(running.len(), most / 2);
             // More of its work waits, and that of another caller begins at once.
             let mut waiting = std::pin::pin!(own.permits());
-            assert!(timeout(Duration::ZERO, waiting.as_mut()).await.is_err());
-            let others = timeout(Duration::ZERO, of(&other).permits()).await;
-            assert!(others.is_ok_and(|permits| permits.is_ok()));
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(waiting.as_mut().poll(&mut context).is_pending());
+            assert!(at_once(&of(&other)).is_some());
             drop(running);
-            assert!(waiting.await.is_ok());
+            assert!(waiting.as_mut().poll(&mut context).is_ready());
         }
     }
 
@@ -209,17 +233,18 @@ mod tests {
         runtime.shutdown_background();
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn work_that_waits_for_its_source_takes_no_place_of_other_sources() {
+    #[test]
+    fn work_that_waits_for_its_source_takes_no_place_of_other_sources() {
         let limits = WorkLimits::new();
         let slow = limits.remote("slow");
         let mut running = Vec::new();
-        while let Ok(permits) = timeout(Duration::ZERO, slow.permits()).await {
-            running.push(permits.unwrap());
+        while let Some(permits) = at_once(&slow) {
+            running.push(permits);
         }
-        let _waiting = timeout(Duration::ZERO, slow.permits()).await;
+        let mut waiting = std::pin::pin!(slow.permits());
+        assert!(waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         assert_eq!(running.len(), MAX_PER_SOURCE);
         assert_eq!(limits.all_remote.all.available_permits(), MAX_REMOTE - MAX_PER_SOURCE);
-        assert!(timeout(Duration::ZERO, limits.remote("quick").permits()).await.is_ok());
+        assert!(at_once(&limits.remote("quick")).is_some());
     }
 }

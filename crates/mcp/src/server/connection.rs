@@ -38,8 +38,8 @@ pub(crate) struct Baseline {
     pub(crate) snapshot: Arc<Snapshot>,
     /// The number of file changes.
     pub(crate) files: u64,
-    /// The state of each URI.
-    pub(crate) states: Vec<Option<String>>,
+    /// The state of each URI; `None` if their files could not be read at once.
+    pub(crate) states: Option<Vec<Option<String>>>,
 }
 
 impl Connection {
@@ -108,10 +108,8 @@ impl Connection {
     }
 
     /// Stores the baseline for a subscription to these URIs that is about to start.
-    pub(crate) fn store_baseline(&self, snapshot: Arc<Snapshot>, uris: &[String]) {
-        let (_, files) = snapshot.state();
-        let states = uris.iter().map(|uri| snapshot.state_of(uri)).collect();
-        locked(&self.pending).insert(uris.to_vec(), Baseline { snapshot, files, states });
+    pub(crate) fn store_baseline(&self, uris: &[String], baseline: Baseline) {
+        locked(&self.pending).insert(uris.to_vec(), baseline);
     }
 
     /// Takes the stored baseline for these URIs.

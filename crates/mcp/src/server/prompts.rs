@@ -28,7 +28,12 @@ const ALL: &str = "arguments";
 pub(crate) fn list(shared: &Shared, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
     let after = shared.after("prompts", cursor)?;
     let snapshot = shared.live.current();
-    let mut rest = snapshot.invocable_after(after.as_deref());
+    // Of two names that are spelled alike here, the one that is written so stands for both, and is refused as ambiguous.
+    let is_first = |skill: &&Candidate| {
+        let (key, shown) = (&skill.entry.key, shown_name(&skill.entry.key));
+        *key == shown || !snapshot.is_invocable(&shown)
+    };
+    let mut rest = snapshot.invocable_after(after.as_deref()).filter(is_first);
     let page: Vec<&Candidate> = rest.by_ref().take(snapshot.page_size()).collect();
     let more = rest.next().is_some();
     let next = page.last().filter(|_| more).map(|skill| shared.cursors.make("prompts", &skill.entry.key));
@@ -64,11 +69,11 @@ fn described(skill: &Candidate) -> Prompt {
 /// The skills that the name of a prompt means: the one with this key, else all that our texts show so. The latter compares
 /// the name with every skill.
 pub(crate) fn prompted<'s>(snapshot: &'s Snapshot, name: &str) -> Vec<&'s Candidate> {
-    if let Some(exact) = snapshot.candidate(name).filter(|_| snapshot.is_invocable(name)) {
-        return vec![exact];
-    }
-    let Some(shown) = ShownName::read(name) else { return Vec::new() };
-    snapshot.invocable_after(None).filter(|skill| shown.is(&skill.entry.key)).collect()
+    let exact = snapshot.candidate(name).filter(|_| snapshot.is_invocable(name));
+    let Some(shown) = ShownName::read(name) else { return exact.into_iter().collect() };
+    // A name that is spelled as our texts show another one must not take its place.
+    let others = snapshot.invocable_after(None).filter(|skill| skill.entry.key != name);
+    exact.into_iter().chain(others.filter(|skill| shown.is(&skill.entry.key))).collect()
 }
 
 /// The key of the skill that the name of a prompt means.

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::library::snapshot::{ListVersions, Snapshot};
 use crate::server::Shared;
-use crate::server::connection::{Connection, MAX_SUBSCRIBED_BYTES, MAX_SUBSCRIPTIONS};
+use crate::server::connection::{Baseline, Connection, MAX_SUBSCRIBED_BYTES, MAX_SUBSCRIPTIONS};
 
 /// How often subscribed files are polled; the watcher reports changes of SKILL.md sooner.
 const POLL: Duration = Duration::from_secs(1);
@@ -69,13 +69,18 @@ impl NotifiedState {
     }
 }
 
-/// Inspects the library outside the threads of the runtime.
+/// Inspects the library outside the threads of the runtime, once it is the turn of its caller.
 async fn inspect<T: Send + 'static>(
     shared: &Arc<Shared>,
     inspect: impl FnOnce(&Snapshot) -> T + Send + 'static,
 ) -> Option<T> {
     let shared = Arc::clone(shared);
-    tokio::task::spawn_blocking(move || inspect(&shared.live.current())).await.ok()
+    let permits = shared.work_limits.polls.permits().await.ok()?;
+    let inspecting = tokio::task::spawn_blocking(move || {
+        let _permits = permits;
+        inspect(&shared.live.current())
+    });
+    inspecting.await.ok()
 }
 
 /// Waits for a change, or until subscribed files are to be polled; `None` when there will be no more changes.
@@ -177,15 +182,40 @@ pub(crate) fn accepted(
     }
     if let Some(snapshot) = shared.live.known() {
         let uris = accepted.resource_subscriptions.as_deref().unwrap_or_default();
-        let several = Handle::try_current().map(|handle| handle.runtime_flavor());
-        // Files are read here, and rmcp calls this on a thread of the runtime, which must not block the others.
-        if several.is_ok_and(|flavor| flavor == RuntimeFlavor::MultiThread) && !uris.is_empty() {
-            tokio::task::block_in_place(|| connection.store_baseline(snapshot, uris));
-        } else {
-            connection.store_baseline(snapshot, uris);
-        }
+        let (_, files) = snapshot.state();
+        let states = states_now(shared, &snapshot, uris);
+        connection.store_baseline(uris, Baseline { snapshot, files, states });
     }
     accepted
+}
+
+/// The states of subscribed files, unless the caller would have to wait for its turn. rmcp calls this on a thread of the
+/// runtime, which must neither wait nor keep others waiting while files are read.
+fn states_now(shared: &Shared, snapshot: &Snapshot, uris: &[String]) -> Option<Vec<Option<String>>> {
+    if uris.is_empty() {
+        return Some(Vec::new());
+    }
+    let _permits = shared.work_limits.polls.permits_now()?;
+    let read = || uris.iter().map(|uri| snapshot.state_of(uri)).collect();
+    let several = Handle::try_current().map(|handle| handle.runtime_flavor());
+    Some(match several {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(read),
+        _ => read(),
+    })
+}
+
+/// The URIs whose state is another one. Without earlier states, each that is served may have changed since the client was
+/// told that its subscription began.
+fn updated<'u>(
+    uris: &'u [String],
+    before: Option<&[Option<String>]>,
+    now: &[Option<String>],
+) -> impl Iterator<Item = &'u String> {
+    let changed = move |at: usize, now: &Option<String>| match before {
+        Some(before) => before.get(at) != Some(now),
+        None => now.is_some(),
+    };
+    uris.iter().zip(now).enumerate().filter(move |(at, (_, now))| changed(*at, now)).map(|(_, (uri, _))| uri)
 }
 
 /// Runs one subscription of the sessionless era. It ends with its result when the server stops.
@@ -207,7 +237,7 @@ pub(crate) async fn listen(
             Some(baseline) => {
                 (NotifiedState::of(&baseline.snapshot).with_files(baseline.files), baseline.states)
             }
-            None => (NotifiedState::of(now), first(now)),
+            None => (NotifiedState::of(now), Some(first(now))),
         })
         .await?;
         loop {
@@ -229,12 +259,10 @@ pub(crate) async fn listen(
             if lists.resources && wants(accepted.resources_list_changed) {
                 sink.notify_resource_list_changed().await.ok()?;
             }
-            for (uri, _) in
-                uris.iter().zip(seen.iter().zip(&found)).filter(|(_, (before, after))| before != after)
-            {
+            for uri in updated(&uris, seen.as_deref(), &found) {
                 sink.notify_resource_updated(uri.clone()).await.ok()?;
             }
-            seen = found;
+            seen = Some(found);
         }
     };
     let _: Option<Option<()>> = tokio::select! {
@@ -243,4 +271,64 @@ pub(crate) async fn listen(
         ended = notifying => Some(ended),
     };
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess::{MemorySource, Registry, Scope};
+    use rmcp::ServerHandler as _;
+
+    use super::*;
+    use crate::ServeOptions;
+    use crate::server::Server;
+    use crate::server::blocking::Permits;
+
+    /// What callers share, once their library was read, and the URI of its only skill.
+    async fn shared() -> (Arc<Shared>, String) {
+        let source = MemorySource::new("memory");
+        source.insert("alpha", "---\nname: alpha\ndescription: d\n---\nDo it.\n", Scope::User);
+        let mut registry = Registry::new();
+        registry.add(source);
+        let shared = Shared::new(registry, &ServeOptions::default(), 1, CancellationToken::new());
+        inspect(&shared, |_| ()).await.unwrap();
+        (shared, "skill://alpha/SKILL.md".to_owned())
+    }
+
+    /// All polls that may run now.
+    fn free_polls(shared: &Shared) -> Vec<Permits> {
+        std::iter::from_fn(|| shared.work_limits.polls.permits_now()).collect()
+    }
+
+    #[tokio::test]
+    async fn files_of_subscriptions_are_inspected_within_the_limit_of_their_caller() {
+        let (shared, uri) = shared().await;
+        let (server, uris) = (Server::new(Arc::clone(&shared)), vec![uri]);
+        let mut wanted = SubscriptionFilter::default();
+        wanted.resource_subscriptions = Some(uris.clone());
+        let accepted_states = || {
+            assert!(server.accepted_subscription_filter(&wanted).is_some());
+            server.connection.take_baseline(&uris).unwrap().states
+        };
+        // The acknowledgement never waits: in place of that, it reads no file.
+        let running = free_polls(&shared);
+        assert_eq!(accepted_states(), None);
+        let most = running.len();
+        drop(running);
+        assert!(matches!(accepted_states().as_deref(), Some([Some(_)])));
+        let own = Arc::clone(&shared);
+        let free = inspect(&shared, move |_| free_polls(&own).len()).await;
+        assert_eq!(free, Some(most - 1));
+        shared.stop.cancel();
+    }
+
+    #[test]
+    fn a_subscription_without_earlier_states_announces_what_is_served() {
+        let uris = ["a", "b", "c"].map(str::to_owned);
+        let state = |text: &str| Some(text.to_owned());
+        let now = [state("1"), None, state("3")];
+        let before = [state("1"), state("2"), state("2")];
+        assert!(updated(&uris, None, &now).eq(["a", "c"]));
+        assert!(updated(&uris, Some(&before), &now).eq(["b", "c"]));
+        assert_eq!(updated(&uris, Some(&now), &now).count(), 0);
+    }
 }

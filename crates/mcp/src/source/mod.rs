@@ -139,19 +139,21 @@ impl McpSource {
         started: Instant,
         listing: &mut Listing,
         listed: &mut BTreeMap<Location, Arc<ListedSkill>>,
-    ) -> Result<(), SourceError> {
-        let connection =
-            self.connection.connection(self.limits).map_err(|failed| self.request_error(LIST, failed))?;
+    ) -> Result<(), ListError> {
+        let connection = self.connection.connection(self.limits);
+        let connection = connection.map_err(|failed| ListError::Failed(self.request_error(LIST, failed)))?;
         let before = connection.received();
         let mut cursors = BTreeSet::new();
         let mut cursor: Option<String> = None;
         let (mut bad, mut seen) = (0, 0);
-        let stop = |reason: String| Err(self.error(LIST, reason, REPORT));
+        let stop = |reason: String| Err(ListError::Refused(self.error(LIST, reason, REPORT)));
         for page in 1.. {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
             let request = CustomRequest::new(wire::LIST, Some(params));
-            let limits = self.remaining(started, LIST)?;
-            let result = self.request(ClientRequest::CustomRequest(request), LIST, limits)?;
+            let result = self
+                .remaining(started, LIST)
+                .and_then(|limits| self.request(ClientRequest::CustomRequest(request), LIST, limits))
+                .map_err(ListError::Failed)?;
             let Some(skills) = result.get("skills").and_then(Value::as_array) else {
                 return stop("skills: a list is wanted".to_owned());
             };
@@ -322,11 +324,14 @@ impl Source for McpSource {
         let mut listing = Listing::default();
         let mut listed = BTreeMap::new();
         let started = Instant::now();
-        if let Err(error) = self.pages(started, &mut listing, &mut listed) {
-            if listed.is_empty() {
+        match self.pages(started, &mut listing, &mut listed) {
+            Ok(()) => {}
+            // A part is better than nothing, and the last list than a part.
+            Err(ListError::Failed(error)) if listed.is_empty() || !locked(&self.listed).is_empty() => {
                 return Err(error);
             }
-            listing.problems.push(error);
+            Err(ListError::Refused(error)) if listed.is_empty() => return Err(error),
+            Err(ListError::Failed(error) | ListError::Refused(error)) => listing.problems.push(error),
         }
         let named = locked(&self.named).clone();
         for uri in named {
@@ -384,6 +389,14 @@ impl Source for McpSource {
         *locked(&self.last) = more.then_some((mark, bytes));
         Ok(chunk)
     }
+}
+
+/// Why a list ended early.
+enum ListError {
+    /// The server did not answer.
+    Failed(SourceError),
+    /// What it answered is not accepted.
+    Refused(SourceError),
 }
 
 /// The subject of an error.

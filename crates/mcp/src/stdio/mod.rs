@@ -26,7 +26,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::ServeError;
-use crate::protocol::ambiguity::{ambiguity, only_id};
+use crate::protocol::ambiguity::{Outline, ambiguity};
 use crate::protocol::outgoing::OutgoingMessage;
 use crate::protocol::{cursor, values};
 use crate::server::errors::excerpt;
@@ -280,23 +280,24 @@ pub(crate) fn invalid_message(text: &[u8]) -> (Option<RequestId>, ErrorData) {
         Ok(Value::Array(_)) => (None, ErrorData::invalid_request("batches are not taken", None)),
         Ok(value) => {
             let is_response = value.get("result").is_some() || value.get("error").is_some();
-            let (id, why) = match ambiguity(text) {
-                // Of two ids, neither is that of the message.
-                Some(error) => {
-                    let why = format!("this message is ambiguous: {}", excerpt(&error.to_string()));
-                    (only_id(text).as_ref().and_then(known_id), why)
-                }
-                None => (value.get("id").and_then(known_id), "this is not a JSON-RPC 2.0 message".to_owned()),
+            // Of two ids, neither is that of the message.
+            let id = Outline::of(text).and_then(|outline| outline.only_id());
+            let why = match ambiguity(text) {
+                Some(error) => format!("this message is ambiguous: {}", excerpt(&error.to_string())),
+                None => "this is not a JSON-RPC 2.0 message".to_owned(),
             };
-            (id.filter(|_| !is_response), ErrorData::invalid_request(why, None))
+            let id = id.filter(|id| !is_response && is_short(id));
+            (id, ErrorData::invalid_request(why, None))
         }
     }
 }
 
-/// An id that may be sent back.
-fn known_id(id: &Value) -> Option<RequestId> {
-    let is_short = id.as_str().is_none_or(|text| text.len() <= MAX_ID);
-    serde_json::from_value(id.clone()).ok().filter(|_| is_short)
+/// Whether an id may be sent back.
+fn is_short(id: &RequestId) -> bool {
+    match id {
+        RequestId::Number(_) => true,
+        RequestId::String(text) => text.len() <= MAX_ID,
+    }
 }
 
 /// Why the first answer could not be written.

@@ -7,7 +7,7 @@ use prowess::registry::trust::{Approvals, Trust};
 use prowess::session::{Filter, Policy};
 use prowess::{DirSource, Registry, ScanOptions, Scope};
 use prowess_mcp::ServeOptions;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{PipeClient, library, registry, served, skill};
 
@@ -256,6 +256,52 @@ async fn a_cut_name_that_several_prompts_have_is_refused() {
     let refused = client.request("prompts/get", json!({"name": cut})).await;
     let said = refused["error"]["message"].as_str().unwrap_or_else(|| panic!("{refused}"));
     assert!(said.starts_with("several prompts have this name: xxx"), "{said}");
+    // The hint names each in full, so that one of them works.
+    let load = |name: &str| json!({"name": "load_skill", "arguments": {"name": name}});
+    let refused = client.result("tools/call", load(&cut)).await.to_string();
+    assert!(refused.contains(&format!("name one of {long}a, {long}b")), "{refused}");
+    let loaded = client.result("tools/call", load(&format!("{long}a"))).await;
+    assert!(loaded["isError"] == false && loaded.to_string().contains(&format!("Do {long}a.")), "{loaded}");
     let whole = client.result("prompts/get", json!({"name": format!("{long}b")})).await;
     assert!(whole.to_string().contains(&format!("Do {long}b.")), "{whole}");
+}
+
+#[tokio::test]
+async fn a_name_that_is_spelled_as_another_one_is_shown_takes_not_its_place() {
+    let source = prowess::MemorySource::new("memory");
+    for (key, name) in
+        [("a\u{202e}b", r"a\u202Eb"), (r"a\u{202e}b", r"a\\u{202e}b"), ("c\u{202e}", r"c\u202E")]
+    {
+        source.insert(key, format!("---\nname: \"{name}\"\ndescription: d\n---\nDo it.\n"), Scope::User);
+    }
+    let mut registry = Registry::new();
+    registry.add(source);
+    let mut client = PipeClient::initialized(served(registry, ServeOptions::default()), false).await;
+    let (forged, shown) = (r"a\u{202e}b", json!([r"a\u{202e}b", r"c\u{202e}"]));
+    for (tool, more) in [
+        ("load_skill", json!({})),
+        ("read_skill_resource", json!({"path": "SKILL.md"})),
+        ("unload_skill", json!({})),
+    ] {
+        let mut arguments = more;
+        arguments["name"] = forged.into();
+        let called = client.result("tools/call", json!({"name": tool, "arguments": arguments})).await;
+        assert_eq!(called["isError"], true, "{tool}: {called}");
+        let reason = if tool == "unload_skill" { "not-active" } else { "ambiguous-skill" };
+        assert_eq!(called["structuredContent"]["reason"], reason, "{tool}: {called}");
+    }
+    let got = client.request("prompts/get", json!({"name": forged})).await;
+    assert!(got["error"]["message"].as_str().unwrap().starts_with("several prompts have this name"), "{got}");
+    // Each spelling is listed once.
+    let prompts = client.result("prompts/list", json!({})).await;
+    let names: Value =
+        prompts["prompts"].as_array().unwrap().iter().map(|prompt| prompt["name"].clone()).collect();
+    assert_eq!(names, shown);
+    for tool in client.result("tools/list", json!({})).await["tools"].as_array().unwrap() {
+        let property = &tool["inputSchema"]["properties"]["name"];
+        assert!(property.is_null() || property["enum"] == shown, "{tool}");
+    }
+    let loaded =
+        client.result("tools/call", json!({"name": "load_skill", "arguments": {"name": r"c\u{202e}"}})).await;
+    assert_eq!(loaded["isError"], false, "{loaded}");
 }

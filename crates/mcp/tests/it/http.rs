@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use crate::support::http::{HttpTestServer, sessionless};
+use crate::support::http::{HttpTestServer, StoppedTime, sessionless};
 use crate::support::{LONG, meta, skill};
 
 fn request(method: &str) -> String {
@@ -362,6 +362,7 @@ async fn slow_clients_do_not_delay_others() {
 #[tokio::test]
 async fn the_size_limit_of_a_head_is_exact() {
     let web = HttpTestServer::with(HttpOptions::default()).await;
+    let time = StoppedTime::begin();
     // To the byte, in one header and in many.
     for (length, status) in [(65_536, 200), (65_537, 431), (100_000, 431), (1_000_000, 431)] {
         for part in [length, 1000] {
@@ -383,5 +384,6 @@ async fn the_size_limit_of_a_head_is_exact() {
         let more = "a: b\r\n".repeat(lines - 2);
         assert_eq!(web.get("/healthz", &more).await.0, status, "{lines}");
     }
+    drop(time);
     web.end().await;
 }

@@ -6,7 +6,7 @@ use prowess_mcp::HttpOptions;
 use serde_json::json;
 
 use crate::support::LONG;
-use crate::support::http::{HttpTestServer, sessionless};
+use crate::support::http::{HttpTestServer, StoppedTime, sessionless};
 
 /// A head whose body is sent after `100 Continue`.
 fn promise(length: usize) -> Vec<u8> {
@@ -31,6 +31,29 @@ async fn slow_bodies_take_no_request_permit() {
 }
 
 #[tokio::test]
+async fn a_request_is_in_progress_from_before_its_body_arrives_until_its_response_begins() {
+    let http = HttpOptions::default().with_body_time(LONG).with_request_time(LONG);
+    let web = HttpTestServer::with(http).await;
+    let in_progress = async |wanted: usize| {
+        web.until("/metrics", &format!("\nprowess_requests_in_progress {wanted}\n")).await
+    };
+    let mut open = web.open(&promise(1)).await;
+    open.until("100 Continue").await;
+    in_progress(1).await;
+    open.send(b"{").await;
+    open.until("HTTP/1.1 400").await;
+    in_progress(0).await;
+    // There is memory for fewer large bodies, so that some wait before anything of them is read.
+    let mut large = Vec::new();
+    for _ in 0..9 {
+        large.push(web.open(&promise(1 << 20)).await);
+    }
+    in_progress(9).await;
+    drop(large);
+    web.end().await;
+}
+
+#[tokio::test]
 async fn a_body_whose_declared_size_is_too_large_is_not_read() {
     let web = HttpTestServer::with(HttpOptions::default().with_max_body(4096)).await;
     for length in ["4097", "99999999999999999999"] {
@@ -49,6 +72,7 @@ async fn a_body_whose_declared_size_is_too_large_is_not_read() {
 #[tokio::test]
 async fn a_client_that_sends_too_much_gets_a_response_and_no_reset() {
     let web = HttpTestServer::with(HttpOptions::default().with_max_body(4096)).await;
+    let time = StoppedTime::begin();
     // More than socket buffers hold: sending it succeeds only if the server reads all of it.
     let large = "y".repeat(8 << 20);
     let response = web.post(&[], &large).await;
@@ -59,6 +83,7 @@ async fn a_client_that_sends_too_much_gets_a_response_and_no_reset() {
     );
     let response = web.raw(chunked.as_bytes()).await;
     assert_eq!((response.0, response.header("connection")), (413, Some("close")));
+    drop(time);
     web.end().await;
 }
 

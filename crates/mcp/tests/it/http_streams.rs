@@ -56,6 +56,33 @@ async fn idle_streams_keep_their_sessions_alive() {
 }
 
 #[tokio::test]
+async fn the_newest_stream_of_a_session_gets_its_events_while_older_ones_look_open() {
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    assert_eq!(web.request("skills/list", json!({})).await.0, 200);
+    let session = web.initialized().await;
+    let mut older = Vec::new();
+    // With `Last-Event-ID`, and without it: then the kept events come first.
+    for (number, more) in ["", "last-event-id: 0\r\n", "", "last-event-id: 2\r\n"].into_iter().enumerate() {
+        let mut newest = web.stream_of(&session, more).await;
+        newest.until("HTTP/1.1 200").await;
+        skill(web.root.path(), &format!("new-{number}"), "");
+        newest.until("notifications/resources/list_changed").await;
+        if number == 2 {
+            assert!(newest.text.contains("\nid: 0\n"), "{}", newest.text);
+        }
+        older.push(newest);
+    }
+    for stream in &mut older {
+        stream.text.clear();
+    }
+    let [first, second, third, newest] = &mut *older else { panic!() };
+    skill(web.root.path(), "last", "");
+    newest.until("notifications/resources/list_changed").await;
+    assert!(first.is_silent() && second.is_silent() && third.is_silent());
+    web.end().await;
+}
+
+#[tokio::test]
 async fn no_task_runs_after_shutdown() {
     let web = HttpTestServer::with(HttpOptions::default()).await;
     let session = web.initialized().await;

@@ -229,7 +229,7 @@ async fn lists_and_searches_leave_nothing_in_a_session() {
 #[tokio::test]
 async fn the_session_of_a_pipe_has_the_same_limit() {
     let (registry, _root) = skills(5, 10);
-    let options = ServeOptions::default().with_session(Options::default().with_max_kept_bytes(3 * LARGE));
+    let options = ServeOptions::default().with_session(Options::default().with_max_kept_bytes(4 * LARGE));
     let mut client = PipeClient::initialized(served(registry, options), false).await;
     let start = |skill: usize| json!({"name": format!("s{skill}"), "arguments": {"arguments": "y".repeat(LARGE - 1_000)}});
     client.result("prompts/get", start(0)).await;

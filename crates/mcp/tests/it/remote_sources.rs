@@ -320,11 +320,13 @@ fn a_name_is_compared_with_all_skills_on_no_async_thread() {
             client
         });
         let mut ask = || runtime.block_on(client.request(method, params.clone()));
-        // What is made at the first use is made now.
-        ask();
-        let (response, counted) = allocated(ask);
-        assert!(response.to_string().contains("no such"), "{response}");
-        counted.total
+        // What is made at the first use is made in the first, and queues get room for many messages in some of them.
+        let counted = std::iter::repeat_with(|| {
+            let (response, counted) = allocated(&mut ask);
+            assert!(response.to_string().contains("no such"), "{response}");
+            counted.total
+        });
+        counted.take(8).min().unwrap()
     };
     let load = json!({"name": "load_skill", "arguments": {"name": "\"none"}});
     for (method, params) in [("prompts/get", json!({"name": "\"none"})), ("tools/call", load)] {

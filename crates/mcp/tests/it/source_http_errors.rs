@@ -1,5 +1,7 @@
 //! Servers at an address that do not respond, respond with too much or invalid data, or redirect.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use prowess::SourceError;
@@ -86,6 +88,70 @@ fn requests_are_paused_for_a_while_after_a_timeout() {
 }
 
 #[test]
+fn a_slow_file_keeps_no_other_request_away_from_a_server_that_answers() {
+    let ask = || {
+        let mut content = content();
+        content.skill("skill://slow", "", &[]);
+        let server = FakeServer::with_handler(content, |content, sent, params| {
+            let is_slow = sent == "resources/read" && params["uri"] == "skill://slow/SKILL.md";
+            if is_slow { Reply::Silence } else { content.reply(sent, params) }
+        });
+        let remote = server.source(short().with_rest(Duration::from_secs(3600)));
+        let skills = remote.list().map(|listing| listing.skills).unwrap_or_default();
+        let read = |skill: &prowess::Found| {
+            let path = prowess::RelPath::parse("SKILL.md").unwrap();
+            remote.read(skill.source_skill(), &path, prowess::source::Slice::first(9)).is_ok()
+        };
+        let [quick, slow] = &*skills else { return (false, false) };
+        let slow = std::thread::scope(|scope| {
+            let slow = scope.spawn(|| read(slow));
+            while !slow.is_finished() {
+                read(quick);
+            }
+            slow.join().unwrap()
+        });
+        (slow, remote.list().is_ok())
+    };
+    // On a busy machine, all requests may time out, and the server is left alone.
+    assert!(!until(ask, |(_, listed)| *listed).0);
+}
+
+#[test]
+fn a_list_that_fails_in_the_middle_replaces_no_list() {
+    let is_broken = Arc::new(AtomicBool::new(true));
+    let broken = Arc::clone(&is_broken);
+    let server = FakeServer::with_handler(content(), move |content, sent, params| {
+        let mut reply = content.reply(sent, params);
+        if sent == "skills/list" && params["cursor"].is_null() {
+            let Reply::Result(page) = &mut reply else { panic!() };
+            page["nextCursor"] = "more".into();
+        } else if sent == "skills/list" {
+            let Reply::Result(page) = &mut reply else { panic!() };
+            page["skills"][0] =
+                serde_json::from_str(&page["skills"][0].to_string().replace("pdf", "doc")).unwrap();
+            if broken.load(Ordering::Relaxed) {
+                return Reply::Error(-32603);
+            }
+        }
+        reply
+    });
+    let remote = server.source(small_limits());
+    // A part is better than nothing.
+    let part = remote.list().unwrap();
+    assert_eq!((part.skills.len(), part.problems.len()), (1, 1));
+    is_broken.store(false, Ordering::Relaxed);
+    let skills = remote.list().unwrap().skills;
+    assert_eq!(skills.len(), 2);
+    is_broken.store(true, Ordering::Relaxed);
+    assert_eq!(
+        error_text(&remote.list().unwrap_err()),
+        "skills/list: it answers with error -32603: no\\u{1b}[31m"
+    );
+    // What was listed before can still be read.
+    assert!(skills.iter().all(|skill| remote.files(skill.source_skill()).is_ok()));
+}
+
+#[test]
 fn an_incomplete_or_oversized_response_is_an_error() {
     let cut = || {
         Reply::Raw(
@@ -139,7 +205,8 @@ fn a_response_with_too_many_values_is_refused_before_it_is_parsed() {
 }
 
 /// Responses to the second request in which an object has two members of one name, and the name.
-pub(crate) const TWO_MEMBERS: [(&str, &str); 4] = [
+pub(crate) const TWO_MEMBERS: [(&str, &str); 5] = [
+    (r#"{"jsonrpc":"2.0","id":1,"id":1,"result":{"skills":[]}}"#, "id"),
     (r#"{"jsonrpc":"2.0","id":1,"result":{"skills":[]},"result":{"skills":[]}}"#, "result"),
     (r#"{"jsonrpc":"2.0","id":1,"result":{"skills":[],"skills":[]}}"#, "skills"),
     (

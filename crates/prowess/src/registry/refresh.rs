@@ -209,9 +209,15 @@ impl Registry {
         if self.none_listed(failed) {
             return listings.into_iter().find_map(Result::err).map_or(Ok(()), |error| Err(error.into()));
         }
+        let mut last = locked(&self.known).clone();
         let mut known = Known::new();
         for ((at, _), listing) in remote.into_iter().zip(listings) {
-            known.insert(at, self.listed(listing)?);
+            let mut listed = self.listed(listing)?;
+            // A source that fails for a moment keeps its skills: what is read of them fails for itself.
+            if let Some(last) = last.remove(&at).filter(|_| listed.failed) {
+                (listed.skills, listed.passed_over) = (last.skills, last.passed_over);
+            }
+            known.insert(at, listed);
         }
         *locked(&self.known) = known;
         Ok(())

@@ -103,6 +103,24 @@ fn a_list_has_one_time_for_all_that_it_fetches() {
     assert!((1..=2).contains(&problems.len()), "{problems:?}");
 }
 
+#[test]
+fn a_site_that_fails_for_a_moment_keeps_its_skills() {
+    let site = site_of_files(1, &Answer::Silent);
+    let mut registry = Registry::new();
+    registry.set_on_error(prowess::fs::walk::OnError::Report).add(site.source("/index.json"));
+    registry.refresh().unwrap();
+    site.set("/index.json", Answer::Status(503));
+    for _ in 0..2 {
+        assert!(registry.refresh().unwrap().is_empty());
+        assert_eq!((keys(&registry), registry.unlisted().len()), (vec!["many".to_owned()], 1));
+    }
+    assert_eq!(registry.document("many").unwrap().body(), "Body of many.");
+    // One that it no longer lists is gone.
+    site.set("/index.json", index(&json!([])));
+    assert_eq!(registry.refresh().unwrap().removed, ["many"]);
+    assert!(registry.unlisted().is_empty());
+}
+
 /// A client that says of a server on loopback that it is in public, until it moves.
 struct Moving {
     inner: UreqClient,

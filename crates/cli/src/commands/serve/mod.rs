@@ -53,6 +53,10 @@ pub(crate) fn run(args: &Serve, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
             prowess_mcp::serve_stdio(registry, &options)
         }
     };
+    // What was not logged while it served is a part of the log, in its format, and of none without one.
+    for note in prowess::internal::state_notes() {
+        tracing::warn!(target: "prowess", hint = note.hint.as_deref(), "{}", note.text);
+    }
     served.map_err(|error| failed(&error))?;
     Ok(Outcome::Fine)
 }

@@ -1,12 +1,14 @@
 //! From a name to a skill, and the refusals of names that match none or several.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use crate::catalog::Candidate;
 use crate::session::calls::join_names;
 use crate::session::effect::{Step, ToolCall};
 use crate::session::event::Actor;
-use crate::session::interface::arguments::{self, for_message};
+use crate::session::interface::arguments::{self, for_message, whole_for_message};
 use crate::session::interface::naming::Tool;
 use crate::session::interface::result::{Reason, ToolResult};
 use crate::session::interface::shown::ShownName;
@@ -65,17 +67,18 @@ impl Session {
         let may = |candidate: &&Candidate| {
             self.judge(candidate, act, by, self.filter_on(&candidate.entry.key, act, filter)).is_ok()
         };
-        if let Some(candidate) = self.catalog.get(wanted).filter(may) {
-            return vec![candidate];
+        let mut found: Vec<&Candidate> = self.catalog.get(wanted).filter(may).into_iter().collect();
+        if found.is_empty() {
+            let namesake = |c: &&Candidate| c.entry.name == wanted && c.entry.key != wanted;
+            found.extend(self.catalog.iter().filter(namesake).filter(may));
         }
-        let namesake = |c: &&Candidate| c.entry.name == wanted && c.entry.key != wanted;
-        let named: Vec<&Candidate> = self.catalog.iter().filter(namesake).filter(may).collect();
-        if !named.is_empty() {
-            return named;
+        // A name that is spelled as our texts show another one must not take its place.
+        if let Some(shown) = ShownName::read(wanted) {
+            let is_other = |c: &&Candidate| c.entry.key != wanted && c.entry.name != wanted;
+            let is_shown = |c: &&Candidate| shown.is(&c.entry.key) || shown.is(&c.entry.name);
+            found.extend(self.catalog.iter().filter(is_other).filter(is_shown).filter(may));
         }
-        let Some(shown) = ShownName::read(wanted) else { return named };
-        let is_shown = |c: &&Candidate| shown.is(&c.entry.key) || shown.is(&c.entry.name);
-        self.catalog.iter().filter(is_shown).filter(may).collect()
+        found
     }
 
     /// The refusal of an unknown name. It is the same whether a skill is hidden or does not exist.
@@ -123,8 +126,13 @@ pub(in crate::session) fn ambiguous<'k>(wanted: &str, keys: impl Iterator<Item =
     let mut keys: Vec<&str> = keys.collect();
     let more = keys.len().saturating_sub(ALL_NAMES);
     keys.truncate(ALL_NAMES);
-    let names = join_names(keys.iter().copied());
-    let hint = if more == 0 {
+    // Whole: a name that is cut may be that of several skills again.
+    let names: Vec<String> = keys.iter().map(|key| whole_for_message(key)).collect();
+    let different: BTreeSet<&String> = names.iter().collect();
+    let (are_alike, names) = (different.len() < names.len(), names.join(", "));
+    let hint = if are_alike {
+        "their names are spelled alike here, so none of them can be named; continue without them".to_owned()
+    } else if more == 0 {
         format!("name one of {names}")
     } else {
         format!("name one of {names} and {more} more")

@@ -227,7 +227,12 @@ const fn kind(value: &Value) -> &'static str {
 
 /// Text of a model or a skill, shortened and escaped for a message.
 pub(in crate::session) fn for_message(text: &str) -> String {
-    neutralize(&inline(&cut(text, Some(100))), &[]).into_owned()
+    whole_for_message(&cut(text, Some(100)))
+}
+
+/// Text of a model or a skill, escaped for a message.
+pub(in crate::session) fn whole_for_message(text: &str) -> String {
+    neutralize(&inline(text), &[]).into_owned()
 }
 
 #[cfg(test)]

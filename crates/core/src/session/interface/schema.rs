@@ -1,5 +1,7 @@
 //! The tools that a session offers to a model, each with a JSON Schema and annotations.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -10,7 +12,7 @@ use crate::session::event::Actor;
 use crate::session::interface::arguments::{Parameter, parameters};
 use crate::session::interface::naming::Tool;
 use crate::session::interface::prompt::PromptOptions;
-use crate::text::hidden;
+use crate::text::inline;
 
 /// The definition of a tool; [`crate::session::Dialect`] writes it in the form of a model interface.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -153,7 +155,10 @@ impl Session {
             let property = match parameter {
                 Parameter::Skill if keys.len() <= self.options().max_enum => {
                     // A name can contain hidden text, and a schema reaches the model unescaped.
-                    let keys: Vec<_> = keys.iter().filter(|key| hidden(key).next().is_none()).collect();
+                    let mut keys: Vec<_> = keys.iter().map(|key| inline(key)).collect();
+                    // Two may be spelled alike then, and are refused.
+                    let mut seen = BTreeSet::new();
+                    keys.retain(|key| seen.insert(key.clone()));
                     json!({"type": "string", "description": "The skill's name.", "enum": keys})
                 }
                 Parameter::Skill => {

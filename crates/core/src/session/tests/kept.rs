@@ -22,8 +22,7 @@ fn start(shelf: &Shelf, session: &mut Session, name: &str, arguments: &str) -> T
 #[test]
 fn the_arguments_of_active_skills_count_and_a_full_session_says_what_to_do() {
     let shelf = large(14, 10);
-    let mut session =
-        shelf.session(Policy::default(), Options::default().with_max_kept_bytes(8 * LARGE + 9_000));
+    let mut session = shelf.session(Policy::default(), Options::default().with_max_kept_bytes(215_000));
     let arguments = "y".repeat(LARGE);
     let results: Vec<ToolResult> =
         (0..14).map(|number| start(&shelf, &mut session, &format!("s{number}"), &arguments)).collect();
@@ -31,7 +30,7 @@ fn the_arguments_of_active_skills_count_and_a_full_session_says_what_to_do() {
     assert_eq!(codes, [vec!["ok"; 7], vec!["memory-full"; 7]].concat());
     assert!(session.kept_bytes() <= session.options().max_kept_bytes);
     let said = results[7].full_text();
-    assert!(said.contains("at most 169000"), "{said}");
+    assert!(said.contains("at most 215000"), "{said}");
     assert!(
         said.contains("give it shorter arguments, or first unload one with unload_skill; active are s0,"),
         "{said}"
@@ -68,7 +67,7 @@ fn pending_calls_count_with_their_arguments() {
 fn the_files_of_active_skills_can_be_read_in_a_full_session() {
     let mut shelf = large(2, 50_000);
     shelf.skills.get_mut("s0").unwrap().files.insert("x.md".into(), "File of s0.".into());
-    let mut session = shelf.session(Policy::default(), Options::default().with_max_kept_bytes(52_000));
+    let mut session = shelf.session(Policy::default(), Options::default().with_max_kept_bytes(65_000));
     assert!(shelf.load(&mut session, "s0").is_ok());
     assert_eq!(code(&shelf.load(&mut session, "s1")), "memory-full");
     for (tool, arguments) in [
@@ -85,7 +84,7 @@ fn the_files_of_active_skills_can_be_read_in_a_full_session() {
 #[test]
 fn the_oldest_skills_give_way_for_bytes_if_the_host_wants_that() {
     let shelf = large(4, 30_000);
-    let options = Options::default().with_max_kept_bytes(100_000).with_when_full(WhenFull::EvictOldest);
+    let options = Options::default().with_max_kept_bytes(125_000).with_when_full(WhenFull::EvictOldest);
     let mut session = shelf.session(Policy::default(), options);
     let step = session.preload(&["s0"]).remove(0).1;
     assert!(shelf.finish(&mut session, step).is_ok());
@@ -122,6 +121,18 @@ fn sessions_of_a_pool_keep_each_text_once() {
     assert_eq!(copied.state(), sessions[0].state());
     drop((copied, sessions));
     assert_eq!(pool.kept_bytes(), 0);
+}
+
+#[test]
+fn a_session_and_its_pool_count_the_same() {
+    let shelf = large(3, LARGE);
+    let pool = Arc::new(MemoryPool::new(1 << 20));
+    let mut session = shelf.session(Policy::default(), Options::default());
+    session.join(Arc::clone(&pool));
+    for number in 0..3 {
+        assert!(start(&shelf, &mut session, &format!("s{number}"), &"y".repeat(100)).is_ok());
+        assert_eq!(session.kept_bytes(), pool.kept_bytes());
+    }
 }
 
 #[test]

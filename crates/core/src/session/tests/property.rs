@@ -7,7 +7,7 @@ use proptest::test_runner::Config;
 
 use super::*;
 use crate::catalog::Obstacle;
-use crate::session::kept::{active_bytes, pooled_size};
+use crate::session::kept::active_bytes;
 
 /// What each skill asks for; by its first letter it is ordinary, for users only, denied or not trusted.
 const SKILLS: [(&str, &str); 8] = [
@@ -259,12 +259,9 @@ impl Run {
         let order: Vec<&str> = state.active().iter().map(|active| active.key.as_str()).collect();
         assert_eq!(replay(state.active_before(), state.log()), order);
         assert_eq!(state.waiting(), self.open.len());
-        let texts: usize = state.active().iter().map(|active| active.activation.size()).sum();
         let pending = session.kept_bytes() - state.active().iter().map(active_bytes).sum::<usize>();
         assert!(session.kept_bytes() - pending <= session.options().max_kept_bytes, "{active:?}");
-        let shared = session.kept_bytes() - texts
-            + state.active().iter().map(|active| pooled_size(&active.activation)).sum::<usize>();
-        assert_eq!(self.pool.kept_bytes(), shared, "the pool counts what its session keeps");
+        assert_eq!(self.pool.kept_bytes(), session.kept_bytes(), "the pool counts what its session keeps");
     }
 }
 

@@ -35,6 +35,27 @@ impl HttpResponse {
     }
 }
 
+/// Keeps the time of the runtime from passing until it is dropped: paused time stands still while blocking work runs. The
+/// server reads what follows a refusal for a second, in which a busy client may not have sent all.
+pub(crate) struct StoppedTime {
+    _end: std::sync::mpsc::Sender<()>,
+}
+
+impl StoppedTime {
+    pub(crate) fn begin() -> Self {
+        let (end, running) = std::sync::mpsc::channel::<()>();
+        tokio::task::spawn_blocking(move || running.recv());
+        tokio::time::pause();
+        Self { _end: end }
+    }
+}
+
+impl Drop for StoppedTime {
+    fn drop(&mut self) {
+        tokio::time::resume();
+    }
+}
+
 /// A connection that is read piece by piece.
 pub(crate) struct RawConnection {
     stream: TcpStream,

@@ -1,11 +1,15 @@
 //! An open folder on Unix: a handle, which stays the same folder if its path changes.
 
+#[cfg(target_os = "linux")]
+use std::ffi::OsStr;
 use std::ffi::{CStr, OsString};
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
+#[cfg(target_os = "linux")]
+use std::path::Component;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
@@ -243,8 +247,10 @@ impl Folder {
         {
             use rustix::fs::ResolveFlags;
             let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-            if let Some(opened) = open_beneath(&self.handle, path, flags_for(want), resolve) {
-                return Ok(File::from(opened?));
+            match open_beneath(&self.handle, path, flags_for(want), resolve) {
+                None => {}
+                Some(Err(Errno::AGAIN)) => return follow_beneath(&self.handle, path, flags_for(want)),
+                Some(opened) => return Ok(File::from(opened?)),
             }
         }
         self.without_links(path, want)
@@ -295,12 +301,13 @@ fn open_without_links(handle: &OwnedFd, path: &Path, flags: OFlags) -> io::Resul
     use rustix::fs::ResolveFlags;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     match open_beneath(handle, path, flags, resolve) {
-        None => step_by_step(handle, path, flags),
+        None | Some(Err(Errno::AGAIN)) => step_by_step(handle, path, flags),
         Some(opened) => Ok(File::from(opened?)),
     }
 }
 
-/// Opens a path below a folder by `openat2`. `None` if the kernel does not have it, or a filter does not know it.
+/// Opens a path below a folder by `openat2`. `None` if the kernel does not have it, or a filter does not know it; `AGAIN` if
+/// it could not tell whether the path stays below the folder.
 #[cfg(target_os = "linux")]
 fn open_beneath(
     handle: &OwnedFd,
@@ -308,14 +315,70 @@ fn open_beneath(
     flags: OFlags,
     resolve: rustix::fs::ResolveFlags,
 ) -> Option<rustix::io::Result<OwnedFd>> {
-    // While any process renames or mounts anything, the kernel cannot tell whether `..` stays below the folder.
-    const TRIES: usize = 256;
+    // While any process renames or mounts anything, the kernel cannot tell whether `..` stays below the folder. On a machine
+    // with many processors that may be all the time.
+    const TRIES: usize = 16;
     let open = || rustix::fs::openat2(handle, path, flags, Mode::empty(), resolve);
     let opened = std::iter::repeat_with(open).take(TRIES).find(|it| !matches!(it, Err(Errno::AGAIN)));
     match opened.unwrap_or(Err(Errno::AGAIN)) {
         Err(Errno::NOSYS | Errno::PERM) => None,
         opened => Some(opened),
     }
+}
+
+/// Opens a path below a folder as `openat2` does, through links that stay below it, but by one name at a time: each folder
+/// on the way is kept open, and `..` is the one before, so the kernel never has to look for it.
+#[cfg(target_os = "linux")]
+fn follow_beneath(handle: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<File> {
+    // As many as the kernel follows.
+    const MAX_LINKS: usize = 40;
+    let on_the_way = THROUGH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut names = Vec::new();
+    put_names(&mut names, path)?;
+    let (mut folders, mut links) = (Vec::<OwnedFd>::new(), 0);
+    while let Some(name) = names.pop() {
+        if name == ".." {
+            folders.pop().ok_or(Errno::XDEV)?;
+            continue;
+        }
+        let at = folders.last().unwrap_or(handle);
+        match rustix::fs::readlinkat(at, &name, Vec::new()) {
+            Ok(target) => {
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(Errno::LOOP.into());
+                }
+                put_names(&mut names, Path::new(OsStr::from_bytes(target.to_bytes())))?;
+            }
+            // It is no link.
+            Err(Errno::INVAL) if names.is_empty() => {
+                let file =
+                    File::from(rustix::fs::openat(at, &name, flags | OFlags::NOFOLLOW, Mode::empty())?);
+                // A handle for inspection may be one of a link that has just come.
+                return if file.metadata()?.is_symlink() { Err(Errno::LOOP.into()) } else { Ok(file) };
+            }
+            Err(Errno::INVAL) => {
+                let folder = rustix::fs::openat(at, &name, on_the_way, Mode::empty())?;
+                folders.push(folder);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(File::from(rustix::fs::openat(folders.last().unwrap_or(handle), ".", flags, Mode::empty())?))
+}
+
+/// Puts the names of a relative path on a stack, the first one on top.
+#[cfg(target_os = "linux")]
+fn put_names(names: &mut Vec<OsString>, path: &Path) -> rustix::io::Result<()> {
+    for part in path.components().rev() {
+        match part {
+            Component::Normal(name) => names.push(name.to_owned()),
+            Component::ParentDir => names.push("..".into()),
+            Component::CurDir => {}
+            Component::RootDir | Component::Prefix(_) => return Err(Errno::XDEV),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -386,5 +449,68 @@ pub(crate) fn stamp_of(metadata: &Metadata) -> FileStamp {
         changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
         inode: metadata.ino(),
         device: metadata.dev(),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_followed_by_names_leads_where_the_kernel_leads() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        for folder in ["below/a/b", "below/links", "outside"] {
+            fs::create_dir_all(at(folder)).unwrap();
+        }
+        for file in ["below/x", "below/a/b/x", "outside/x"] {
+            fs::write(at(file), file).unwrap();
+        }
+        for (link, target) in [
+            ("file", "../a/b/x"),
+            ("folder", "../a/b/"),
+            ("here", "."),
+            ("above", ".."),
+            ("around", "../links/../a/./b"),
+            ("chain", "folder/x"),
+            ("out", "../../outside/x"),
+            ("root", "/"),
+            ("loop", "loop"),
+            ("none", "../a/none"),
+        ] {
+            symlink(target, at("below/links").join(link)).unwrap();
+        }
+        let mut last = "x".to_owned();
+        for number in 0..42 {
+            symlink(&last, at("below").join(number.to_string())).unwrap();
+            last = number.to_string();
+        }
+        let below = Folder::open(&at("below")).unwrap();
+        let resolve = rustix::fs::ResolveFlags::BENEATH | rustix::fs::ResolveFlags::NO_MAGICLINKS;
+        let known = |opened: io::Result<File>| {
+            opened
+                .and_then(|file| file.metadata())
+                .map(|file| file.ino())
+                .map_err(|error| error.raw_os_error())
+        };
+        let names = "x a/b/x a/b/../b/x a/.. a/../.. ../outside/x a/x a/b/x/.. . .. /x \
+            links/file links/folder links/folder/x links/folder/../b/x links/here/here/file links/above/x \
+            links/above/.. links/above/../below/x links/around/x links/chain links/out links/root links/loop links/none \
+            links/file/x 0 38 39 40 41";
+        for path in names.split_whitespace().map(Path::new) {
+            for want in [Want::Bytes, Want::Look] {
+                let flags = flags_for(want);
+                let Some(opened) = open_beneath(&below.handle, path, flags, resolve) else { return };
+                let followed = follow_beneath(&below.handle, path, flags);
+                // While another test renames anything, the kernel may not know.
+                if !matches!(opened, Err(Errno::AGAIN)) {
+                    let opened = opened.map(File::from).map_err(io::Error::from);
+                    assert_eq!(known(followed), known(opened), "{}", path.display());
+                }
+            }
+        }
     }
 }
