@@ -15,7 +15,7 @@ use prowess_core::client::{Execution, Fact, Reads, Runs};
 
 use crate::env::Environment;
 use crate::fs::inside::is_inside;
-pub use all::{common_roots, installed};
+pub use all::{common_roots, installed, own_folders};
 use places::Here;
 
 /// Hidden folders that are walked, because some client keeps skills there.
