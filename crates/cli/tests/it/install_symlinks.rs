@@ -251,6 +251,28 @@ fn revoking_a_skill_says_when_it_stays_trusted_as_one_that_was_installed_for_the
 }
 
 #[test]
+fn a_skill_of_the_user_that_is_a_link_to_a_project_needs_no_approval_of_its_own() {
+    let place = place();
+    let work = place.path().join("home/work");
+    fs::create_dir_all(work.join(".git")).unwrap();
+    fs::create_dir_all(place.path().join("home/.claude/skills")).unwrap();
+    place.write("home/work/.claude/skills/x/SKILL.md", skill("x", "one").as_bytes());
+    let claude = |folder: &str, args: &[&str]| {
+        let mut command = crate::shelf::command(&place);
+        command.args(args).args(["--client", "claude-code"]).current_dir(place.path().join(folder));
+        place.transcript(&command.output().unwrap())
+    };
+    assert!(claude("home/work", &["trust", "x", "--yes"]).starts_with("exit 0"));
+    symlink(work.join(".claude/skills/x"), place.path().join("home/.claude/skills/x")).unwrap();
+    place.write("home/work/.claude/skills/x/SKILL.md", skill("x", "edited").as_bytes());
+    let said = claude("from", &["activate", "x"]);
+    assert!(said.starts_with("exit 0") && said.contains("edited"), "{said}");
+    // In the project, the new files need trust as before.
+    fs::remove_file(place.path().join("home/.claude/skills/x")).unwrap();
+    assert!(claude("home/work", &["activate", "x"]).starts_with("exit 2"));
+}
+
+#[test]
 fn removing_a_skill_ends_trust_in_a_skill_inside_it_that_was_trusted_by_the_folder_of_a_client() {
     for (real, link) in FOLDERS {
         let place = one_folder(real, link);
