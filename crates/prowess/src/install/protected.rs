@@ -195,13 +195,8 @@ fn is_target(place: &InstallTarget, records: &Records, from: &Path, client: Opti
 impl SourcePath {
     /// The source of a skill, if it is on this machine.
     fn of(place: &InstallTarget, locked: &LockedSkill) -> Option<Self> {
-        if let Some(path) = locked.source.folder() {
+        if let Some(folder) = locked.source.folder_from(&place.relative_to()) {
             let below = locked.path.as_ref().map_or("", RelPath::as_str);
-            let folder = if path.starts_with('~') {
-                env::place(Path::new(path))
-            } else {
-                env::place(&place.relative_to().join(path))
-            };
             return Some(Self { path: folder.join(below), is_repository: false, elsewhere: None });
         }
         let path = folder_of(locked.source.git()?)?;

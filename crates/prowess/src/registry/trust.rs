@@ -16,7 +16,7 @@ use std::sync::Arc;
 use prowess_core::{Candidate, Location, Origin, Scope};
 use serde::{Deserialize, Serialize};
 
-use crate::env::Environment;
+use crate::env::{Environment, resolved};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
 use crate::fs::location::{file_of, is_in};
@@ -26,8 +26,6 @@ use crate::registry::installed::is_below_any;
 
 /// The largest trust file that is read.
 const MAX_BYTES: usize = 16 << 20;
-/// The most links that lead to something that does not exist.
-const MAX_LINKS: usize = 40;
 
 /// What is trusted.
 #[derive(Clone, Debug, Default)]
@@ -212,20 +210,6 @@ fn real_file_of(approval: &Approval) -> Option<PathBuf> {
 #[cfg(feature = "install")]
 fn entry_of(folder: &Path) -> Option<PathBuf> {
     Some(resolved(folder.parent()?)?.join(folder.file_name()?))
-}
-
-/// A path without links, also if what it leads to does not exist now: it may exist again, such as on another branch.
-fn resolved(path: &Path) -> Option<PathBuf> {
-    fn follow(path: &Path, links: &mut usize) -> Option<PathBuf> {
-        if let Ok(real) = std::fs::canonicalize(path) {
-            return Some(real);
-        }
-        let at = follow(path.parent()?, links)?.join(path.file_name()?);
-        let Ok(target) = std::fs::read_link(&at) else { return Some(at) };
-        *links = links.checked_sub(1)?;
-        follow(&at.parent()?.join(target), links)
-    }
-    follow(path, &mut MAX_LINKS.clone())
 }
 
 /// Whether approvals have no revision yet, as those of an older version.
