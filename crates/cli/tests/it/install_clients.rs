@@ -55,7 +55,7 @@ fn a_copy_for_a_client_never_has_the_edits_of_a_skill() {
     fs::remove_dir_all(place.path().join(".claude/skills/pdf")).unwrap();
     let said = run(&place, &add);
     assert!(said.starts_with("exit 0") && said.contains("= pdf (not as installed, kept)"), "{said}");
-    assert!(said.contains("left alone, so claude-code does not get the skill: "), "{said}");
+    assert!(said.contains("left alone, so claude-code does not get the installed files: "), "{said}");
     assert!(!place.path().join(".claude/skills/pdf").exists());
     assert!(read(&place, ".agents/skills/pdf/SKILL.md").contains("edited"));
 }

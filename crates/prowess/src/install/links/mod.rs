@@ -62,8 +62,12 @@ pub(super) fn links(
             let is_users = there.as_ref().is_some_and(|there| placed.is_users(&folder, &locked.name, there));
             // So that no later command takes it for a copy that came with the records, or asks again.
             let is_left = there.is_some() && placed.is_left(&folder, &locked.name);
+            // An edited copy is the user's from then on, too.
+            let is_edited = there.as_ref().is_some_and(|there| {
+                placed.has_copy(&folder, &locked.name, there) && !placed.is_ours(&folder, &locked.name, there)
+            });
             let leave = |transaction: &mut Transaction<'_>| {
-                let is_new = (is_users || is_source) && !is_left && how.files;
+                let is_new = (is_users || is_source || is_edited) && !is_left && how.files;
                 if let Some((real, _)) = folder.open.as_ref().filter(|_| is_new) {
                     transaction.leave_to_user(real.join(&locked.name));
                 }
