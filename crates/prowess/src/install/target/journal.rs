@@ -52,6 +52,9 @@ pub(crate) struct Step {
     /// Who created what the name had before, as far as it is known, for the record when the step is undone.
     #[serde(default)]
     pub(crate) placed: Option<Placement>,
+    /// The digest with which an edited skill had been left there, for the same.
+    #[serde(default)]
+    pub(crate) left: Option<String>,
 }
 
 /// One file whose text is replaced.
@@ -98,6 +101,9 @@ pub(crate) struct LeftCopy {
     pub(crate) path: PathBuf,
     /// The digest of its files.
     pub(crate) digest: String,
+    /// The digest with which it had been left before.
+    #[serde(default)]
+    pub(crate) before: Option<String>,
 }
 
 /// The state folder of a journal or of what is beside it, which are in a folder of their own there.
