@@ -14,6 +14,7 @@ use super::placements::Placement;
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
+use crate::fs::inside::is_inside;
 use crate::fs::own;
 use crate::registry::trust::Approval;
 
@@ -144,9 +145,9 @@ impl<'p> OwnPaths<'p> {
         Self { base, elsewhere, folders: OnceCell::new() }
     }
 
-    /// Whether a path is in the base.
+    /// Whether a path is in the base, and not in its `.git`.
     fn has_in_base(&self, path: &Path) -> bool {
-        is_whole(path) && [&self.base.real, &self.base.named].into_iter().any(|base| path.starts_with(base))
+        is_whole(path) && [&self.base.real, &self.base.named].into_iter().any(|base| is_inside(path, base))
     }
 
     /// Whether a path is that of a folder in which skills may be placed.
