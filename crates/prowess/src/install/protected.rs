@@ -131,6 +131,12 @@ impl<'p> Protected<'p> {
                 let folder = place.client_folder(client, environment)?;
                 targets.extend(folder.map(|folder| (folder, Some(client))));
             }
+            // Where a client looks besides, it would find the skill twice.
+            for client in clients {
+                let folders = place.client_folders(client, environment);
+                let besides = folders.into_iter().filter(|folder| *folder != place.base.join(SKILLS_FOLDER));
+                targets.extend(besides.map(|folder| (folder, Some(client))));
+            }
         }
         let from = env::real(&path.path);
         for (folder, client) in targets {
@@ -156,7 +162,8 @@ impl<'p> Protected<'p> {
                 );
             }
             if is_in || is_same() {
-                return Err(is_target(place, records, &from, client).in_entry(&new.locked.name));
+                let remembered = client.filter(|client| !clients.contains(client));
+                return Err(is_target(place, records, &from, (client, remembered)).in_entry(&new.locked.name));
             }
         }
         Ok(())
@@ -174,7 +181,12 @@ pub(super) fn holds_source(path: &Path) -> InstallError {
 }
 
 /// The error for a source in a folder where it would be installed.
-fn is_target(place: &InstallTarget, records: &Records, from: &Path, client: Option<&String>) -> InstallError {
+fn is_target(
+    place: &InstallTarget,
+    records: &Records,
+    from: &Path,
+    (client, remembered): (Option<&String>, Option<&String>),
+) -> InstallError {
     let installed = records.lock.skills().iter().any(|locked| env::real(&place.skill(&locked.name)) == from);
     let (whose, finder) = match client {
         Some(client) => (format!(" for {client}"), client.as_str()),
@@ -183,6 +195,12 @@ fn is_target(place: &InstallTarget, records: &Records, from: &Path, client: Opti
     let message = format!("this is where skills are installed{whose}: {}", shown(from));
     let hint = if installed {
         "name the folder that the skill comes from".to_owned()
+    } else if let Some(client) = remembered {
+        let file = place.wanted_file();
+        let file = shown(&file);
+        format!(
+            "{client} finds it there already; to install it for others, take {client} out of clients in {file}"
+        )
     } else {
         format!("{finder} finds it there already; to install it, move it to another folder and name that")
     };

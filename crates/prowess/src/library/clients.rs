@@ -159,7 +159,7 @@ impl Client {
     }
 
     /// The folders of a project that it looks into.
-    fn project_folders(&self) -> Vec<&'static str> {
+    pub(crate) fn project_folders(&self) -> Vec<&'static str> {
         match self.reads {
             Some(reads) => reads.project.iter().map(|folder| folder.path).collect(),
             None => self.project.to_vec(),

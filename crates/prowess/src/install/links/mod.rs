@@ -28,6 +28,7 @@ use super::installer::open_skills;
 use super::protected::{Protected, holds_source};
 use super::records::{InstallTarget, LockedSkill, Records};
 use super::target::{State, Transaction};
+use crate::env;
 use crate::error::shown;
 
 /// Links or copies every installed skill for every client that does not look in the folder of installed skills, and
@@ -91,7 +92,13 @@ pub(super) fn links(
             // The user chose to keep it, for the skill as it was installed then. Only a command that names the skill
             // replaces it, and none replaces a source.
             let was_kept = is_left && before.lock.get(&locked.name).is_some();
+            // The user's own link to the source gives the client the skill already.
+            let is_own_link = matches!(&there, Some(State::Link(_)) if is_users)
+                && locked.source_folder(place.scope, &place.skill(&locked.name)).is_some_and(|source| {
+                    std::fs::canonicalize(&path).is_ok_and(|path| path == env::real(&source))
+                });
             let edits = match how.edits {
+                _ if is_own_link => Edits::Keep,
                 Edits::Stop if was_kept => Edits::Keep,
                 Edits::Overwrite if is_left && (is_source && was_kept || !is_named(orders, &locked.name)) => {
                     Edits::Keep

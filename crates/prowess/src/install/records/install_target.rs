@@ -313,6 +313,19 @@ impl InstallTarget {
         Ok(if folders.contains(&own) { None } else { folders.into_iter().next() })
     }
 
+    /// All folders in which a client looks for skills.
+    pub(crate) fn client_folders(&self, id: &str, environment: &env::Environment) -> Vec<PathBuf> {
+        let Some(client) = clients::client(id) else { return Vec::new() };
+        match self.scope {
+            InstallScope::Project => {
+                client.project_folders().iter().map(|path| self.base.join(path)).collect()
+            }
+            InstallScope::User => {
+                client.user_folders().iter().filter_map(|path| environment.expand(path)).collect()
+            }
+        }
+    }
+
     fn folders_of(&self, client: &Client, environment: &env::Environment) -> Vec<PathBuf> {
         match self.scope {
             InstallScope::Project => client.project.iter().map(|path| self.base.join(path)).collect(),
