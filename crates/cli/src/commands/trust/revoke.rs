@@ -12,6 +12,7 @@ use super::named::{self, Named, is_skill_file};
 use crate::Outcome;
 use crate::commands::hints::command_for;
 use crate::commands::install::is_yes;
+use crate::commands::provenance::read_origins;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::ui::{Ui, clean};
@@ -102,7 +103,8 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<Revoked, CommandError
         && !here
         && let Some(installed) = called.iter().find(|approval| is_of_user(approval))
     {
-        return Err(used_until_removed(installed, &own_folders));
+        let (installed, all) = ((*installed).clone(), called.into_iter().cloned().collect::<Vec<_>>());
+        return withhold(what, &all, approvals).ok_or_else(|| used_until_removed(&installed, &own_folders));
     }
     let meant: Vec<String> = called.iter().map(|approval| approval.location.to_string()).collect();
     if meant.len() > 1 && !(same && here) && !is_skill_file(what) {
@@ -126,8 +128,12 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<Revoked, CommandError
     if as_folder && count == 0 {
         let mut left = users.clone();
         left.revoke_folder(&folder);
-        if let Some(installed) = users.skills.iter().find(|approval| !left.skills.contains(approval)) {
-            return Err(used_until_removed(installed, &own_folders));
+        let within: Vec<Approval> =
+            users.skills.iter().filter(|approval| !left.skills.contains(approval)).cloned().collect();
+        if let Some(installed) = within.first() {
+            approvals.skills.extend(users.skills);
+            return withhold(what, &within, approvals)
+                .ok_or_else(|| used_until_removed(installed, &own_folders));
         }
     }
     let revoked = if as_folder { Some(folder.as_path()) } else { meant.first().map(Path::new) };
@@ -181,6 +187,30 @@ pub(super) fn own_folders() -> Vec<PathBuf> {
 fn is_of_user(approval: &Approval, own_folders: &[PathBuf]) -> bool {
     let path = approval.location.path().map(Path::new);
     path.is_some_and(|path| own_folders.iter().any(|folder| path.starts_with(folder)))
+}
+
+/// Withholds skills of the user that were accepted with other files than were installed, until these are restored. Their
+/// approvals stay without a digest: without one, the skills would count as the user's own. None if there are none.
+fn withhold(what: &str, skills: &[Approval], approvals: &mut Approvals) -> Option<Revoked> {
+    let origins = read_origins();
+    let is_edited = |approval: &&Approval| {
+        let origin = origins.of_file(&approval.location);
+        !approval.digest.is_empty()
+            && origin.is_some_and(|origin| {
+                approval.digest != origin.locked.digest && !origins.restores_accepted(origin)
+            })
+    };
+    let edited: Vec<&Approval> = skills.iter().filter(is_edited).collect();
+    let mut others = approvals.clone();
+    for approval in &edited {
+        others.revoke_skill(&approval.location.text());
+    }
+    let withheld = approvals.skills.iter_mut().filter(|approval| !others.skills.contains(approval));
+    withheld.for_each(|approval| approval.digest.clear());
+    edited.first()?;
+    let restore = "restore what was installed with: prowess sync --overwrite --user";
+    let done = format!("no longer trusted as it is now: {}; {restore}", clean(what));
+    Some(Revoked { done, was: edited.iter().map(|approval| approval.location.to_string()).collect() })
 }
 
 /// The error for a skill whose approval stays as long as the skill is there.
