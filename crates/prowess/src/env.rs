@@ -9,6 +9,9 @@ use crate::error::escape_control;
 /// The variable with the token of our own server. It is removed from the environment of every child process.
 pub const TOKEN: &str = "PROWESS_TOKEN";
 
+/// The most links that lead to something that does not exist.
+const MAX_LINKS: usize = 40;
+
 /// The absolute form of a path. `.` and `..` are resolved textually, and links are not followed.
 ///
 /// Configurations are searched for above the path as the user wrote it, not above the target of a link.
@@ -43,6 +46,21 @@ pub fn place(path: &Path) -> PathBuf {
 /// A path without links; the path itself if it does not exist.
 pub(crate) fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A path without links, also if what it leads to does not exist now: it may exist again, such as on another branch. None
+/// if links lead in a circle.
+pub(crate) fn resolved(path: &Path) -> Option<PathBuf> {
+    fn follow(path: &Path, links: &mut usize) -> Option<PathBuf> {
+        if let Ok(real) = std::fs::canonicalize(path) {
+            return Some(real);
+        }
+        let at = follow(path.parent()?, links)?.join(path.file_name()?);
+        let Ok(target) = std::fs::read_link(&at) else { return Some(at) };
+        *links = links.checked_sub(1)?;
+        follow(&at.parent()?.join(target), links)
+    }
+    follow(path, &mut MAX_LINKS.clone())
 }
 
 /// Whether a path still begins with `~`, since the home folder is not known.

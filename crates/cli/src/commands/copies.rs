@@ -17,6 +17,9 @@ const MAX_COMPARED: usize = 256 * 1024;
 /// How many of the entries in which two copies differ are named.
 const MAX_NAMED: usize = 3;
 
+/// The name of the two folders themselves among the entries in which they differ.
+const FOLDERS: &str = ".";
+
 /// How a skill differs from another with the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Copy {
@@ -31,7 +34,7 @@ pub(super) struct Copy {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     except: Vec<String>,
     /// Whether there may be more of these.
-    #[serde(skip)]
+    #[serde(rename = "except_more", skip_serializing_if = "std::ops::Not::not")]
     more: bool,
 }
 
@@ -70,11 +73,13 @@ impl Copy {
             lines(&own?.bytes, &other?.bytes)
         };
         let exact = match both.map(folder_of) {
-            [Some(own), Some(other)] if differing.is_empty() => ExactDifference::between(own, other),
-            _ => ExactDifference::default(),
+            _ if !differing.is_empty() => ExactDifference::default(),
+            [Some(own), Some(other)] => ExactDifference::between(own, other),
+            // A folder has more than a SKILL.md that has none of its own.
+            _ => ExactDifference { entries: vec![PathBuf::new()], more: false },
         };
         let name = |path: &PathBuf| match path.to_string_lossy() {
-            path if path.is_empty() => ".".to_owned(),
+            path if path.is_empty() => FOLDERS.to_owned(),
             path => path.into_owned(),
         };
         Some(Self {
@@ -91,8 +96,11 @@ impl Copy {
         if self.except.is_empty() && !self.more {
             return None;
         }
-        let mut names: Vec<String> =
-            self.except.iter().take(MAX_NAMED).map(|name| clean(&quoted_word(name)).into_owned()).collect();
+        let word = |name: &String| match name.as_str() {
+            FOLDERS => "the folder itself".to_owned(),
+            name => clean(&quoted_word(name)).into_owned(),
+        };
+        let mut names: Vec<String> = self.except.iter().take(MAX_NAMED).map(word).collect();
         let rest = self.except.len().saturating_sub(MAX_NAMED);
         names.extend(match (self.more, rest) {
             (true, _) => Some("more".to_owned()),
@@ -198,6 +206,7 @@ mod tests {
         );
         assert_eq!(except(&["a"], true), "identical except for a and more to");
         assert_eq!(except(&[], true), "identical except for more to");
+        assert_eq!(except(&["."], false), "identical except for the folder itself to");
         assert_eq!(words(Some(0), 0), "identical copy");
         assert_eq!(words(Some(1), 0), "differs in 1 line");
         assert_eq!(words(Some(0), 1), "differs in 1 other file");

@@ -169,7 +169,15 @@ fn state() -> Option<PathBuf> {
 
 /// What to do where this user may not read or write a file of Prowess itself; none when that is not known.
 pub(super) fn of_denied(file: &Path) -> Option<String> {
-    let (words, command) = match denied(&state()?, file)? {
+    Some(match fix_of_denied(file)? {
+        (words, Some(command)) => format!("{words} with: {command}"),
+        (words, None) => words,
+    })
+}
+
+/// The same in words, and as a command.
+pub(super) fn fix_of_denied(file: &Path) -> Option<(String, Option<String>)> {
+    Some(match denied(&state()?, file)? {
         Denied::Owner { path, .. } if path.extension().is_some_and(|end| end == "lock") => (
             "it belongs to another user, and is only a lock: remove it".to_owned(),
             word(&path).map(|path| format!("rm -f {path}")),
@@ -193,11 +201,13 @@ pub(super) fn of_denied(file: &Path) -> Option<String> {
             "make it readable and writable for this user".to_owned(),
             word(&path).map(|path| format!("chmod u+rwX {path}")),
         ),
-    };
-    Some(match command {
-        Some(command) => format!("{words} with: {command}"),
-        None => words,
     })
+}
+
+/// What to do about a record of connections that is not believed, in words and as a command.
+pub(super) fn fix_of_disbelieved(file: &Path) -> (String, Option<String>) {
+    let words = "look at it; then let no other user write it and its folder (chmod go-w), or move it away";
+    fix_of_denied(file).unwrap_or_else(|| (words.to_owned(), None))
 }
 
 /// Whether approvals of this user are of no use. A file of a newer version is.
@@ -347,9 +357,12 @@ pub(crate) fn of_connection(error: &ConnectionError, client: &str) -> String {
         Error::Records { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
             "use that version of prowess, or a newer one; nothing was changed".to_owned()
         }
-        Error::Records { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-            "look at it; then make it yours alone (chown, chmod go-w), or move it away; nothing was changed"
-                .to_owned()
+        Error::Records { file, source } if source.kind() == io::ErrorKind::PermissionDenied => {
+            let words = match fix_of_disbelieved(file) {
+                (words, Some(command)) => format!("{words} with: {command}"),
+                (words, None) => words,
+            };
+            format!("{words}; nothing was changed")
         }
         Error::Records { .. } => {
             "move the file away: disconnect then removes the entry and nothing else; nothing was changed"

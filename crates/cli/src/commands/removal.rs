@@ -50,8 +50,11 @@ impl Removal {
         }
         let file = Path::new(copy.entry.origin.location.path().unwrap_or_default());
         let folder = folder_of(copy).unwrap_or(file);
-        if let Some(installed) = origins.coming_from(folder) {
-            return Self::Keep(format!("an installed skill comes from it, {}", installed.locked.name));
+        if let Some(name) = origins.coming_from(folder) {
+            return Self::Keep(format!("an installed skill comes from it, {name}"));
+        }
+        if [copy, kept].iter().any(|skill| origins.has_lost_source(skill)) {
+            return Self::Keep("no lock says where an installed skill comes from".to_owned());
         }
         let Some(origin) = origin else { return Self::Delete };
         let name = &origin.locked.name;

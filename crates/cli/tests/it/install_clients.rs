@@ -1,6 +1,7 @@
 //! What clients get of installed skills: never a link to nothing, never the edits of a skill.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use crate::Place;
 use crate::install::{place, read, skill};
@@ -55,7 +56,7 @@ fn a_copy_for_a_client_never_has_the_edits_of_a_skill() {
     fs::remove_dir_all(place.path().join(".claude/skills/pdf")).unwrap();
     let said = run(&place, &add);
     assert!(said.starts_with("exit 0") && said.contains("= pdf (not as installed, kept)"), "{said}");
-    assert!(said.contains("left alone, so claude-code does not get the skill: "), "{said}");
+    assert!(said.contains("left alone, so claude-code does not get the installed files: "), "{said}");
     assert!(!place.path().join(".claude/skills/pdf").exists());
     assert!(read(&place, ".agents/skills/pdf/SKILL.md").contains("edited"));
 }
@@ -109,4 +110,61 @@ fn a_copy_of_a_client_that_skills_toml_no_longer_names_gets_the_new_files_of_its
     let said = run(&place, &["add", "./from/notes", "--yes"]);
     assert!(said.contains("left alone"), "{said}");
     assert!(read(&place, ".claude/skills/notes/SKILL.md").contains("edited"));
+}
+
+#[test]
+fn the_users_own_link_to_the_source_stays_and_survives_the_removal() {
+    let place = place();
+    fs::create_dir_all(place.path().join("home/.claude/skills")).unwrap();
+    let link = place.path().join("home/.claude/skills/pdf");
+    for target in ["../../../from/pdf".to_owned(), place.path().join("from/pdf").display().to_string()] {
+        symlink(&target, &link).unwrap();
+        for more in [&["--overwrite"][..], &[], &["--link", "copy", "--overwrite"]] {
+            let add = ["add", "./from/pdf", "--user", "--client", "claude-code", "--yes"];
+            let said = run(&place, &[&add[..], more].concat());
+            let left = "left alone, since pdf comes from there: [DIR]/home/.claude/skills/pdf";
+            assert!(said.starts_with("exit 0") && said.contains(left), "{target}: {more:?}: {said}");
+            assert_eq!(fs::read_link(&link).unwrap().to_str(), Some(&*target), "{more:?}");
+        }
+        assert!(run(&place, &["remove", "pdf", "--user"]).starts_with("exit 0"));
+        assert_eq!(fs::read_link(&link).unwrap().to_str(), Some(&*target));
+        fs::remove_file(&link).unwrap();
+        fs::remove_file(place.path().join("home/.agents/skills.toml")).unwrap();
+        fs::remove_file(place.path().join("home/.agents/skills.lock")).unwrap();
+    }
+}
+
+#[test]
+fn a_skill_is_not_installed_from_any_folder_in_which_its_client_looks() {
+    let place = place();
+    for (folder, client) in [(".codex/skills", "codex"), (".claude/skills", "claude-code")] {
+        place.write(&format!("home/{folder}/cx/SKILL.md"), skill("cx", "one").as_bytes());
+        let from = format!("./home/{folder}/cx");
+        let said = run(&place, &["add", &from, "--user", "--client", client, "--yes"]);
+        assert!(said.starts_with("exit 2") && said.contains("this is where skills are installed"), "{said}");
+        assert!(said.contains(&format!("{client} finds it there already")), "{said}");
+    }
+    // For others it is.
+    let said = run(&place, &["add", "./home/.codex/skills/cx", "--user", "--yes"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+}
+
+#[test]
+fn a_remembered_client_that_finds_a_source_says_how_it_is_taken_out() {
+    let place = place();
+    assert!(
+        run(&place, &["add", "./from/pdf", "--user", "--client", "claude-code", "--yes"])
+            .starts_with("exit 0")
+    );
+    assert!(run(&place, &["remove", "pdf", "--user"]).starts_with("exit 0"));
+    fs::remove_dir_all(place.path().join("home/.claude/skills")).unwrap();
+    symlink("../../from", place.path().join("home/.claude/skills")).unwrap();
+    let said = run(&place, &["add", "./from", "--all", "--user", "--yes"]);
+    let hint = "take claude-code out of clients in [DIR]/home/.agents/skills.toml";
+    assert!(said.starts_with("exit 2") && said.contains(hint), "{said}");
+    let file = place.path().join("home/.agents/skills.toml");
+    let text = fs::read_to_string(&file).unwrap().replace("\"claude-code\"", "");
+    fs::write(&file, text).unwrap();
+    let said = run(&place, &["add", "./from", "--all", "--user", "--yes"]);
+    assert!(said.starts_with("exit 0"), "{said}");
 }

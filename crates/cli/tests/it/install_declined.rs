@@ -99,10 +99,9 @@ fn the_next_command_that_fetches_removes_what_a_killed_one_fetched() {
         return;
     }
     assert!(store(&place).len() > before.len());
-    // This one stores the skill of the folder that it looks at, and no repository.
+    // Nor does anything stay of this one.
     run(&place, &["add", "./from/pdf", "--dry-run"]);
-    assert_eq!(store(&place).iter().filter(|file| !before.contains(file)).count(), 1, "{:?}", store(&place));
-    assert!(!store(&place).iter().any(|file| file.to_string_lossy().contains("/git/")));
+    assert_eq!(store(&place), before);
     // What was accepted is removed by no command.
     let said = run(&place, &["add", &url, "--skill", "pdf", "--yes"]);
     assert!(said.starts_with("exit 0"), "{said}");
@@ -137,4 +136,20 @@ fn what_was_fetched_does_not_stay_when_a_command_fails_before_it_asks() {
     assert_eq!(files(&store), Vec::<PathBuf>::new(), "{said}");
     let said = run(&place, &["add", &url, "--skill", "pdf", "--yes"]);
     assert!(said.starts_with("exit 0") && !files(&store).is_empty(), "{said}");
+}
+
+#[test]
+fn nothing_stays_of_a_dry_run_whose_skills_are_not_installed() {
+    let place = place();
+    let url = commit(&place, "from");
+    run(&place, &["add", "./from/notes", "--yes"]);
+    let (before, logged) = (store(&place), log(&place));
+    let said = run(&place, &["add", &url, "--skill", "pdf", "--dry-run"]);
+    assert!(said.starts_with("exit 0") && said.contains("pdf"), "{said}");
+    assert_eq!((store(&place), log(&place)), (before.clone(), logged.clone()));
+    place.write("skills.toml", format!("[skills]\npdf = {{ git = \"{url}\", path = \"pdf\" }}\n").as_bytes());
+    fs::remove_file(place.path().join("skills.lock")).unwrap();
+    let said = run(&place, &["sync", "--dry-run", "--yes"]);
+    assert!(said.starts_with("exit 0") && said.contains("pdf"), "{said}");
+    assert_eq!((store(&place), log(&place)), (before, logged));
 }

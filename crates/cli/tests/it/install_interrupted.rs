@@ -8,6 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 
@@ -185,11 +186,16 @@ fn skills_of_a_killed_installation_can_be_restored_without_their_source() {
     let held = fs::File::create(place.path().join("state/prowess/trust.lock")).unwrap();
     held.lock().unwrap();
     // On a slow machine it may end before it is killed.
-    while !journal.exists() {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let waits = || {
+        assert!(Instant::now() < deadline, "no journal was written");
+        !journal.exists()
+    };
+    while waits() {
         let mut add = command(&place);
         add.args(["add", "./from", "--all", "--yes"]).stdin(Stdio::null()).stderr(Stdio::null());
         let mut add = add.stdout(Stdio::null()).spawn().unwrap();
-        while !journal.exists() && add.try_wait().unwrap().is_none() {
+        while waits() && add.try_wait().unwrap().is_none() {
             std::thread::yield_now();
         }
         add.kill().unwrap();

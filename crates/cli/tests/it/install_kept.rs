@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use crate::Place;
-use crate::install::skill;
+use crate::install::{place, read, skill};
 use crate::install_sources::{NOTES, in_project, world, written};
+use crate::shelf::run;
 
 pub(crate) fn fine(place: &Place, args: &str) -> String {
     let said = in_project(place, &args.split(' ').collect::<Vec<_>>());
@@ -282,5 +283,32 @@ fn your_own_link_to_the_source_gives_the_client_the_skill() {
     symlink(base.join("work/mine"), base.join(".claude/skills/mine")).unwrap();
     let said = fine(&place, "add ./work/mine --client claude-code --keep --yes");
     assert!(said.contains("left alone, since mine comes from there: "), "{said}");
-    assert!(!said.contains("does not get the skill"), "{said}");
+    assert!(!said.contains("does not get the installed files"), "{said}");
+}
+
+#[test]
+fn an_edited_copy_that_was_kept_stays_in_later_commands_until_its_source_is_added_again() {
+    for more in [&["--user"][..], &[]] {
+        let place = place();
+        let with = |args: &[&str]| run(&place, &[args, more].concat());
+        let add = ["add", "./from/pdf", "--yes", "--client", "claude-code", "--link", "copy"];
+        assert!(with(&add).starts_with("exit 0"));
+        let home = if more.is_empty() { "" } else { "home/" };
+        let copy = format!("{home}.claude/skills/pdf/SKILL.md");
+        place.write(&copy, skill("pdf", "mine").as_bytes());
+        let said = with(&["add", "./from/pdf", "--yes", "--keep"]);
+        let left = "left alone, so claude-code does not get the installed files: ";
+        assert!(said.starts_with("exit 0") && said.contains(left), "{said}");
+        for args in [&["verify"][..], &["sync", "--yes"], &["sync", "--yes", "--overwrite"], &["verify"]] {
+            let said = with(args);
+            assert!(said.starts_with("exit 0"), "{args:?}: {said}");
+            assert_eq!(read(&place, &copy), skill("pdf", "mine"), "{args:?}: {said}");
+        }
+        // It is no more trusted than before.
+        let said = run(&place, &["activate", "pdf", "--client", "claude-code"]);
+        assert!(said.starts_with("exit 2"), "{said}");
+        let said = with(&["add", "./from/pdf", "--yes", "--overwrite"]);
+        assert!(said.starts_with("exit 0"), "{said}");
+        assert_eq!(read(&place, &copy), skill("pdf", "one"));
+    }
 }

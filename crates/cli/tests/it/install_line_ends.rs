@@ -115,7 +115,7 @@ fn sync_keep_does_not_rewrite_files_with_other_line_ends() {
     let place = converted();
     let said = run(&place, &["sync", "--keep", "--yes"]);
     assert!(said.starts_with("exit 0") && said.contains("= pdf (not as installed, kept)"), "{said}");
-    assert!(said.contains("left alone, so claude-code does not get the skill"), "{said}");
+    assert!(said.contains("left alone, so claude-code does not get the installed files"), "{said}");
     for folder in [".agents", ".claude"] {
         assert!(read(&place, &format!("{folder}/skills/pdf/SKILL.md")).contains("\r\n"), "{folder}");
     }

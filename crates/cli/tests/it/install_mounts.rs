@@ -75,9 +75,13 @@ fn a_skill_with_a_mount_in_it_is_neither_removed_nor_replaced_and_the_mount_is_n
 #[test]
 fn a_skill_with_a_mount_in_it_is_not_as_installed() {
     let place = installed(&[]);
-    let script = "mount --bind real .agents/skills/pdf/scripts; $prowess verify; $prowess remove pdf --keep";
+    let script = "mount --bind real .agents/skills/pdf/scripts; $prowess verify; $prowess doctor; $prowess remove pdf --keep";
     let Some(said) = in_namespace(&place, script) else { return };
     assert!(said.contains("pdf  changed: scripts: something is mounted here\n"), "{said}");
+    let first = "; unmount [DIR]/.agents/skills/pdf/scripts, then restore with: prowess sync --overwrite\n";
+    assert!(said.contains(first), "{said}");
+    let fix = "hint: unmount [DIR]/.agents/skills/pdf/scripts, then look again";
+    assert!(said.contains(fix) && !said.contains("fix: prowess sync"), "{said}");
     assert!(place.path().join("real/run.sh").exists());
     assert!(place.path().join(".agents/skills/pdf/scripts/run.sh").exists());
 }

@@ -90,7 +90,7 @@ fn keeping_says_which_client_does_not_get_the_skill() {
     // A failure leaves nothing.
     assert!(!place.path().join(".agents").exists() && !place.path().join("skills.toml").exists());
     let said = run(&place, &["add", "./from/pdf", "--yes", "--client", "claude-code", "--keep"]);
-    let left = "left alone, so claude-code does not get the skill: [DIR]/.claude/skills/pdf";
+    let left = "left alone, so claude-code does not get the installed files: [DIR]/.claude/skills/pdf";
     assert!(said.starts_with("exit 0") && said.contains(left), "{said}");
     // It was chosen, so it is no difference, and it is said.
     let said = run(&place, &["verify"]);

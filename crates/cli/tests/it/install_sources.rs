@@ -556,3 +556,76 @@ fn a_source_that_is_mounted_where_skills_are_installed_stays() {
         }
     }
 }
+
+#[test]
+fn a_source_below_a_folder_whose_name_begins_with_a_tilde_stays() {
+    let (place, base) = world(false);
+    let own = written(base.join("~drafts/mine"));
+    fs::create_dir_all(base.join(".claude")).unwrap();
+    symlink("../~drafts", base.join(".claude/skills")).unwrap();
+    fs::create_dir(base.join("sub")).unwrap();
+    for from in ["sub", ""] {
+        let mut add = command(&place);
+        add.args(["add", own.to_str().unwrap(), "--client", "claude-code", "--overwrite", "--yes"]);
+        let said = place.transcript(&add.current_dir(base.join(from)).output().unwrap());
+        assert!(said.starts_with("exit 2") && !own.is_symlink(), "{from}: {said}");
+        check(&base, &own, from);
+    }
+}
+
+/// A home whose `.agents` is a link to a folder at another depth, as those have who keep such folders in a repository.
+fn linked_agents() -> (Place, PathBuf) {
+    let (place, base) = world(true);
+    fs::create_dir_all(base.join("dot/x/agents")).unwrap();
+    symlink("dot/x/agents", base.join(".agents")).unwrap();
+    (place, base)
+}
+
+#[test]
+fn a_source_stays_when_the_folder_of_the_records_is_a_link() {
+    let (place, base) = linked_agents();
+    let own = written(base.join(".claude/skills/mine"));
+    let other = written(base.join("other/mine"));
+    fs::write(other.join("SKILL.md"), skill("mine", "another")).unwrap();
+    let add = |from: &Path, more: &[&'static str]| {
+        in_project(&place, &[&["add", from.to_str().unwrap(), "--user", "--yes"], more].concat())
+    };
+    let said = add(&own, &[]);
+    assert!(said.starts_with("exit 0") && said.contains("+ mine  [DIR]/home/.claude/skills/mine"), "{said}");
+    let said = in_project(&place, &["list", "--installed"]);
+    assert!(said.contains("[DIR]/home/.claude/skills/mine"), "{said}");
+    fs::write(own.join("notes.txt"), "edited\n").unwrap();
+    let said = add(&other, &["--as", "mine", "--client", "claude-code", "--overwrite"]);
+    assert_eq!(fs::read_to_string(own.join("notes.txt")).unwrap(), "edited\n", "{said}");
+}
+
+#[test]
+fn sync_installs_from_the_folder_that_was_added_when_the_records_are_behind_a_link() {
+    for home_is_a_link in [false, true] {
+        let (place, base) = if home_is_a_link { world(true) } else { linked_agents() };
+        let home = if home_is_a_link {
+            fs::create_dir_all(place.path().join("deep/er")).unwrap();
+            fs::rename(&base, place.path().join("deep/er/home")).unwrap();
+            symlink("deep/er/home", &base).unwrap();
+            place.path().join("deep/er/home")
+        } else {
+            base.clone()
+        };
+        let own = written(base.join("src/mine"));
+        // Where the path leads from the link, as it is written.
+        for decoy in
+            [place.path().join("src/mine"), base.join("dot/src/mine"), place.path().join("deep/src/mine")]
+        {
+            let decoy = written(decoy);
+            fs::write(decoy.join("SKILL.md"), skill("mine", "DECOY")).unwrap();
+        }
+        let said = in_project(&place, &["add", own.to_str().unwrap(), "--user", "--yes"]);
+        assert!(said.starts_with("exit 0"), "{said}");
+        fs::remove_dir_all(home.join(".agents/skills")).unwrap();
+        fs::remove_file(home.join(".agents/skills.lock")).unwrap();
+        let said = in_project(&place, &["sync", "--user", "--yes"]);
+        assert!(said.starts_with("exit 0"), "{said}");
+        let there = fs::read_to_string(home.join(".agents/skills/mine/SKILL.md")).unwrap();
+        assert_eq!(there, skill("mine", "by hand"), "{said}");
+    }
+}

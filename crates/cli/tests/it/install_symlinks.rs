@@ -172,3 +172,119 @@ fn an_edited_skill_of_the_user_is_withheld_in_each_client_whose_folder_is_a_link
         assert!(claude(&["activate", "pdf"]).starts_with("exit 0"), "{link}");
     }
 }
+
+#[test]
+fn revoking_the_trust_in_a_skill_by_one_path_ends_it_by_each_link_to_the_skill() {
+    for what in [".agents/skills/pdf", ".claude/skills/pdf"] {
+        for what in [what.to_owned(), format!("{what}/SKILL.md"), what.trim_end_matches("/pdf").to_owned()] {
+            let place = place();
+            let claude = |args: &[&str]| run(&place, &[args, &["--client", "claude-code"]].concat());
+            assert!(claude(&["add", "./from/pdf", "--yes"]).starts_with("exit 0"));
+            assert!(place.path().join(".claude/skills/pdf").is_symlink());
+            let said = run(&place, &["trust", "--revoke", &what, "--yes"]);
+            assert!(said.starts_with("exit 0"), "{what}: {said}");
+            assert!(claude(&["activate", "pdf"]).starts_with("exit 2"), "{what}");
+            assert!(run(&place, &["activate", "pdf"]).starts_with("exit 2"), "{what}");
+            let trusted = crate::shelf::json_of(&place, &["trust", "--list", "--json"]);
+            assert_eq!(trusted["skills"].as_array().map(Vec::len), Some(0), "{what}: {trusted}");
+        }
+    }
+}
+
+#[test]
+fn trust_in_a_skill_that_is_gone_ends_by_each_link_to_it() {
+    for what in [".agents/skills/pdf", ".claude/skills/pdf/SKILL.md"] {
+        let place = place();
+        let claude = |args: &[&str]| run(&place, &[args, &["--client", "claude-code"]].concat());
+        assert!(claude(&["add", "./from/pdf", "--yes"]).starts_with("exit 0"));
+        // Another branch does not have it, and the next one has it again.
+        let (here, away) = (place.path().join(".agents/skills/pdf"), place.path().join("away"));
+        fs::rename(&here, &away).unwrap();
+        let said = run(&place, &["trust", "--revoke", what, "--yes"]);
+        assert!(said.starts_with("exit 0"), "{what}: {said}");
+        fs::rename(&away, &here).unwrap();
+        assert!(claude(&["activate", "pdf"]).starts_with("exit 2"), "{what}");
+        assert!(run(&place, &["activate", "pdf"]).starts_with("exit 2"), "{what}");
+    }
+}
+
+#[test]
+fn trust_that_was_given_by_a_link_is_revoked_by_the_real_path() {
+    for what in ["drafts", "drafts/pdf", "drafts/pdf/SKILL.md", "one", "one/pdf", ".claude/skills/pdf"] {
+        let place = place();
+        fs::create_dir_all(place.path().join(".claude")).unwrap();
+        fs::rename(place.path().join("from"), place.path().join("drafts")).unwrap();
+        symlink("../drafts", place.path().join(".claude/skills")).unwrap();
+        symlink("drafts", place.path().join("one")).unwrap();
+        let claude = |args: &[&str]| run(&place, &[args, &["--client", "claude-code"]].concat());
+        assert!(claude(&["trust", "pdf", "--yes"]).starts_with("exit 0"));
+        assert!(claude(&["activate", "pdf"]).starts_with("exit 0"));
+        let what = place.path().join(what).display().to_string();
+        let said = run(&place, &["trust", "--revoke", &what, "--yes"]);
+        assert!(said.starts_with("exit 0"), "{what}: {said}");
+        assert!(claude(&["activate", "pdf"]).starts_with("exit 2"), "{what}");
+    }
+    // A folder that is trusted, too.
+    let place = place();
+    symlink("from", place.path().join("link")).unwrap();
+    let of = |folder: &str| place.path().join(folder).display().to_string();
+    assert!(run(&place, &["trust", &of("link"), "--yes"]).starts_with("exit 0"));
+    let said = run(&place, &["trust", "--revoke", &of("from"), "--yes"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+}
+
+#[test]
+fn revoking_a_skill_says_when_it_stays_trusted_as_one_that_was_installed_for_the_user() {
+    let place = place();
+    assert!(run(&place, &["add", "./from/pdf", "--yes", "--user"]).starts_with("exit 0"));
+    fs::create_dir_all(place.path().join(".claude/skills")).unwrap();
+    let link = place.path().join(".claude/skills/pdf");
+    symlink("../../home/.agents/skills/pdf", &link).unwrap();
+    // As `prowess trust` wrote it before the link was there.
+    let trusted = fs::read_to_string(place.path().join("state/prowess/trust.json")).unwrap();
+    let own = format!(r#"{{"name":"pdf","location":"{}/SKILL.md","digest":"sha256:0"}},"#, link.display());
+    let both = trusted.replace("\"skills\": [", &format!("\"skills\": [{own}"));
+    place.write("state/prowess/trust.json", both.as_bytes());
+    let said = run(&place, &["trust", "--revoke", "./.claude/skills/pdf", "--yes"]);
+    assert!(said.contains("still trusted through: [DIR]/home/.agents/skills/pdf/SKILL.md"), "{said}");
+    assert!(said.starts_with("exit 0") && said.contains("no longer trusted by itself"), "{said}");
+}
+
+#[test]
+fn a_skill_of_the_user_that_is_a_link_to_a_project_needs_no_approval_of_its_own() {
+    let place = place();
+    let work = place.path().join("home/work");
+    fs::create_dir_all(work.join(".git")).unwrap();
+    fs::create_dir_all(place.path().join("home/.claude/skills")).unwrap();
+    place.write("home/work/.claude/skills/x/SKILL.md", skill("x", "one").as_bytes());
+    let claude = |folder: &str, args: &[&str]| {
+        let mut command = crate::shelf::command(&place);
+        command.args(args).args(["--client", "claude-code"]).current_dir(place.path().join(folder));
+        place.transcript(&command.output().unwrap())
+    };
+    assert!(claude("home/work", &["trust", "x", "--yes"]).starts_with("exit 0"));
+    symlink(work.join(".claude/skills/x"), place.path().join("home/.claude/skills/x")).unwrap();
+    place.write("home/work/.claude/skills/x/SKILL.md", skill("x", "edited").as_bytes());
+    let said = claude("from", &["activate", "x"]);
+    assert!(said.starts_with("exit 0") && said.contains("edited"), "{said}");
+    // In the project, the new files need trust as before.
+    fs::remove_file(place.path().join("home/.claude/skills/x")).unwrap();
+    assert!(claude("home/work", &["activate", "x"]).starts_with("exit 2"));
+}
+
+#[test]
+fn removing_a_skill_ends_trust_in_a_skill_inside_it_that_was_trusted_by_the_folder_of_a_client() {
+    for (real, link) in FOLDERS {
+        let place = one_folder(real, link);
+        place.write("from/pdf/inner/SKILL.md", skill("inner", "one").as_bytes());
+        let claude = |args: &[&str]| run(&place, &[args, &["--client", "claude-code"]].concat());
+        assert!(run(&place, &["add", "./from/pdf", "--yes"]).starts_with("exit 0"), "{link}");
+        let ended = run(&place, &["trust", "--revoke", ".agents/skills/pdf/inner", "--yes"]);
+        assert!(ended.starts_with("exit 0"), "{link}: {ended}");
+        let said = claude(&["trust", "inner", "--yes"]);
+        assert!(said.starts_with("exit 0"), "{link}: {said}");
+        assert!(run(&place, &["remove", "pdf"]).starts_with("exit 0"), "{link}");
+        let trusted = crate::shelf::json_of(&place, &["trust", "--list", "--json"]);
+        assert_eq!(trusted["skills"].as_array().map(Vec::len), Some(0), "{link}: {trusted}");
+    }
+}

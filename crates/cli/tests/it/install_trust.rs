@@ -227,3 +227,22 @@ fn a_trusted_folder_trusts_its_installed_skills_with_any_files() {
     place.write(".agents/skills/pdf/SKILL.md", skill("pdf", "three").as_bytes());
     assert!(run(&place, &["activate", "pdf"]).contains("three"));
 }
+
+#[test]
+fn trust_in_an_edited_skill_of_the_user_ends_and_what_was_installed_can_be_restored() {
+    for what in ["pdf", "home/.agents/skills/pdf", "home/.claude/skills/pdf/SKILL.md"] {
+        let place = edited();
+        assert!(run(&place, &["trust", "pdf", "--yes"]).starts_with("exit 0"));
+        assert!(run(&place, &["activate", "pdf"]).contains("evil"));
+        let said = revoke(&place, what);
+        assert!(said.starts_with("exit 0") && said.contains("no longer trusted as it is now: "), "{said}");
+        check_withheld(&place, "pdf");
+        assert!(run(&place, &["list"]).contains("changed since it was trusted"));
+        assert!(run(&place, &["list", "--client", "claude-code"]).contains("changed since it was trusted"));
+        // Nothing is trusted by that which was not accepted.
+        assert!(revoke(&place, what).starts_with("exit 2"));
+        assert!(run(&place, &["sync", "--overwrite", "--user", "--yes"]).starts_with("exit 0"));
+        assert!(run(&place, &["activate", "pdf"]).contains("one"));
+        assert!(revoke(&place, what).contains("prowess remove --user pdf"));
+    }
+}

@@ -148,7 +148,10 @@ fn approvals_that_another_user_can_write_are_ignored_also_once_their_folder_is_c
         let said = run_as(&place, USER, &["list"]);
         assert!(said.contains("not trusted"), "{said}");
         assert!(said.contains("ignored, since other users can write it: "), "{said}");
-        assert!(said.contains("hint: look at it; then make it and its folder yours alone"), "{said}");
+        assert!(
+            said.contains("hint: look at it; if it is yours, let no other user write it and its folder"),
+            "{said}"
+        );
         assert_eq!(mode(&state), 0o700);
     }
     // A group that has the number of the user may have other members, too.

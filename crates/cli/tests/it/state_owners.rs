@@ -199,12 +199,20 @@ fn the_record_of_connections_of_another_user_is_not_replaced() {
     for command in [&["disconnect", "cursor", "--write"][..], &["connect", "cursor", "--all", "--write"]] {
         let said = run_as(&place, USER, command);
         assert!(said.starts_with("exit 2") && said.contains("it belongs to another user"), "{said}");
-        assert!(said.contains("hint: look at it; then make it yours alone"), "{said}");
+        // What another user wrote must not become what this one believes.
+        assert!(!said.contains("chown"), "{said}");
+        let hint = "belongs to another user: run the command as that user, or move it away with: mv ";
+        assert!(said.contains(hint) && said.contains("; nothing was changed"), "{said}");
         assert_eq!(
             (fs::read(&record).unwrap(), fs::read(&client).unwrap()),
             (recorded.clone(), connected.clone())
         );
     }
+    // Doctor names it, with the same way out.
+    let said = run_as(&place, USER, &["doctor"]);
+    assert!(said.contains("error: connections-broken: [DIR]/state/prowess/connections.json"), "{said}");
+    assert!(said.contains("run the command as that user, or move it away"), "{said}");
+    assert!(!said.contains("chown"), "{said}");
     // Once it is the user's own, it is undone byte for byte.
     chown(&record, Some(USER), Some(GROUP)).unwrap();
     let said = run_as(&place, USER, &["disconnect", "cursor", "--write"]);

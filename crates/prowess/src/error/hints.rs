@@ -73,7 +73,7 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         }
         Kind::OtherOwner => "write a prowess.toml of your own in a folder below it",
         Kind::Distrusted { .. } => {
-            "look at it; then make it and its folder yours alone (chown, chmod go-w), or remove it"
+            "look at it; if it is yours, let no other user write it and its folder (chmod go-w), else move it away"
         }
         Kind::NoServers => {
             "open it with the crate prowess-mcp: pass its Servers in the options of the library"

@@ -12,8 +12,8 @@ use prowess_core::RelPath;
 
 use super::apply::{NewSkill, Order};
 use super::error::{InstallError, InstallErrorKind};
-use super::records::{InstallScope, InstallTarget, LockedSkill, Records, SKILLS_FOLDER, not_locked};
-use super::spec::folder_of;
+use super::records::{InstallScope, InstallTarget, LockedSkill, Records, SKILLS_FOLDER, spec_of};
+use super::spec::{InstallPlace, folder_of};
 use super::target::manifest_of;
 use crate::env::{self, Environment};
 use crate::error::shown;
@@ -34,7 +34,7 @@ pub(super) struct Protected<'p> {
 
 /// Where a skill comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct SourcePath {
+pub(super) struct SourcePath {
     path: PathBuf,
     is_repository: bool,
     /// Where the other scope has the skill, and the digest of its files there; none for a skill of the place itself.
@@ -74,14 +74,11 @@ impl<'p> Protected<'p> {
         let mut paths: BTreeSet<SourcePath> = new.collect();
         let elsewhere = elsewhere.map(|(place, records)| (place, records, true));
         for (place, records, is_other) in std::iter::once((place, records, false)).chain(elsewhere) {
-            let unlocked =
-                records.wanted.skills().iter().filter(|(name, _)| records.lock.get(name).is_none());
-            let unlocked = unlocked.map(|(name, wanted)| not_locked(name, wanted, None));
-            let sources = unlocked.chain(records.lock.skills().iter().cloned()).filter_map(|locked| {
-                let elsewhere = is_other.then(|| (place.skill(&locked.name), locked.digest.clone()));
-                Some(SourcePath { elsewhere, ..SourcePath::of(place, &locked)? })
-            });
-            paths.extend(sources);
+            for RecordedSource { name, source, digest } in recorded_sources(place, records) {
+                let SourceAt::Here(source) = source else { continue };
+                let elsewhere = is_other.then(|| (place.skill(&name), digest));
+                paths.insert(SourcePath { elsewhere, ..source });
+            }
         }
         Self { paths: paths.into_iter().collect(), unread, sources: OnceCell::new() }
     }
@@ -134,6 +131,12 @@ impl<'p> Protected<'p> {
                 let folder = place.client_folder(client, environment)?;
                 targets.extend(folder.map(|folder| (folder, Some(client))));
             }
+            // Where a client looks besides, it would find the skill twice.
+            for client in clients {
+                let folders = place.client_folders(client, environment);
+                let besides = folders.into_iter().filter(|folder| *folder != place.base.join(SKILLS_FOLDER));
+                targets.extend(besides.map(|folder| (folder, Some(client))));
+            }
         }
         let from = env::real(&path.path);
         for (folder, client) in targets {
@@ -159,7 +162,8 @@ impl<'p> Protected<'p> {
                 );
             }
             if is_in || is_same() {
-                return Err(is_target(place, records, &from, client).in_entry(&new.locked.name));
+                let remembered = client.filter(|client| !clients.contains(client));
+                return Err(is_target(place, records, &from, (client, remembered)).in_entry(&new.locked.name));
             }
         }
         Ok(())
@@ -177,7 +181,12 @@ pub(super) fn holds_source(path: &Path) -> InstallError {
 }
 
 /// The error for a source in a folder where it would be installed.
-fn is_target(place: &InstallTarget, records: &Records, from: &Path, client: Option<&String>) -> InstallError {
+fn is_target(
+    place: &InstallTarget,
+    records: &Records,
+    from: &Path,
+    (client, remembered): (Option<&String>, Option<&String>),
+) -> InstallError {
     let installed = records.lock.skills().iter().any(|locked| env::real(&place.skill(&locked.name)) == from);
     let (whose, finder) = match client {
         Some(client) => (format!(" for {client}"), client.as_str()),
@@ -186,26 +195,79 @@ fn is_target(place: &InstallTarget, records: &Records, from: &Path, client: Opti
     let message = format!("this is where skills are installed{whose}: {}", shown(from));
     let hint = if installed {
         "name the folder that the skill comes from".to_owned()
+    } else if let Some(client) = remembered {
+        let file = place.wanted_file();
+        let file = shown(&file);
+        format!(
+            "{client} finds it there already; to install it for others, take {client} out of clients in {file}"
+        )
     } else {
         format!("{finder} finds it there already; to install it, move it to another folder and name that")
     };
     InstallError::new(InstallErrorKind::Request, message, hint)
 }
 
+/// Where a skill of the records comes from.
+#[derive(Debug)]
+pub(super) struct RecordedSource {
+    pub(super) name: String,
+    pub(super) source: SourceAt,
+    /// The digest of its files; empty without an entry in the lock.
+    digest: String,
+}
+
+/// Whether the source of a skill is on this machine.
+#[derive(Debug)]
+pub(super) enum SourceAt {
+    Here(SourcePath),
+    Away,
+    /// Only `skills.toml` has the skill, and does not say where that is.
+    Unknown,
+}
+
+/// Where the skills of a place come from, also those that the lock does not have: it may be lost.
+pub(super) fn recorded_sources(place: &InstallTarget, records: &Records) -> Vec<RecordedSource> {
+    let locked = records.lock.skills().iter().map(|locked| RecordedSource {
+        name: locked.name.clone(),
+        source: SourcePath::of(place, locked).map_or(SourceAt::Away, SourceAt::Here),
+        digest: locked.digest.clone(),
+    });
+    let unlocked = records.wanted.skills().iter().filter(|(name, _)| records.lock.get(name).is_none());
+    let unlocked = unlocked.map(|(name, wanted)| {
+        let source = match spec_of(place, name, wanted).map(|spec| spec.place) {
+            Ok(InstallPlace::Folder(path)) => SourceAt::Here(SourcePath::at(env::place(&path), false)),
+            Ok(InstallPlace::Git(url)) => SourcePath::of_git(&url).map_or(SourceAt::Away, SourceAt::Here),
+            Ok(InstallPlace::Reference(_)) | Err(_) => SourceAt::Unknown,
+        };
+        RecordedSource { name: name.clone(), source, digest: String::new() }
+    });
+    locked.chain(unlocked).collect()
+}
+
 impl SourcePath {
     /// The source of a skill, if it is on this machine.
     fn of(place: &InstallTarget, locked: &LockedSkill) -> Option<Self> {
-        if let Some(path) = locked.source.folder() {
+        if let Some(folder) = locked.source.folder_from(&place.relative_to()) {
             let below = locked.path.as_ref().map_or("", RelPath::as_str);
-            let folder = if path.starts_with('~') {
-                env::place(Path::new(path))
-            } else {
-                env::place(&place.relative_to().join(path))
-            };
-            return Some(Self { path: folder.join(below), is_repository: false, elsewhere: None });
+            return Some(Self::at(folder.join(below), false));
         }
-        let path = folder_of(locked.source.git()?)?;
-        Some(Self { path, is_repository: true, elsewhere: None })
+        Self::of_git(locked.source.git()?)
+    }
+
+    /// A repository, if it is on this machine.
+    fn of_git(url: &str) -> Option<Self> {
+        Some(Self::at(folder_of(url)?, true))
+    }
+
+    fn at(path: PathBuf, is_repository: bool) -> Self {
+        Self { path, is_repository, elsewhere: None }
+    }
+
+    /// Whether the source is this folder, or is in it, or contains it. The files of a repository beside its branches are
+    /// no source.
+    pub(super) fn overlaps(&self, real: &Path) -> bool {
+        let source = env::real(&self.path);
+        source.starts_with(real) || (!self.is_repository && real.starts_with(source))
     }
 
     fn read(&self) -> Source {

@@ -15,7 +15,7 @@ use prowess_core::client::{Execution, Fact, Reads, Runs};
 
 use crate::env::Environment;
 use crate::fs::inside::is_inside;
-pub use all::{common_roots, installed};
+pub use all::{common_roots, installed, own_folders};
 use places::Here;
 
 /// Hidden folders that are walked, because some client keeps skills there.
@@ -159,7 +159,7 @@ impl Client {
     }
 
     /// The folders of a project that it looks into.
-    fn project_folders(&self) -> Vec<&'static str> {
+    pub(crate) fn project_folders(&self) -> Vec<&'static str> {
         match self.reads {
             Some(reads) => reads.project.iter().map(|folder| folder.path).collect(),
             None => self.project.to_vec(),

@@ -316,10 +316,11 @@ impl Connection<'_> {
     }
 }
 
-/// The file with the records of what was connected, and why it cannot be read; `None` if it can, or is not there.
+/// The file with the records of what was connected, and why it cannot be read to change what is connected; `None` if it
+/// can, or is not there.
 pub fn unread_connections(environment: &Environment) -> Option<(PathBuf, io::Error)> {
     let file = records::file(environment)?;
-    let error = Records::read(&file, false).err()?;
+    let error = Records::read(&file, true).err()?;
     Some((file, error))
 }
 

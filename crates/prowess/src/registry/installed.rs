@@ -7,10 +7,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use prowess_core::Location;
 use toml::de::{DeTable, DeValue};
 
 use crate::env::Environment;
 use crate::error::{SourceError, SourceErrorKind};
+use crate::fs::location::is_in;
 use crate::fs::read;
 use crate::library::clients::{self, CLIENTS};
 
@@ -77,6 +79,11 @@ impl UserRecords {
             }
         }
         installed
+    }
+
+    /// Whether a skill is in a folder where users keep their own.
+    pub(crate) fn is_in_own_folder(&self, location: &Location) -> bool {
+        clients::own_folders(&self.environment).any(|folder| is_in(location, &folder))
     }
 
     fn folders_of(&self, paths: &'static [&'static str]) -> impl Iterator<Item = PathBuf> {

@@ -55,7 +55,8 @@ struct Judging<'r> {
 impl Judging<'_> {
     /// Whether a skill of the user was installed, or is inside an installed one: it is trusted only with the files that
     /// the user accepted. The records show it, and so does an approval in its folder or above, which outlives them:
-    /// ending an approval must not widen trust.
+    /// ending an approval must not widen trust. One that was given by the path of another folder counts if that is the
+    /// user's too: a link to a skill of a project is the user's own.
     fn is_installed(&self, origin: &Origin) -> bool {
         if origin.scope != Scope::User || self.trust.is_in_every_scope() {
             return false;
@@ -64,7 +65,9 @@ impl Judging<'_> {
         let read = || self.records.map(UserRecords::read).unwrap_or_default();
         self.trust.has_approval_above(file)
             || self.installed.get_or_init(read).hold(file)
-            || self.trust.approval_of(&origin.location).is_some()
+            || self.trust.approvals_by_links(&origin.location).any(|approval| {
+                self.records.is_none_or(|records| records.is_in_own_folder(&approval.location))
+            })
     }
 
     /// The errors of records that are not valid.

@@ -6,6 +6,8 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+#[cfg(feature = "install")]
+use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,7 +16,7 @@ use std::sync::Arc;
 use prowess_core::{Candidate, Location, Origin, Scope};
 use serde::{Deserialize, Serialize};
 
-use crate::env::Environment;
+use crate::env::{Environment, resolved};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
 use crate::fs::location::{file_of, is_in};
@@ -154,12 +156,16 @@ impl Trust {
         let skills = &self.approvals.skills;
         match skills.binary_search_by(|approval| approval.location.cmp(location)) {
             Ok(at) => skills.get(at),
-            Err(_) => {
-                let named = own_file(location)?.parent()?.file_name()?;
-                let same = same_file(location).filter(|_| self.names.contains(named))?;
-                skills.iter().find(|approval| same(&approval.location))
-            }
+            Err(_) => self.approvals_by_links(location).next(),
         }
+    }
+
+    /// The approvals of the file of a skill by other paths.
+    pub(crate) fn approvals_by_links(&self, location: &Location) -> impl Iterator<Item = &Approval> {
+        let named = own_file(location).and_then(Path::parent).and_then(Path::file_name);
+        let same = named.filter(|named| self.names.contains(*named)).and_then(|_| same_file(location));
+        let all = same.is_some().then_some(&self.approvals.skills).into_iter().flatten();
+        all.filter(move |approval| same.as_ref().is_some_and(|same| same(&approval.location)))
     }
 }
 
@@ -189,18 +195,21 @@ fn own_file(location: &Location) -> Option<&Path> {
     }
 }
 
-/// The path of a file of a skill without links in that of its folder.
+/// The path of a file of a skill without links in that of its folder, which may be gone.
 fn real_file(file: &Path) -> Option<PathBuf> {
-    Some(std::fs::canonicalize(file.parent()?).ok()?.join(file.file_name()?))
+    Some(resolved(file.parent()?)?.join(file.file_name()?))
 }
 
-/// The path of a file of a skill without links above its folder, which may be gone, or a link to that of another client
-/// with an approval of its own.
+/// The real file of an approval.
+fn real_file_of(approval: &Approval) -> Option<PathBuf> {
+    own_file(&approval.location).and_then(real_file)
+}
+
+/// The path of a folder without links above it: the folder may be gone, or a link to that of another client with an
+/// approval of its own.
 #[cfg(feature = "install")]
-fn entry_of(file: &Path) -> Option<PathBuf> {
-    let folder = file.parent()?;
-    let above = std::fs::canonicalize(folder.parent()?).ok()?;
-    Some(above.join(folder.file_name()?).join(file.file_name()?))
+fn entry_of(folder: &Path) -> Option<PathBuf> {
+    Some(resolved(folder.parent()?)?.join(folder.file_name()?))
 }
 
 /// Whether approvals have no revision yet, as those of an older version.
@@ -301,18 +310,26 @@ impl Approvals {
         }
     }
 
-    /// Removes the approvals of all skills in these folders, by whatever path they were given, then adds new ones, as one
-    /// change.
+    /// Removes the approvals of all skills in these folders, by whatever path to the folder they were given, then adds new
+    /// ones, as one change.
     #[cfg(feature = "install")]
     pub(crate) fn replace(&mut self, ended: &BTreeSet<Box<str>>, new: impl IntoIterator<Item = Approval>) {
         let new: Vec<Approval> = new.into_iter().collect();
-        let files = ended.iter().map(|folder| Path::new(&**folder).join("SKILL.md"));
-        let files =
-            files.chain(new.iter().filter_map(|approval| own_file(&approval.location).map(PathBuf::from)));
-        let entries: BTreeSet<PathBuf> = files.filter_map(|file| entry_of(&file)).collect();
+        let folder_of = |approval: &Approval| own_file(&approval.location)?.parent().map(Path::to_owned);
+        let entries: BTreeSet<PathBuf> = ended.iter().filter_map(|it| entry_of(Path::new(&**it))).collect();
+        let names: BTreeSet<&OsStr> = entries.iter().filter_map(|entry| entry.file_name()).collect();
+        let taken: BTreeSet<PathBuf> = new.iter().filter_map(|it| entry_of(&folder_of(it)?)).collect();
+        // Only a path with the name of such a folder is looked at on the disk.
+        let is_below = |folder: &Path| {
+            let named =
+                folder.ancestors().filter(|above| above.file_name().is_some_and(|it| names.contains(it)));
+            named.filter_map(entry_of).any(|entry| entries.contains(&entry))
+        };
         let is_ended = |approval: &Approval| {
             approval.location.path().is_some_and(|file| is_below_any(file, ended))
-                || own_file(&approval.location).and_then(entry_of).is_some_and(|it| entries.contains(&it))
+                || folder_of(approval).is_some_and(|folder| {
+                    is_below(&folder) || entry_of(&folder).is_some_and(|entry| taken.contains(&entry))
+                })
         };
         self.skills.retain(|approval| !is_ended(approval));
         self.skills.extend(new);
@@ -336,29 +353,46 @@ impl Approvals {
         self.folders.iter().map(PathBuf::as_path).find(covers)
     }
 
-    /// Revokes the trust in a folder, and in the folders and skills in it. Returns how many there were.
+    /// Revokes the trust in a folder, and in the folders and skills in it, by whatever path it was given. Returns how many
+    /// there were.
     pub fn revoke_folder(&mut self, folder: &Path) -> usize {
-        let before = self.folders.len() + self.skills.len();
-        self.folders.retain(|trusted| !trusted.starts_with(folder));
-        self.skills.retain(|approval| !is_in(&approval.location, folder));
-        before - self.folders.len() - self.skills.len()
+        let real = resolved(folder);
+        let is_within =
+            |path: Option<PathBuf>| path.zip(real.as_ref()).is_some_and(|(it, real)| it.starts_with(real));
+        let before = self.folders.len();
+        self.folders.retain(|trusted| !trusted.starts_with(folder) && !is_within(resolved(trusted)));
+        let ended = before - self.folders.len();
+        ended + self.end(|approval| is_in(&approval.location, folder) || is_within(real_file_of(approval)))
     }
 
-    /// The approved skills at a location, else with a key, else with a name, which several may have.
+    /// The approved skills at a location, else with the same file by another path, else with a key, else with a name, which
+    /// several may have.
     pub fn called(&self, what: &str) -> Vec<&Approval> {
-        let ways: [fn(&Approval, &str) -> bool; 3] = [
-            |approval, what| approval.location == what,
-            |approval, what| approval.has_key(what),
-            |approval, what| approval.name == what,
+        let file = Some(Path::new(what)).filter(|file| file.is_absolute()).and_then(real_file);
+        let ways: [&dyn Fn(&Approval) -> bool; 4] = [
+            &|approval| approval.location == what,
+            &|approval| file.is_some() && real_file_of(approval) == file,
+            &|approval| approval.has_key(what),
+            &|approval| approval.name == what,
         ];
-        let found = ways.map(|way| self.skills.iter().filter(|approval| way(approval, what)).collect());
+        let found = ways.map(|way| self.skills.iter().filter(|approval| way(approval)).collect());
         found.into_iter().find(|found: &Vec<_>| !found.is_empty()).unwrap_or_default()
     }
 
-    /// Revokes the trust in the skills with this name or location. Returns how many there were.
+    /// Revokes the trust in the skills with this name or location, by whatever path it was given. Returns how many there
+    /// were.
     pub fn revoke_skill(&mut self, what: &str) -> usize {
+        self.end(|approval| approval.name == what || approval.location == what)
+    }
+
+    /// Ends approvals, and those of the same files by other paths: each of them would be found for the skill. Returns how
+    /// many there were.
+    fn end(&mut self, is_ended: impl Fn(&Approval) -> bool) -> usize {
         let before = self.skills.len();
-        self.skills.retain(|approval| approval.name != what && approval.location != what);
+        let ended: BTreeSet<PathBuf> =
+            self.skills.iter().filter(|approval| is_ended(approval)).filter_map(real_file_of).collect();
+        let is_same = |approval: &Approval| real_file_of(approval).is_some_and(|file| ended.contains(&file));
+        self.skills.retain(|approval| !is_ended(approval) && (ended.is_empty() || !is_same(approval)));
         before - self.skills.len()
     }
 }

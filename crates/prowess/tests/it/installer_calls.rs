@@ -241,3 +241,17 @@ fn an_installer_that_fetched_too_much_is_not_refused_the_next_time() {
     assert_eq!(kept(&desk), (0, 0), "nothing stays of a command that fetched too much");
     prepare(&installer, "two").unwrap();
 }
+
+#[test]
+fn what_was_fetched_for_a_skill_whose_name_is_taken_is_not_accepted() {
+    if no_git() {
+        return;
+    }
+    let desk = Desk::new();
+    let installer = large_skills(&desk);
+    installer.install(&reference("@acme/one"), InstallScope::Project, None).unwrap();
+    let error = installer.install(&reference("@acme/two"), InstallScope::Project, Some("one")).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Exists);
+    installer.discard_fetched();
+    assert_eq!(kept(&desk), (1, 1));
+}

@@ -7,7 +7,7 @@ use prowess::install::{
     ClientState, InstallError, InstallScope, InstalledOrigin, InstalledSkill, InstalledState, Installer,
     Leftover, LeftoverKind,
 };
-use prowess::internal::{Denied, closed};
+use prowess::internal::{Denied, closed, first_mount};
 use prowess::{Candidate, Obstacle, Scope};
 
 use super::super::hints::{command_for, word};
@@ -213,6 +213,11 @@ fn differs(look: &Look, skill: &InstalledSkill, found: Option<&Candidate>) -> Tr
             return trouble.fixed("make it readable for this user").fixed_by(command);
         }
         None => {}
+    }
+    let mut paths = std::iter::once(&skill.path).chain(skill.clients.iter().map(|client| &client.path));
+    if let Some(mount) = paths.find_map(|path| first_mount(path)) {
+        // Nothing is replaced through a mount.
+        return trouble.fixed(format!("unmount {}, then look again", shown(&mount)));
     }
     if skill.has_losable_edits() {
         // Only files that agents do not use as they are can be accepted.

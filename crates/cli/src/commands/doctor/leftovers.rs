@@ -10,7 +10,7 @@ use prowess::install::SKILLS_FOLDER;
 use prowess::internal::{StaleCache, Staleness, abandoned, plain_cause, stale_caches, unread_connections};
 use prowess::library::clients::{self, Root};
 
-use super::super::hints::word;
+use super::super::hints::{fix_of_disbelieved, word};
 use super::look::{Look, stays};
 use super::trouble::{Bounded, Kind, Repair, Trouble};
 use crate::ui::size;
@@ -50,6 +50,10 @@ fn connections(look: &Look) -> Option<Trouble> {
     if error.kind() == ErrorKind::Unsupported {
         let trouble = Trouble::new(Kind::ConnectionsBroken, what).at(&file);
         return Some(trouble.fixed("use that version of prowess, or a newer one"));
+    }
+    if error.kind() == ErrorKind::PermissionDenied {
+        let (words, command) = fix_of_disbelieved(&file);
+        return Some(Trouble::new(Kind::ConnectionsBroken, what).at(&file).fixed(words).fixed_by(command));
     }
     let remove = word(&file).map(|file| format!("rm {file}"));
     Some(

@@ -67,7 +67,7 @@ kinds! {
     ApprovalsBroken "approvals-broken" Error "what you trust cannot be read"
         "The file with your approvals is damaged or cannot be read, so no command finds skills.";
     RecordsBroken "records-broken" Error "the records of installed skills cannot be read"
-        "A skills.toml or skills.lock, or a file of Prowess about them in your state folder, is damaged, missing or cannot be used, so nothing can be installed or removed there.";
+        "A skills.toml or skills.lock is damaged or missing, or a file of Prowess about them in your state folder cannot be read, so nothing can be installed or removed there.";
     ConnectionsBroken "connections-broken" Error "what is connected cannot be read"
         "The record of the configurations that connect changed is damaged, so that nothing can be connected or disconnected.";
     InstallInterrupted "install-interrupted" Error "an installation was interrupted"

@@ -91,7 +91,8 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     } else {
         consent::ask(&previews, args.installing.yes, ui)?;
     }
-    unanswered.accept();
+    // What a dry run fetched goes with it, as what is declined.
+    let _unanswered = unanswered.accept_unless(options.dry_run);
     options.accepted = true;
     let started = Instant::now();
     let bar = report::bar("installing", 0, json, ui);

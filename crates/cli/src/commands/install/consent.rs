@@ -22,9 +22,10 @@ impl<'i> Unanswered<'i> {
         Self { installer, is_answered: false, _signal: LastAction::new(installer.discarding()) }
     }
 
-    /// What was fetched stays from here on.
-    pub(super) fn accept(mut self) {
-        self.is_answered = true;
+    /// What was fetched stays from here on, unless this is a dry run: then it goes with what is returned.
+    pub(super) fn accept_unless(mut self, dry_run: bool) -> Option<Self> {
+        self.is_answered = !dry_run;
+        dry_run.then_some(self)
     }
 }
 

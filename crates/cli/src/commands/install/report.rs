@@ -369,7 +369,7 @@ fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<()
             let so = if left.is_source || leads_to_source(&left.path, change, common.scope()) {
                 format!(", since {} comes from there", clean(&change.name))
             } else if change.recorded {
-                format!(", so {} does not get the skill", clean(&left.client))
+                format!(", so {} does not get the installed files", clean(&left.client))
             } else {
                 String::new()
             };

@@ -143,7 +143,7 @@ fn once(
         }
         options.install.accepted = accepts;
     }
-    unanswered.accept();
+    let _unanswered = unanswered.accept_unless(args.installing.common.dry_run);
     let started = Instant::now();
     let bar = report::bar("installing", 0, json, ui);
     let changes = installer.sync(scope, skills, &options, &mut |what| report::in_bar(what, &bar, ui));

@@ -1,13 +1,14 @@
 //! `prowess verify`: compares installed skills with skills.lock.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use anstyle::Style;
 use prowess::install::{
     ClientDifference, ClientState, FileChange, InstallScope, InstalledSkill, InstalledState, Installer,
     Progress,
 };
-use prowess::internal::did_you_mean;
+use prowess::internal::{did_you_mean, first_mount};
 use prowess::text::similar;
 use serde_json::json;
 
@@ -86,7 +87,12 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
                 if skills.iter().any(InstalledSkill::has_losable_edits) { " --overwrite" } else { "" };
             let restore = format!("prowess sync{overwrite}{here}");
             let changed = changed + absent.len();
-            let _ = writeln!(text, "{changed} of {of} not as installed; restore with: {restore}");
+            // Nothing is replaced through a mount.
+            let first = match mounts_in(&skills).next() {
+                Some(mount) => format!("unmount {}, then restore", clean(&report::place(&mount))),
+                None => "restore".to_owned(),
+            };
+            let _ = writeln!(text, "{changed} of {of} not as installed; {first} with: {restore}");
         } else if !absent.is_empty() {
             let _ = writeln!(text, "{} of {of} not installed", absent.len());
         }
@@ -108,6 +114,15 @@ pub(crate) fn run(args: &Verify, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         ui.print(&text)?;
     }
     Ok(if wrong == 0 { Outcome::Fine } else { Outcome::Problems })
+}
+
+/// What is mounted in the folders of skills that are not as installed, and in the copies of clients.
+fn mounts_in(skills: &[InstalledSkill]) -> impl Iterator<Item = PathBuf> {
+    let changed = skills.iter().filter(|skill| !skill.is_intact());
+    let paths = changed.flat_map(|skill| {
+        std::iter::once(&skill.path).chain(skill.clients.iter().map(|client| &client.path))
+    });
+    paths.filter_map(|path| first_mount(path))
 }
 
 /// The error for a place without `skills.toml` and `skills.lock`.

@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use prowess::env::{self, Environment};
-use prowess::library::clients::CLIENTS;
+use prowess::library::clients;
 use prowess::registry::trust::{Approval, Approvals};
 use serde_json::json;
 
 use super::is_too_much;
-use super::named::{self, Named};
+use super::named::{self, Named, is_skill_file};
 use crate::Outcome;
 use crate::commands::hints::command_for;
 use crate::commands::install::is_yes;
+use crate::commands::provenance::read_origins;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::ui::{Ui, clean};
@@ -73,7 +74,7 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<Revoked, CommandError
     let is_of_user = |approval: &Approval| is_of_user(approval, &own_folders);
     // A text that names a folder means no skill that is called so: a skill could have any name.
     let named = Named::of(what);
-    let place = place_of(what, approvals);
+    let place = env::absolute(Path::new(what));
     let is_meant = |approval: &&&Approval| {
         named != Named::Folder || [what, &place.to_string_lossy()].contains(&&*approval.location.text())
     };
@@ -82,17 +83,13 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<Revoked, CommandError
         called = approvals.called(&place.to_string_lossy());
     }
     let called: Vec<&Approval> = called.iter().filter(is_meant).copied().collect();
-    let has_below = || {
-        let below = |file: &str| Path::new(file).starts_with(&place);
-        approvals.folders.iter().any(|folder| folder.starts_with(&place))
-            || approvals.skills.iter().any(|approval| approval.location.path().is_some_and(below))
-    };
+    let has_below = || approvals.clone().revoke_folder(&place) > 0;
     if named == Named::Either && !called.is_empty() && has_below() {
         let places: Vec<String> = called.iter().map(|approval| approval.location.to_string()).collect();
         return Err(named::ambiguous("trust --revoke", what, &places));
     }
     let here = env::absolute(Path::new("."));
-    let project = prowess::library::clients::project(&here);
+    let project = clients::project(&here);
     let (own, _): (Vec<&Approval>, Vec<&Approval>) = called.iter().partition(|approval| {
         let path = approval.location.path();
         path.is_some_and(|path| Path::new(path).starts_with(project)) && !is_of_user(approval)
@@ -106,10 +103,11 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<Revoked, CommandError
         && !here
         && let Some(installed) = called.iter().find(|approval| is_of_user(approval))
     {
-        return Err(used_until_removed(installed, &own_folders));
+        let (installed, all) = ((*installed).clone(), called.into_iter().cloned().collect::<Vec<_>>());
+        return withhold(what, &all, approvals).ok_or_else(|| used_until_removed(&installed, &own_folders));
     }
     let meant: Vec<String> = called.iter().map(|approval| approval.location.to_string()).collect();
-    if meant.len() > 1 && !(same && here) {
+    if meant.len() > 1 && !(same && here) && !is_skill_file(what) {
         let error = format!("several trusted skills have this name: {}", clean(what));
         let one = |place: &String| format!("revoke the trust in one: {}", revoke_command(place));
         let hints = meant.iter().map(one).collect();
@@ -117,27 +115,36 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<Revoked, CommandError
     }
     let as_folder = meant.is_empty() && named != Named::Skill;
     let folder = place.clone();
+    // Without its approval, a skill in the user's own folders would be trusted with any content.
+    let (of_user, others) = std::mem::take(&mut approvals.skills).into_iter().partition(is_of_user);
+    approvals.skills = others;
     let count = if as_folder {
-        // Without its approval, a skill in the user's own folders would be trusted with any content.
-        let skills = std::mem::take(&mut approvals.skills);
-        let (of_user, others): (Vec<Approval>, Vec<Approval>) = skills.into_iter().partition(is_of_user);
-        approvals.skills = others;
-        let count = approvals.revoke_folder(&folder);
-        let is_within = |approval: &&Approval| {
-            approval.location.path().is_some_and(|path| Path::new(path).starts_with(&folder))
-        };
-        if let Some(installed) = of_user.iter().find(is_within).filter(|_| count == 0) {
-            return Err(used_until_removed(installed, &own_folders));
-        }
-        approvals.skills.extend(of_user);
-        approvals.skills.sort_by(|a, b| a.location.cmp(&b.location));
-        count
+        approvals.revoke_folder(&folder)
     } else {
         meant.iter().map(|place| approvals.revoke_skill(place)).sum()
     };
+    let mut users = Approvals::default();
+    users.skills = of_user;
+    if as_folder && count == 0 {
+        let mut left = users.clone();
+        left.revoke_folder(&folder);
+        let within: Vec<Approval> =
+            users.skills.iter().filter(|approval| !left.skills.contains(approval)).cloned().collect();
+        if let Some(installed) = within.first() {
+            approvals.skills.extend(users.skills);
+            return withhold(what, &within, approvals)
+                .ok_or_else(|| used_until_removed(installed, &own_folders));
+        }
+    }
     let revoked = if as_folder { Some(folder.as_path()) } else { meant.first().map(Path::new) };
-    let still = revoked.and_then(|place| approvals.folder_of(place));
-    let still = still.map(|folder| clean(&folder.to_string_lossy()).into_owned());
+    let still = revoked.and_then(|place| approvals.folder_of(place)).map(Path::to_string_lossy);
+    // The same file may be accepted as a skill that was installed for the user.
+    let ended = before.skills.iter().filter(|skill| !approvals.skills.contains(skill) && !is_of_user(skill));
+    let of_user = ended.flat_map(|skill| users.called(skill.location.path().unwrap_or_default())).next();
+    let still = still.or_else(|| of_user.map(|skill| skill.location.text()));
+    let still = still.map(|place| clean(&place).into_owned());
+    approvals.skills.extend(users.skills);
+    approvals.skills.sort_by(|a, b| a.location.cmp(&b.location));
     let shown = if as_folder { folder.to_string_lossy() } else { what.into() };
     let shown = clean(&shown);
     match (count, still) {
@@ -170,32 +177,9 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<Revoked, CommandError
     }
 }
 
-/// The place that a path names: by the path on which something is trusted, if only that one is known.
-fn place_of(what: &str, approvals: &Approvals) -> PathBuf {
-    let place = env::absolute(Path::new(what));
-    let has = |place: &Path| {
-        approvals.folders.iter().any(|folder| folder.starts_with(place))
-            || approvals.skills.iter().any(|approval| {
-                approval.location.path().is_some_and(|file| Path::new(file).starts_with(place))
-            })
-    };
-    if has(&place) {
-        return place;
-    }
-    let real = match (place.is_dir(), place.parent(), place.file_name()) {
-        (false, Some(folder), Some(name)) => std::fs::canonicalize(folder).map(|folder| folder.join(name)),
-        _ => std::fs::canonicalize(&place),
-    };
-    real.ok().filter(|real| has(real)).unwrap_or(place)
-}
-
 /// The folders in which clients look for the user's own skills.
 pub(super) fn own_folders() -> Vec<PathBuf> {
-    let environment = Environment::current();
-    let home = environment.home().map(|home| home.join(prowess::install::SKILLS_FOLDER));
-    let paths = CLIENTS.iter().flat_map(|client| client.user.iter().chain(client.user_folders()));
-    let of_clients = paths.filter_map(|path| environment.expand(path));
-    home.into_iter().chain(of_clients).collect()
+    clients::own_folders(&Environment::current()).collect()
 }
 
 /// Whether a skill is in one of the user's own folders. Skills that were not installed there need no trust, so without
@@ -203,6 +187,30 @@ pub(super) fn own_folders() -> Vec<PathBuf> {
 fn is_of_user(approval: &Approval, own_folders: &[PathBuf]) -> bool {
     let path = approval.location.path().map(Path::new);
     path.is_some_and(|path| own_folders.iter().any(|folder| path.starts_with(folder)))
+}
+
+/// Withholds skills of the user that were accepted with other files than were installed, until these are restored. Their
+/// approvals stay without a digest: without one, the skills would count as the user's own. None if there are none.
+fn withhold(what: &str, skills: &[Approval], approvals: &mut Approvals) -> Option<Revoked> {
+    let origins = read_origins();
+    let is_edited = |approval: &&Approval| {
+        let origin = origins.of_file(&approval.location);
+        !approval.digest.is_empty()
+            && origin.is_some_and(|origin| {
+                approval.digest != origin.locked.digest && !origins.restores_accepted(origin)
+            })
+    };
+    let edited: Vec<&Approval> = skills.iter().filter(is_edited).collect();
+    let mut others = approvals.clone();
+    for approval in &edited {
+        others.revoke_skill(&approval.location.text());
+    }
+    let withheld = approvals.skills.iter_mut().filter(|approval| !others.skills.contains(approval));
+    withheld.for_each(|approval| approval.digest.clear());
+    edited.first()?;
+    let restore = "restore what was installed with: prowess sync --overwrite --user";
+    let done = format!("no longer trusted as it is now: {}; {restore}", clean(what));
+    Some(Revoked { done, was: edited.iter().map(|approval| approval.location.to_string()).collect() })
 }
 
 /// The error for a skill whose approval stays as long as the skill is there.

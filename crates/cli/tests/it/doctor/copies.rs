@@ -122,3 +122,69 @@ fn a_copy_to_which_a_link_leads_or_from_which_a_skill_was_installed_is_kept() {
     assert_eq!(commands(&report).iter().find(|command| command.contains("rm ")), None, "{report:#}");
     assert!(report.to_string().contains("an installed skill comes from it"), "{report:#}");
 }
+
+#[test]
+fn no_command_removes_a_copy_of_a_skill_that_has_no_folder_of_its_own() {
+    let same = skill("ident", &own_words(1, 8));
+    for (root, folder) in [(".agents", ".codex"), (".codex", ".agents")] {
+        let kept = format!("home/{root}/skills/SKILL.md");
+        let copy = format!("home/{folder}/skills/ident");
+        let place = place(&[(&kept, &same), (&format!("{copy}/SKILL.md"), &same)], &[".codex"]);
+        let work = place.path().join(&copy).join(".git/refs/heads");
+        fs::create_dir_all(&work).unwrap();
+        fs::write(work.join("mywork"), "0123\n").unwrap();
+        let report = examined(&place);
+        assert_eq!(commands(&report).iter().find(|command| command.contains("rm ")), None, "{report:#}");
+        for args in [&["why", "ident"][..], &["list", "--all"]] {
+            let said = said_by(&place, args);
+            assert!(!said.contains("identical copy") && !said.contains("remove this copy"), "{said}");
+        }
+    }
+}
+
+/// The skill of Codex is installed for the user, from where it is.
+fn installed_from_codex() -> Place {
+    let same = skill("ident", &own_words(1, 8));
+    let place = place(&[("home/.codex/skills/ident/SKILL.md", &same)], &[".codex"]);
+    let added = said_by(&place, &["add", "../home/.codex/skills/ident", "--user", "--yes"]);
+    assert!(added.starts_with("exit 0\n"), "{added}");
+    place
+}
+
+#[test]
+fn a_copy_from_which_a_skill_was_installed_is_kept_when_the_records_are_lost() {
+    let toml = "home/.agents/skills.toml";
+    let written = [
+        "[skills]\nident = \"~/.codex/skills/ident\"\n",
+        "[skills]\nident = { path = \"../.codex/skills/ident\" }\n",
+        "[skills]\nother = \"~/.codex/skills/ident\"\n",
+        "[skills]\nident = \"@org/ident\"\n",
+    ];
+    let gone = [None, Some("")].into_iter().chain(written.map(Some));
+    for records in [None].into_iter().chain(gone.map(Some)) {
+        let place = installed_from_codex();
+        fs::remove_file(place.path().join("home/.agents/skills.lock")).unwrap();
+        match records {
+            None => {}
+            Some(None) => fs::remove_file(place.path().join(toml)).unwrap(),
+            Some(Some(text)) => place.write(toml, text.as_bytes()),
+        }
+        let report = examined(&place);
+        assert_eq!(
+            commands(&report).iter().find(|command| command.contains("rm ")),
+            None,
+            "{records:?}: {report:#}"
+        );
+        let said = said_by(&place, &["why", "ident"]);
+        assert!(!said.contains("remove this copy"), "{records:?}: {said}");
+    }
+}
+
+#[test]
+fn a_copy_is_kept_while_skills_toml_cannot_be_read() {
+    let place = installed_from_codex();
+    fs::remove_file(place.path().join("home/.agents/skills.lock")).unwrap();
+    place.write("home/.agents/skills.toml", b"[skills\n");
+    let report = examined(&place);
+    assert_eq!(commands(&report).iter().find(|command| command.contains("rm ")), None, "{report:#}");
+}

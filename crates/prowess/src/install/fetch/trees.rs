@@ -1,6 +1,7 @@
 //! The files of skills: of chosen ones, and of those that a lock names.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use prowess_core::RelPath;
@@ -10,7 +11,6 @@ use super::folder::FolderContents;
 use super::git::{self, GitVersion};
 use super::repository::GitContents;
 use super::{FetchedSkill, Fetcher, Found, FoundSkill, OpenSource};
-use crate::env;
 use crate::error::plain_cause;
 use crate::install::error::{About, InstallError, InstallErrorKind, InstallLimit};
 use crate::install::records::{LockedSkill, Upstream};
@@ -135,11 +135,9 @@ impl Fetcher {
     }
 
     fn open_again(&self, source: &Upstream, commit: Option<&str>) -> Result<OpenSource, InstallError> {
-        if let Some(path) = source.folder() {
-            let path = match &self.options.base {
-                Some(base) => env::absolute(&base.join(path)),
-                None => env::place(path.as_ref()),
-            };
+        // Without a base, a path is relative to the current folder.
+        let base = self.options.base.as_deref().unwrap_or(Path::new(""));
+        if let Some(path) = source.folder_from(base) {
             return FolderContents::open(&path).map(OpenSource::Folder);
         }
         let (url, wanted) = repository_of(source, commit)?;

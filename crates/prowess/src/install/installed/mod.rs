@@ -21,7 +21,6 @@ use super::compare::{Difference, FileChange, Listing, is_tree};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Write, open_skills};
 use super::links::{AcceptedSkills, ClientDifference, ClientState, differences};
-use super::prepare::Prepared;
 use super::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER, org_of};
 use super::spec::{InstallPlace, InstallSpec, SkillRef};
 use super::target::{State, manifest_of, state_of};
@@ -281,7 +280,6 @@ impl Installer {
         let options = InstallOptions { accepted: true, ..InstallOptions::default() };
         let name = skills.first().map(|skill| skill.name().to_owned()).unwrap_or_default();
         let place = self.place(scope)?;
-        self.accept_fetched(skills.iter().map(Prepared::locked));
         let orders = skills.into_iter().map(|skill| Order::Install(Box::new(skill.new))).collect();
         self.change(scope, &options, Write::unless(false), &mut |_| {}, |place, _| {
             // Under the lock, so that of two calls at once one succeeds.

@@ -11,9 +11,10 @@ use crate::install::compare::{FileChange, edits_of, is_tree};
 use crate::install::error::InstallError;
 use crate::install::installer::Installer;
 use crate::install::links::AcceptedSkills;
+use crate::install::protected::{RecordedSource, SourceAt, recorded_sources};
 use crate::install::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER};
 use crate::install::store::Store;
-use crate::install::target::{Dir, Placements, State, state_of};
+use crate::install::target::{Books, Dir, Placements, State, state_of};
 use crate::library::clients::CLIENTS;
 
 /// How many folders the folder of skills is below its project.
@@ -24,6 +25,10 @@ const DEPTH: usize = 2;
 pub struct Origins {
     by_folder: BTreeMap<String, Arc<InstalledOrigin>>,
     unread: Vec<InstallError>,
+    /// Where all skills of the records come from, also those that no lock has.
+    sources: Vec<RecordedSource>,
+    /// The books of the project and of the user.
+    books: Vec<Books>,
     /// Where the files of installed skills are stored.
     store: PathBuf,
     /// The user's approvals.
@@ -47,7 +52,7 @@ pub struct InstalledOrigin {
 }
 
 impl Installer {
-    /// Where the skills of the project and of the user came from. A lock that cannot be read is not an error here: see
+    /// Where the skills of the project and of the user came from. Records that cannot be read are no error here: see
     /// [`Origins::unread`].
     pub fn origins(&self) -> Origins {
         let mut origins = Origins { store: self.folders().store.clone(), ..Origins::default() };
@@ -60,13 +65,15 @@ impl Installer {
     }
 
     fn add_origins(&self, place: &InstallTarget, origins: &mut Origins) -> Result<(), InstallError> {
-        let lock = place.lock()?;
-        if lock.skills().is_empty() {
+        origins.books.push(place.books.clone());
+        let records = place.read()?;
+        origins.sources.extend(recorded_sources(place, &records));
+        if records.lock.skills().is_empty() {
             return Ok(());
         }
         // The folders of clients contain links to the installed skills, or copies of them.
         let mut folders = vec![place.base.join(SKILLS_FOLDER)];
-        for client in place.read()?.wanted.clients() {
+        for client in records.wanted.clients() {
             folders.extend(place.client_folder(client, self.environment())?);
         }
         let installed = place.base.join(SKILLS_FOLDER);
@@ -80,7 +87,7 @@ impl Installer {
         folders.extend(same.iter().cloned());
         let placements = Some(Placements::load(&place.books)?).filter(Placements::has_users_own);
         origins.approvals.clone_from(&place.books.approvals);
-        for locked in lock.into_skills() {
+        for locked in records.lock.into_skills() {
             let path = place.skill(&locked.name);
             let fetched = self.fetch_log().has(&locked);
             for folder in &folders {
@@ -153,15 +160,28 @@ impl Origins {
         self.at(skill_file)
     }
 
-    /// The first installed skill that comes from a folder on this machine, from one in it, or from one that contains it.
-    pub fn coming_from(&self, folder: &Path) -> Option<&InstalledOrigin> {
+    /// The first skill of the records that comes from a folder on this machine, from one in it, or from one that contains
+    /// it, by its name. It need not be in a lock, which may be lost.
+    pub fn coming_from(&self, folder: &Path) -> Option<&str> {
         let folder = env::real(folder);
-        let comes_from = |origin: &&Arc<InstalledOrigin>| {
-            let source =
-                origin.locked.source_folder(origin.scope, &origin.path).map(|source| env::real(&source));
-            source.is_some_and(|source| source.starts_with(&folder) || folder.starts_with(source))
+        let comes_from = |recorded: &&RecordedSource| match &recorded.source {
+            SourceAt::Here(source) => source.overlaps(&folder),
+            SourceAt::Away | SourceAt::Unknown => false,
         };
-        self.by_folder.values().find(comes_from).map(AsRef::as_ref)
+        self.sources.iter().find(comes_from).map(|recorded| &*recorded.name)
+    }
+
+    /// Whether a skill was installed and no lock says where from, or may have been: then any folder with the same files
+    /// may be its source.
+    pub fn has_lost_source(&self, skill: &Candidate) -> bool {
+        if self.of(skill).is_some() {
+            return false;
+        }
+        let folder = skill.entry.origin.location.path().and_then(|file| Path::new(file).parent());
+        let at = folder.and_then(|folder| Some(env::real(folder.parent()?).join(folder.file_name()?)));
+        let is_placed = |books: &Books| Some(Placements::load(books).ok()?.digest(at.as_deref()?).is_some());
+        self.sources.iter().any(|recorded| matches!(recorded.source, SourceAt::Unknown))
+            || self.books.iter().any(|books| is_placed(books).unwrap_or(false))
     }
 
     /// Whether the user accepted the files that the lock names, so that installing them again restores what was accepted.
@@ -182,7 +202,7 @@ impl Origins {
         accepted.zip(base).map_or_else(Vec::new, |(all, base)| all.elsewhere(base, &origin.locked))
     }
 
-    /// The errors of locks that could not be read.
+    /// The errors of records that could not be read.
     pub fn unread(&self) -> &[InstallError] {
         &self.unread
     }

@@ -28,6 +28,7 @@ use super::installer::open_skills;
 use super::protected::{Protected, holds_source};
 use super::records::{InstallTarget, LockedSkill, Records};
 use super::target::{State, Transaction};
+use crate::env;
 use crate::error::shown;
 
 /// Links or copies every installed skill for every client that does not look in the folder of installed skills, and
@@ -62,8 +63,12 @@ pub(super) fn links(
             let is_users = there.as_ref().is_some_and(|there| placed.is_users(&folder, &locked.name, there));
             // So that no later command takes it for a copy that came with the records, or asks again.
             let is_left = there.is_some() && placed.is_left(&folder, &locked.name);
+            // An edited copy is the user's from then on, too.
+            let is_edited = there.as_ref().is_some_and(|there| {
+                placed.has_copy(&folder, &locked.name, there) && !placed.is_ours(&folder, &locked.name, there)
+            });
             let leave = |transaction: &mut Transaction<'_>| {
-                let is_new = (is_users || is_source) && !is_left && how.files;
+                let is_new = (is_users || is_source || is_edited) && !is_left && how.files;
                 if let Some((real, _)) = folder.open.as_ref().filter(|_| is_new) {
                     transaction.leave_to_user(real.join(&locked.name));
                 }
@@ -87,7 +92,13 @@ pub(super) fn links(
             // The user chose to keep it, for the skill as it was installed then. Only a command that names the skill
             // replaces it, and none replaces a source.
             let was_kept = is_left && before.lock.get(&locked.name).is_some();
+            // The user's own link to the source gives the client the skill already.
+            let is_own_link = matches!(&there, Some(State::Link(_)) if is_users)
+                && locked.source_folder(place.scope, &place.skill(&locked.name)).is_some_and(|source| {
+                    std::fs::canonicalize(&path).is_ok_and(|path| path == env::real(&source))
+                });
             let edits = match how.edits {
+                _ if is_own_link => Edits::Keep,
                 Edits::Stop if was_kept => Edits::Keep,
                 Edits::Overwrite if is_left && (is_source && was_kept || !is_named(orders, &locked.name)) => {
                     Edits::Keep

@@ -82,25 +82,18 @@ impl InstallTarget {
         Self { scope, base: base.to_owned(), books, mutex: file("lock"), state: state.to_owned() }
     }
 
-    /// The folder of the records: that of the project, or `.agents` of the user.
-    fn records_folder(&self) -> PathBuf {
-        match self.scope {
-            InstallScope::Project => self.base.clone(),
-            InstallScope::User => self.base.join(".agents"),
-        }
-    }
-
     pub(crate) fn wanted_file(&self) -> PathBuf {
-        self.records_folder().join(SKILLS_FILE)
+        records_folder(self.scope, &self.base).join(SKILLS_FILE)
     }
 
     pub(crate) fn lock_file(&self) -> PathBuf {
-        self.records_folder().join(LOCK_FILE)
+        records_folder(self.scope, &self.base).join(LOCK_FILE)
     }
 
-    /// The folder that paths in the records are relative to.
+    /// The folder that paths in the records are relative to. It is real, since a `..` in them leads out of that and not of
+    /// a link to it.
     pub(crate) fn relative_to(&self) -> PathBuf {
-        self.records_folder()
+        real_records_folder(self.scope, &self.base)
     }
 
     /// The path of an installed skill, as the rest of Prowess names it.
@@ -320,6 +313,19 @@ impl InstallTarget {
         Ok(if folders.contains(&own) { None } else { folders.into_iter().next() })
     }
 
+    /// All folders in which a client looks for skills.
+    pub(crate) fn client_folders(&self, id: &str, environment: &env::Environment) -> Vec<PathBuf> {
+        let Some(client) = clients::client(id) else { return Vec::new() };
+        match self.scope {
+            InstallScope::Project => {
+                client.project_folders().iter().map(|path| self.base.join(path)).collect()
+            }
+            InstallScope::User => {
+                client.user_folders().iter().filter_map(|path| environment.expand(path)).collect()
+            }
+        }
+    }
+
     fn folders_of(&self, client: &Client, environment: &env::Environment) -> Vec<PathBuf> {
         match self.scope {
             InstallScope::Project => client.project.iter().map(|path| self.base.join(path)).collect(),
@@ -338,6 +344,20 @@ impl InstallTarget {
         let clients = CLIENTS.iter().flat_map(|client| self.folders_of(client, environment));
         std::iter::once(own).chain(clients).flat_map(both).collect()
     }
+}
+
+/// The folder of the records: that of the project, or `.agents` of the user.
+fn records_folder(scope: InstallScope, base: &Path) -> PathBuf {
+    match scope {
+        InstallScope::Project => base.to_owned(),
+        InstallScope::User => base.join(".agents"),
+    }
+}
+
+/// The same without links, also before it exists.
+pub(super) fn real_records_folder(scope: InstallScope, base: &Path) -> PathBuf {
+    let folder = records_folder(scope, base);
+    env::resolved(&folder).unwrap_or(folder)
 }
 
 /// The error for a lock that cannot be taken.

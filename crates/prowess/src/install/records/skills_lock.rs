@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use prowess_core::RelPath;
 use toml_edit::{Document, Item, Table, Value};
 
-use super::install_target::{InstallScope, SKILLS_FOLDER};
+use super::install_target::{InstallScope, SKILLS_FOLDER, real_records_folder};
 use super::upstream::Upstream;
 use crate::env;
 use crate::error::shown;
@@ -208,9 +208,10 @@ impl LockedSkill {
     /// relative to its own folder, so from elsewhere the whole path is shown. `skill` is where it is installed.
     pub fn origin_from(&self, here: &Path, scope: InstallScope, skill: &Path) -> String {
         let records = records_of(scope, skill);
-        match (self.source.folder(), records) {
-            (Some(folder), Some(records)) if records != here => {
-                self.below(&env::absolute(&records.join(folder)).to_string_lossy())
+        let folder = records.as_ref().and_then(|records| self.source.folder_from(records));
+        match (folder, records) {
+            (Some(folder), Some(records)) if records != env::real(here) => {
+                self.below(&folder.to_string_lossy())
             }
             _ => self.origin(),
         }
@@ -218,10 +219,8 @@ impl LockedSkill {
 
     /// The folder on this machine that it comes from, if its source is one. `skill` is where it is installed.
     pub fn source_folder(&self, scope: InstallScope, skill: &Path) -> Option<PathBuf> {
-        let folder = Path::new(self.source.folder()?);
-        let from =
-            if folder.starts_with("~") { folder.to_owned() } else { records_of(scope, skill)?.join(folder) };
-        Some(env::place(&from).join(self.path.as_ref().map_or("", RelPath::as_str)))
+        let folder = self.source.folder_from(&records_of(scope, skill)?)?;
+        Some(folder.join(self.path.as_ref().map_or("", RelPath::as_str)))
     }
 
     fn at_commit(&self, mut text: String) -> String {
@@ -246,13 +245,10 @@ impl LockedSkill {
     }
 }
 
-/// The folder of the records of a skill, by where that is installed.
+/// The real folder of the records of a skill, by where that is installed.
 fn records_of(scope: InstallScope, skill: &Path) -> Option<PathBuf> {
     let base = skill.ancestors().nth(SKILLS_FOLDER.split('/').count() + 1)?;
-    Some(match scope {
-        InstallScope::Project => base.to_owned(),
-        InstallScope::User => base.join(".agents"),
-    })
+    Some(real_records_folder(scope, base))
 }
 
 fn read(table: &Table) -> Result<LockedSkill, String> {

@@ -1,9 +1,11 @@
 //! [`Upstream`]: where an installed skill comes from, as the records say it.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
+
+use crate::env;
 
 /// How the text of a repository begins.
 const GIT: &str = "git+";
@@ -68,6 +70,13 @@ impl Upstream {
         }
     }
 
+    /// The folder on this machine, if it is one. `base` is the real folder that paths in the records are relative to; `~`
+    /// alone is the user's own.
+    pub(crate) fn folder_from(&self, base: &Path) -> Option<PathBuf> {
+        let folder = Path::new(self.folder()?);
+        Some(env::place(&if env::is_homeless(folder) { folder.to_owned() } else { base.join(folder) }))
+    }
+
     /// The address, the path or the text, without its kind.
     pub fn place(&self) -> &str {
         match self {
@@ -109,6 +118,16 @@ mod tests {
         }
         let json = serde_json::to_value(Upstream::Folder { path: path.to_owned() }).unwrap();
         assert_eq!(json, "path+../c++");
+    }
+
+    #[test]
+    fn a_folder_whose_name_begins_with_a_tilde_is_below_the_records() {
+        let of =
+            |path: &str| Upstream::Folder { path: path.to_owned() }.folder_from(Path::new("/p")).unwrap();
+        for (path, folder) in [("~drafts/pdf", "/p/~drafts/pdf"), ("./~/pdf", "/p/~/pdf"), ("../x", "/x")] {
+            assert_eq!(of(path), Path::new(folder));
+        }
+        assert_eq!(of("~/pdf"), env::place(Path::new("~/pdf")));
     }
 
     #[test]

@@ -233,7 +233,12 @@ pub(crate) fn relative(from: &Path, to: &Path) -> String {
     let up = std::iter::repeat_n("..", from.len() - shared);
     let down = to.iter().skip(shared).map(String::as_str);
     let parts: Vec<&str> = up.chain(down).collect();
-    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+    match parts.first() {
+        None => ".".to_owned(),
+        // Alone, it would be the user's own folder.
+        Some(&"~") => format!("./{}", parts.join("/")),
+        Some(_) => parts.join("/"),
+    }
 }
 
 #[cfg(test)]
@@ -247,6 +252,8 @@ mod tests {
             ("/nowhere/a", "/nowhere/a", "."),
             ("/nowhere/a", "/nowhere/a/b", "b"),
             ("/nowhere/a/b", "/other", "../../../other"),
+            ("/nowhere/a", "/nowhere/a/~/b", "./~/b"),
+            ("/nowhere/a", "/nowhere/a/~b", "~b"),
         ] {
             assert_eq!(relative(Path::new(from), Path::new(to)), expected);
         }

@@ -14,6 +14,7 @@ use super::placements::Placement;
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
+use crate::fs::inside::is_inside;
 use crate::fs::own;
 use crate::registry::trust::Approval;
 
@@ -52,6 +53,9 @@ pub(crate) struct Step {
     /// Who created what the name had before, as far as it is known, for the record when the step is undone.
     #[serde(default)]
     pub(crate) placed: Option<Placement>,
+    /// The digest with which an edited skill had been left there, for the same.
+    #[serde(default)]
+    pub(crate) left: Option<String>,
 }
 
 /// One file whose text is replaced.
@@ -98,6 +102,9 @@ pub(crate) struct LeftCopy {
     pub(crate) path: PathBuf,
     /// The digest of its files.
     pub(crate) digest: String,
+    /// The digest with which it had been left before.
+    #[serde(default)]
+    pub(crate) before: Option<String>,
 }
 
 /// The state folder of a journal or of what is beside it, which are in a folder of their own there.
@@ -138,9 +145,9 @@ impl<'p> OwnPaths<'p> {
         Self { base, elsewhere, folders: OnceCell::new() }
     }
 
-    /// Whether a path is in the base.
+    /// Whether a path is in the base, and not in its `.git`.
     fn has_in_base(&self, path: &Path) -> bool {
-        is_whole(path) && [&self.base.real, &self.base.named].into_iter().any(|base| path.starts_with(base))
+        is_whole(path) && [&self.base.real, &self.base.named].into_iter().any(|base| is_inside(path, base))
     }
 
     /// Whether a path is that of a folder in which skills may be placed.

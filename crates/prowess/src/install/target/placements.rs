@@ -171,10 +171,18 @@ impl Placements {
     /// the user stays the user's, which loses nothing. What was not undone is at the paths that `stay`.
     pub(super) fn before(&self, journal: &Journal, stay: &BTreeSet<PathBuf>) -> Option<Self> {
         let mut placements = self.clone();
+        let Record { folders, left, .. } = &mut placements.record;
         for step in &journal.steps {
             let path = step.folder.join(&step.name);
-            let by = if stay.contains(&path) { placed_by(step) } else { step.placed.clone() };
-            set(&mut placements.record.folders, &path, by);
+            if stay.contains(&path) {
+                set(folders, &path, placed_by(step));
+            } else {
+                set(folders, &path, step.placed.clone());
+                set(left, &path, step.left.clone());
+            }
+        }
+        for copy in journal.left.iter().filter(|copy| !stay.contains(&copy.path)) {
+            set(left, &copy.path, copy.before.clone());
         }
         (placements.record != self.record).then_some(placements)
     }
@@ -190,7 +198,7 @@ impl Placements {
             left.remove(&*path.to_string_lossy());
             set(folders, &path, by);
         }
-        for LeftCopy { path, digest } in &journal.left {
+        for LeftCopy { path, digest, .. } in &journal.left {
             left.insert(path.to_string_lossy().into_owned(), digest.clone());
         }
         (placements.record != self.record).then_some(placements)
@@ -221,11 +229,11 @@ fn placed_by(step: &Step) -> Option<Placement> {
     }
 }
 
-/// Sets who created what is at a path.
-fn set(folders: &mut BTreeMap<String, Placement>, path: &Path, by: Option<Placement>) {
+/// Sets what is recorded of a path.
+fn set<T>(record: &mut BTreeMap<String, T>, path: &Path, value: Option<T>) {
     let path = path.to_string_lossy().into_owned();
-    match by {
-        Some(by) => drop(folders.insert(path, by)),
-        None => drop(folders.remove(&path)),
+    match value {
+        Some(value) => drop(record.insert(path, value)),
+        None => drop(record.remove(&path)),
     }
 }

@@ -91,6 +91,10 @@ impl Work<'_> {
                 Reached::Lost if step.after.is_none() => {
                     Err(io::Error::other("what was to be removed was moved or removed by another program"))
                 }
+                // It was installed, and edited since.
+                Reached::Lost if dir.kind(&step.name)?.is_some() => {
+                    Err(io::Error::other("it was changed after the installation was interrupted"))
+                }
                 Reached::Lost => Err(io::Error::other("what was to be installed was removed meanwhile")),
                 // Changes of the user since then must not be lost.
                 Reached::NotYet if state(dir, &step.name, step.before.as_ref())? != step.before => {

@@ -118,7 +118,7 @@ impl<'b> Transaction<'b> {
     /// it is real. One that cannot be compared later is not recorded.
     pub(crate) fn leave_edited(&mut self, path: PathBuf, there: &State) {
         if let State::Tree(digest) = there {
-            self.journal.left.push(LeftCopy { path, digest: digest.clone() });
+            self.journal.left.push(LeftCopy { path, digest: digest.clone(), before: None });
         }
     }
 
@@ -192,8 +192,13 @@ impl<'b> Transaction<'b> {
         let without_modes: Vec<&PathBuf> =
             self.folders.keys().filter(|folder| !keeps_modes(folder.as_path())).collect();
         let placements = Placements::load(self.books)?;
+        for left in &mut self.journal.left {
+            left.before = placements.left(&left.path).map(str::to_owned);
+        }
         for step in &mut self.journal.steps {
-            step.placed = placements.get(&step.folder.join(&step.name)).cloned();
+            let path = step.folder.join(&step.name);
+            step.placed = placements.get(&path).cloned();
+            step.left = placements.left(&path).map(str::to_owned);
             let Some((dir, stage)) = self.folders.get(&step.folder) else { continue };
             let failed = |error| InstallError::io("look at", dir.path(), error);
             let moved =
@@ -247,6 +252,7 @@ impl<'b> Transaction<'b> {
             after,
             moved: None,
             placed: None,
+            left: None,
         });
         Ok(staged)
     }

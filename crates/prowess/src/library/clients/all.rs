@@ -42,9 +42,18 @@ pub fn installed(environment: &Environment) -> Vec<&'static Client> {
     found
 }
 
+/// The folder of the user that is of no client.
+const OWN: &str = "~/.agents/skills";
+
 /// The folders of the user that do not show which client is installed.
 const SHARED: [&str; 4] =
     ["~/.agents", "~/.agent", "~/.config/agents", "${XDG_CONFIG_HOME:-~/.config}/agents"];
+
+/// The folders in which users keep their own skills, for any client.
+pub fn own_folders(environment: &Environment) -> impl Iterator<Item = PathBuf> {
+    let paths = CLIENTS.iter().flat_map(|client| client.user_folders().iter().chain(client.user));
+    std::iter::once(&OWN).chain(paths).filter_map(|path| environment.expand(path))
+}
 
 /// The folders of all clients together, each once with the clients that look there: first the project's, then the
 /// user's. Those of a project are in this folder and in those above it, up to the root of the git repository; a folder

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use prowess_core::Scope;
 use prowess_core::client::{Climb, Reads};
 
-use super::{CLIENTS, Root};
+use super::{Root, own_folders};
 use crate::env::{self, Environment};
 
 /// The largest `.git` file of a worktree.
@@ -60,8 +60,7 @@ impl<'h> Home<'h> {
 impl<'h> Here<'h> {
     pub(super) fn new(from: &'h Path, environment: &'h Environment) -> Self {
         let home = environment.home().map(|home| Home::of(home, from));
-        let own = CLIENTS.iter().flat_map(|client| client.user_folders().iter().chain(client.user));
-        let own = own.filter_map(|path| environment.expand(path)).collect();
+        let own = own_folders(environment).collect();
         Self { from, environment, repository: repository(from), home, own }
     }
 

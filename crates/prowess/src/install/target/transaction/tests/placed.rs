@@ -55,6 +55,45 @@ fn approvals_that_cannot_be_written_leave_the_record_of_placed_folders_as_it_was
 }
 
 #[test]
+fn approvals_that_cannot_be_written_leave_the_record_of_edited_skills_that_were_left_as_it_was() {
+    let place = place();
+    let left = |place: &Place| {
+        let placements = Placements::load(&place.books).unwrap();
+        ["a", "gone", "users"].map(|name| placements.left(&place.skills.join(name)).map(str::to_owned))
+    };
+    let mut first = Transaction::begin(&place.books, 0);
+    for name in ["a", "users"] {
+        first.leave_edited(place.skills.join(name), &State::Tree(format!("sha256:{name}")));
+    }
+    first.write(place.lock.clone(), Some("old".to_owned()), "older".to_owned(), None);
+    first.commit().unwrap();
+    let before = left(&place);
+    assert_eq!(before, [Some("sha256:a".to_owned()), None, Some("sha256:users".to_owned())]);
+    let next = || {
+        let mut next = Transaction::begin(&place.books, 0);
+        next.put(&place.skills, "a", &tree("new"), Some(before_of(&place, "a"))).unwrap();
+        for name in ["gone", "users"] {
+            next.leave_edited(place.skills.join(name), &State::Tree("sha256:0".to_owned()));
+        }
+        let skill_file = place.skills.join("a/SKILL.md");
+        next.accept(Accepted { name: "a".to_owned(), key: None, skill_file, digest: None });
+        next.commit()
+    };
+    let locked = place.books.approvals.with_extension("lock");
+    fs::create_dir_all(&locked).unwrap();
+    next().unwrap_err();
+    assert_eq!(left(&place), before);
+    fs::remove_dir(&locked).unwrap();
+    next().unwrap();
+    assert_eq!(left(&place), [None, Some("sha256:0".to_owned()), Some("sha256:0".to_owned())]);
+}
+
+/// What is there under a name.
+fn before_of(place: &Place, name: &str) -> State {
+    state_of(&Dir::open(&place.skills).unwrap(), name).unwrap().unwrap()
+}
+
+#[test]
 fn a_record_without_a_version_is_read_and_gets_one() {
     let place = place();
     let own = |name: &str| place.skills.join(name).to_string_lossy().into_owned();

@@ -337,7 +337,17 @@ fn without_executable_bits_what_was_done_is_undone_too() {
 #[test]
 fn a_journal_that_names_a_path_outside_of_its_place_is_set_aside() {
     type Change = fn(&mut Journal, &Path);
-    let changes: [Change; 10] = [
+    let changes: [Change; 12] = [
+        // The configuration of git runs programs.
+        |journal, _| {
+            journal
+                .files
+                .iter_mut()
+                .for_each(|file| file.path = file.path.with_file_name(".git").join("config"));
+        },
+        |journal, _| {
+            journal.steps.iter_mut().for_each(|step| step.folder = step.folder.with_file_name(".GIT"));
+        },
         |journal, outside| journal.steps.iter_mut().for_each(|step| step.folder = outside.to_owned()),
         |journal, _| journal.steps.iter_mut().for_each(|step| step.folder = step.folder.join("../../../..")),
         |journal, outside| journal.users.push(outside.join("mine")),
