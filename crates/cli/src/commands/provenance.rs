@@ -34,6 +34,9 @@ pub(super) struct Provenance<'o> {
     /// Whether its files differ from the lock, if they were compared and could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     edited: Option<bool>,
+    /// Whether they are those of another version that was installed here before.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    other_version: bool,
     /// Other folders in which the user accepted the same files, if they are not accepted here.
     #[serde(skip)]
     accepted_in: Vec<String>,
@@ -89,6 +92,7 @@ impl<'o> Provenance<'o> {
             digest: &locked.digest,
             fetched: origin.fetched,
             edited: None,
+            other_version: false,
             accepted_in: Vec::new(),
             changes: Vec::new(),
         })
@@ -101,7 +105,8 @@ impl<'o> Provenance<'o> {
         let edited = origins.is_edited(origin);
         let changes = edited.filter(|edited| *edited).and_then(|_| origins.edits(origin)).unwrap_or_default();
         let accepted_in = origins.accepted_in(origin);
-        Some(Self { edited, accepted_in, changes, ..found })
+        let other_version = edited == Some(false) && origins.is_other_version(origin);
+        Some(Self { edited, other_version, accepted_in, changes, ..found })
     }
 
     /// In one line.
@@ -127,7 +132,12 @@ impl<'o> Provenance<'o> {
             let sync = format!("prowess sync --fetch-only{user}");
             lines.push(format!("not fetched: you have not fetched it from there; do it with: {sync}"));
         }
-        if self.edited == Some(false) && !self.accepted_in.is_empty() {
+        if self.other_version {
+            lines.push(format!(
+                "another version: its files are those that you installed before, not those of skills.lock; restore them \
+                 with: prowess sync{user}"
+            ));
+        } else if self.edited == Some(false) && !self.accepted_in.is_empty() {
             let sync = format!("prowess sync{user}");
             let mut folders = self.accepted_in.clone();
             let more = folders.split_off(folders.len().min(MAX_ELSEWHERE)).len();

@@ -397,3 +397,42 @@ fn a_skill_that_no_record_names_any_more_is_named() {
     run(&place, &["add", "./from/notes", "--yes", "--overwrite"]);
     assert!(!run(&place, &["verify"]).contains("in no record"));
 }
+
+#[test]
+fn what_prowess_placed_for_another_branch_is_another_version_and_never_edited() {
+    for (source, link) in [("git", "symlink"), ("git", "copy"), ("folder", "copy")] {
+        let place = place();
+        let commit = |text: &str| {
+            place.write("from/pdf/SKILL.md", skill("pdf", text).as_bytes());
+            if source == "git" { crate::install_git::commit(&place, "from") } else { "./from".to_owned() }
+        };
+        let add = |from: &str| {
+            let said = run(
+                &place,
+                &["add", from, "--skill", "pdf", "--yes", "--client", "claude-code", "--link", link],
+            );
+            assert!(said.starts_with("exit 0"), "{said}");
+            ["skills.toml", "skills.lock"].map(|file| (file, read(&place, file)))
+        };
+        let one = add(&commit("first"));
+        add(&commit("second"));
+        // Another branch.
+        for (file, text) in one {
+            place.write(file, text.as_bytes());
+        }
+        let said = run(&place, &["verify"]);
+        assert!(said.contains("another version") && said.contains("restore with: prowess sync\n"), "{said}");
+        for args in [&["verify"][..], &["why", "pdf"], &["doctor"], &["list", "--installed"]] {
+            let said = run(&place, args);
+            assert!(
+                !said.contains("edit") && !said.contains("--overwrite"),
+                "{source} {link}: {args:?}: {said}"
+            );
+        }
+        let said = run(&place, &["why", "pdf"]);
+        assert!(said.contains("another version: its files are those that you installed before"), "{said}");
+        let said = run(&place, &["remove", "pdf"]);
+        assert!(said.starts_with("exit 0") && !place.path().join(".agents/skills/pdf").exists(), "{said}");
+        assert!(!place.path().join(".claude/skills/pdf").exists(), "{said}");
+    }
+}

@@ -194,6 +194,7 @@ fn differs(look: &Look, skill: &InstalledSkill, found: Option<&Candidate>) -> Tr
             ClientState::Missing => "is missing",
             ClientState::Edited(_) => "is an edited copy",
             ClientState::LineEnds(_) => "has other line ends",
+            ClientState::OtherVersion => "is a copy of another version",
             _ => "is something else",
         };
         parts.push(format!("for {} {} {what}", difference.client, difference.path.display()));

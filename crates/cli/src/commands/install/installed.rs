@@ -175,6 +175,7 @@ fn client(difference: &ClientDifference) -> Value {
         ClientState::Missing => ("missing", Vec::new()),
         ClientState::Edited(files) => ("edited", files.clone()),
         ClientState::LineEnds(files) => ("line-ends", verify::line_ends(files)),
+        ClientState::OtherVersion => ("other-version", Vec::new()),
         ClientState::Left => ("left", Vec::new()),
         _ => ("other", Vec::new()),
     };

@@ -212,6 +212,7 @@ fn lines(skill: &InstalledSkill, here: &str) -> String {
             ClientState::Missing => "missing",
             ClientState::Edited(_) => "edited copy",
             ClientState::LineEnds(_) => "copy with other line ends",
+            ClientState::OtherVersion => "copy of another version",
             ClientState::Left => "yours is kept",
             _ => "something else",
         };

@@ -405,6 +405,8 @@ fn remove(
             _ => return Err(holds_source(&place.skill(name)).in_entry(name)),
         },
         Some(there) if is_unchanged(there, &place.skill(name), &old.digest, how.listing) => Action::Removed,
+        // What was placed before, by a lock that has changed since, is not an edit.
+        Some(State::Tree(digest)) if folder.placed(place, name, how) == Some(digest) => Action::Removed,
         Some(there) => match how.edits {
             Edits::Overwrite => {
                 replaced.push(Loss::of(place.skill(name), there, Some(&old), how.listing));

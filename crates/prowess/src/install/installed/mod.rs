@@ -23,7 +23,7 @@ use super::installer::{InstallOptions, Installer, Write, open_skills};
 use super::links::{AcceptedSkills, ClientDifference, ClientState, differences};
 use super::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER, org_of};
 use super::spec::{InstallPlace, InstallSpec, SkillRef};
-use super::target::{State, manifest_of, state_of};
+use super::target::{Placements, State, manifest_of, state_of};
 use crate::env;
 use crate::fs::listing::MOUNTED;
 use crate::fs::location::location_of;
@@ -74,10 +74,11 @@ impl InstalledSkill {
                 .all(|client| matches!(client.state, ClientState::LineEnds(_) | ClientState::Left))
     }
 
-    /// Whether restoring it would lose something: what is missing, and other line ends, are no edits.
+    /// Whether restoring it would lose something: what is missing, another version and other line ends are no edits.
     pub fn has_losable_edits(&self) -> bool {
         let is_kept = |client: &ClientDifference| {
-            matches!(client.state, ClientState::Missing | ClientState::LineEnds(_) | ClientState::Left)
+            use ClientState::{Left, LineEnds, Missing, OtherVersion};
+            matches!(client.state, Missing | LineEnds(_) | OtherVersion | Left)
         };
         matches!(self.state, InstalledState::Edited(_) | InstalledState::Replaced(_))
             || !self.clients.iter().all(is_kept)
@@ -175,7 +176,12 @@ impl Installer {
         // Approvals that cannot be read trust nothing; other commands report them.
         let trust = Approvals::load(&place.books.approvals).map(Trust::in_approved).unwrap_or_default();
         let accepted = AcceptedSkills::of(place).ok();
+        let placements = Placements::load(&place.books)?;
         let was_installed = |path: &Path, digest: &str| {
+            let name = path.file_name().unwrap_or_default();
+            if dir.as_ref().is_some_and(|dir| placements.digest(&dir.path().join(name)) == Some(digest)) {
+                return true;
+            }
             let accepted = accepted.as_ref().and_then(|all| all.digest_in(path));
             accepted == Some(digest) && self.fetch_log().is_from_source(digest, &listing)
         };

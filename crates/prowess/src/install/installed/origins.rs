@@ -132,13 +132,17 @@ impl Origins {
         edits_of(&origin.found_in, &origin.locked.digest, &self.listing())
     }
 
-    /// Whether the files of an installed skill differ from the lock; none when they cannot be read. This reads all of
-    /// them.
+    /// Whether the files of an installed skill are neither those of the lock nor another version, as Prowess placed it; none
+    /// when they cannot be read. This reads all of them.
     pub fn is_edited(&self, origin: &InstalledOrigin) -> Option<bool> {
         let dir = Dir::open(origin.found_in.parent()?).ok()?;
         let there = state_of(&dir, &origin.locked.name).ok()??;
         let (wanted, folder) = (&origin.locked.digest, &origin.found_in);
-        Some(!matches!(there, State::Tree(digest) if is_tree(&digest, wanted, folder, &self.listing())))
+        let State::Tree(digest) = there else { return Some(true) };
+        Some(
+            !is_tree(&digest, wanted, folder, &self.listing())
+                && self.placed_at(&dir.path().join(&origin.locked.name)).as_ref() != Some(&digest),
+        )
     }
 
     fn listing(&self) -> impl Fn(&str) -> Option<Manifest> + use<> {
@@ -179,9 +183,23 @@ impl Origins {
         }
         let folder = skill.entry.origin.location.path().and_then(|file| Path::new(file).parent());
         let at = folder.and_then(|folder| Some(env::real(folder.parent()?).join(folder.file_name()?)));
-        let is_placed = |books: &Books| Some(Placements::load(books).ok()?.digest(at.as_deref()?).is_some());
         self.sources.iter().any(|recorded| matches!(recorded.source, SourceAt::Unknown))
-            || self.books.iter().any(|books| is_placed(books).unwrap_or(false))
+            || at.is_some_and(|at| self.placed_at(&at).is_some())
+    }
+
+    /// The digest of the files that Prowess placed at a path.
+    fn placed_at(&self, path: &Path) -> Option<String> {
+        let placed = |books| Some(Placements::load(books).ok()?.digest(path)?.to_owned());
+        self.books.iter().find_map(placed)
+    }
+
+    /// Whether the files of an installed skill are those of another version, as Prowess placed it. This reads all of them.
+    pub fn is_other_version(&self, origin: &InstalledOrigin) -> bool {
+        let there = origin.found_in.parent().and_then(|folder| Dir::open(folder).ok());
+        let there = there.and_then(|dir| state_of(&dir, &origin.locked.name).ok()?);
+        let (wanted, folder) = (&origin.locked.digest, &origin.found_in);
+        matches!(there, Some(State::Tree(digest)) if !is_tree(&digest, wanted, folder, &self.listing()))
+            && self.is_edited(origin) == Some(false)
     }
 
     /// Whether the user accepted the files that the lock names, so that installing them again restores what was accepted.

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::folders::client_folders;
+use super::folders::{ClientFolder, client_folders};
 use crate::env::Environment;
 use crate::install::compare::{Difference, FileChange, Listing};
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, Records};
-use crate::install::target::{Placements, State, manifest_of};
+use crate::install::target::{Placement, Placements, State, manifest_of};
 
 /// A client that does not have an installed skill as it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub enum ClientState {
     Edited(Vec<(String, FileChange)>),
     /// A copy in which these files have other line ends, and nothing else differs.
     LineEnds(Vec<String>),
+    /// A copy of another version, as Prowess placed it. Nothing was edited.
+    OtherVersion,
     /// Something else: another link, a link where there should be a copy, a folder where there should be a link.
     Other,
     /// Something of the user, which an earlier command was told to keep. No command replaces it unasked.
@@ -46,6 +48,10 @@ pub(in crate::install) fn differences(
 ) -> Result<Vec<(String, ClientDifference)>, InstallError> {
     let copies = records.wanted.link().copies();
     let placements = Placements::load(&place.books)?;
+    let is_placed = |folder: &ClientFolder, name: &str, there: &str| {
+        let placed = folder.placement(name, &placements);
+        matches!(placed, Some(Placement::Placed(digest)) if digest == there)
+    };
     let mut found = Vec::new();
     for folder in client_folders(place, records, environment, None)? {
         for locked in records.lock.skills() {
@@ -57,6 +63,9 @@ pub(in crate::install) fn differences(
             let state = match there {
                 None => ClientState::Missing,
                 Some(_) if folder.is_left(&locked.name, &placements) => ClientState::Left,
+                Some(State::Tree(digest)) if copies && is_placed(&folder, &locked.name, &digest) => {
+                    ClientState::OtherVersion
+                }
                 Some(State::Tree(_) | State::Other) if copies && !path.is_symlink() => {
                     let of = |there| Difference::of(&path, &there, &locked.digest, listing);
                     match manifest_of(&path).map(of) {
