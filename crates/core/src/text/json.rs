@@ -135,6 +135,38 @@ pub fn without_halves(json: &str, instead: &str) -> Option<String> {
     (kept > 0).then_some(made)
 }
 
+/// JSON with `null` in place of each list and object that is deeper than a number of others; none if there is none.
+pub fn without_depths(json: &str, most: usize) -> Option<String> {
+    let (mut made, mut depth, mut in_string, mut escaped) = (String::new(), 0_usize, false, false);
+    // Until where the text is in `made`, or left out of it.
+    let mut done = 0;
+    for (at, byte) in json.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'[' | b'{' => {
+                if depth == most {
+                    made.push_str(json.get(done..at)?);
+                    made.push_str("null");
+                    done = at;
+                }
+                depth += 1;
+            }
+            b']' | b'}' => {
+                depth = depth.checked_sub(1)?;
+                if depth == most {
+                    done = at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    made.push_str(json.get(done..)?);
+    (depth == 0 && done > 0).then_some(made)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,6 +189,23 @@ mod tests {
         assert_eq!(json_values(&text), 1);
         assert_eq!(json_values("[".repeat(100).as_bytes()), 101);
         assert_eq!(json_values(&br#"{"":0}"#.repeat(100)), 201);
+    }
+
+    #[test]
+    fn what_is_too_deep_is_replaced() {
+        for (json, most, wanted) in [
+            ("[[1],[[2]],3]", 2, Some("[[1],[null],3]")),
+            (r#"{"a":{"b":[1,{"c":"]}"}]},"d":"[[["}"#, 1, Some(r#"{"a":null,"d":"[[["}"#)),
+            (r#"{"a":{"b":[1]}}"#, 3, None),
+            (r#""[[[""#, 0, None),
+            ("[[[", 1, None),
+            ("[]]", 1, None),
+        ] {
+            assert_eq!(without_depths(json, most).as_deref(), wanted, "{json}");
+        }
+        let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+        assert!(serde_json::from_str::<Value>(&deep).is_err());
+        assert!(serde_json::from_str::<Value>(&without_depths(&deep, 100).unwrap()).is_ok());
     }
 
     proptest::proptest! {
