@@ -130,5 +130,5 @@ pub mod internal {
     pub use crate::session::interface::shown::ShownName;
     pub use crate::skill::tool_list::{Token, tokens};
     pub use crate::text::distance::did_you_mean;
-    pub use crate::text::json::{json_values, parse_json};
+    pub use crate::text::json::{json_values, parse_json, without_depths, without_halves};
 }

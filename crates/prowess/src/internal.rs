@@ -48,6 +48,11 @@ pub use crate::process::child_process::ChildProcess;
 #[cfg(any(feature = "http", feature = "install"))]
 pub use crate::source::spec::hosts::is_this_machine;
 
+/// Whether the source of a skill could not be listed at all at the last refresh of its registry.
+pub fn is_unlisted(registry: &crate::Registry, skill: &crate::Candidate) -> bool {
+    registry.is_unlisted(skill)
+}
+
 /// Locks a mutex. A panic elsewhere cannot have left the value half changed, because every change is one step.
 pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -564,3 +564,57 @@ fn a_file_of_prowess_that_a_request_finds_ignored_is_logged_as_every_other_warni
         }
     }
 }
+
+#[test]
+fn skills_whose_source_cannot_be_read_or_that_changed_since_they_were_trusted_are_named_as_such() {
+    let text = |name: &str| format!("---\nname: {name}\ndescription: d\n---\nDo {name}.\n");
+    let place = Place::with(&[
+        SKILL,
+        ("away/a/SKILL.md", &text("a")),
+        ("away/b/SKILL.md", &text("b")),
+        (".claude/skills/pdf/SKILL.md", &text("pdf")),
+    ]);
+    let server = Running::start(&place, &["--in", "skills", "--in", "away"]);
+    server.logged("\"library\"");
+    std::fs::rename(place.path().join("away"), place.path().join("gone")).unwrap();
+    let line = server.logged("their source could not be read");
+    assert!(line.contains(r#""skills":2"#) && line.contains("away"), "{line}");
+
+    let mut trust = place.command();
+    trust.args(["trust", "pdf", "--yes"]).env("HOME", place.path().join("home"));
+    assert!(trust.output().unwrap().status.success());
+    let server = Running::start(&place, &[]);
+    server.logged("\"library\"");
+    place.write(".claude/skills/pdf/SKILL.md", text("pdf").replace("Do", "Now do").as_bytes());
+    let line = server.logged("a skill is no longer served");
+    assert!(line.contains("pdf") && line.contains("it changed since it was trusted"), "{line}");
+}
+
+#[test]
+fn skills_that_the_filter_passes_and_that_wait_for_trust_are_named_beside_those_that_it_hides() {
+    let place = Place::with(&[("skills/deep/tidy-up/SKILL.md", SKILL.1)]);
+    let mut content = FakeContent::default();
+    content.skill("skill://one", "", &[]);
+    let far = FakeServer::serving(content);
+    let spec = format!("mcp={},prefix=team", far.url);
+    let server = Running::start(&place, &["--in", &spec, "--in", "skills", "--filter", "*"]);
+    let line: Value = serde_json::from_str(&server.logged("no skill is served")).unwrap();
+    assert_eq!(line["message"], "no skill is served: those that the filter passes wait for trust", "{line}");
+    assert_eq!((&line["skills"], &line["hidden"]), (&json!(1), &json!(1)), "{line}");
+    assert!(line["hint"].as_str().unwrap().contains("prowess trust"), "{line}");
+}
+
+#[test]
+fn a_preloaded_skill_that_the_filter_of_a_token_hides_is_no_warning() {
+    let tokens = table("all", TOKEN, "") + &table("few", OTHER, "filter = \"other\"");
+    let other = SKILL.1.replace("tidy-up", "other");
+    let place = Place::with(&[SKILL, ("more/other/SKILL.md", &other), ("tokens", &tokens)]);
+    let args = ["--in", "dir=skills,preload=true", "--in", "more", "--token-file", "tokens"];
+    let mut server = Running::start(&place, &args);
+    for token in [TOKEN, OTHER] {
+        assert_eq!(server.ask(token, "skills/list", json!({})).0, 200);
+    }
+    server.end();
+    let warnings: Vec<String> = server.log.iter().filter(|line| line.contains("not preloaded")).collect();
+    assert!(warnings.is_empty(), "{warnings:#?}");
+}

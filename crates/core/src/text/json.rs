@@ -110,9 +110,76 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 }
 
+/// JSON with something else in place of each escape of half of a surrogate pair; none if it has no such escape.
+pub fn without_halves(json: &str, instead: &str) -> Option<String> {
+    let unit = |at: usize| {
+        let digits = json.get(at..)?.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let (mut made, mut kept, mut at) = (String::new(), 0, 0);
+    while let Some(next) = json.get(at..).and_then(|rest| rest.find('\\')) {
+        at += next;
+        at += match (unit(at), unit(at + 6)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
+            (Some(0xD800..=0xDFFF), _) => {
+                made.push_str(json.get(kept..at)?);
+                made.push_str(instead);
+                kept = at + 6;
+                6
+            }
+            // The character after another backslash is ASCII.
+            _ => 2,
+        };
+    }
+    made.push_str(json.get(kept..)?);
+    (kept > 0).then_some(made)
+}
+
+/// JSON with `null` in place of each list and object that is deeper than a number of others; none if there is none.
+pub fn without_depths(json: &str, most: usize) -> Option<String> {
+    let (mut made, mut depth, mut in_string, mut escaped) = (String::new(), 0_usize, false, false);
+    // Until where the text is in `made`, or left out of it.
+    let mut done = 0;
+    for (at, byte) in json.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'[' | b'{' => {
+                if depth == most {
+                    made.push_str(json.get(done..at)?);
+                    made.push_str("null");
+                    done = at;
+                }
+                depth += 1;
+            }
+            b']' | b'}' => {
+                depth = depth.checked_sub(1)?;
+                if depth == most {
+                    done = at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    made.push_str(json.get(done..)?);
+    (depth == 0 && done > 0).then_some(made)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_half_of_a_surrogate_pair_is_replaced() {
+        let replaced = |json: &str| without_halves(json, "?");
+        assert_eq!(replaced(r#""a\ud800b\uDFFF""#).as_deref(), Some(r#""a?b?""#));
+        assert_eq!(replaced(r#""\ud83d\ud83d\ude00""#).as_deref(), Some(r#""?\ud83d\ude00""#));
+        for whole in [r#""\ud83d\ude00""#, r#""\\ud800""#, r#""é\n\u0041\\""#, "{}", r#""\"#, r#""\ud8"#] {
+            assert_eq!(replaced(whole), None, "{whole}");
+        }
+    }
 
     #[test]
     fn values_are_counted_outside_of_strings() {
@@ -122,6 +189,23 @@ mod tests {
         assert_eq!(json_values(&text), 1);
         assert_eq!(json_values("[".repeat(100).as_bytes()), 101);
         assert_eq!(json_values(&br#"{"":0}"#.repeat(100)), 201);
+    }
+
+    #[test]
+    fn what_is_too_deep_is_replaced() {
+        for (json, most, wanted) in [
+            ("[[1],[[2]],3]", 2, Some("[[1],[null],3]")),
+            (r#"{"a":{"b":[1,{"c":"]}"}]},"d":"[[["}"#, 1, Some(r#"{"a":null,"d":"[[["}"#)),
+            (r#"{"a":{"b":[1]}}"#, 3, None),
+            (r#""[[[""#, 0, None),
+            ("[[[", 1, None),
+            ("[]]", 1, None),
+        ] {
+            assert_eq!(without_depths(json, most).as_deref(), wanted, "{json}");
+        }
+        let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+        assert!(serde_json::from_str::<Value>(&deep).is_err());
+        assert!(serde_json::from_str::<Value>(&without_depths(&deep, 100).unwrap()).is_ok());
     }
 
     proptest::proptest! {

@@ -6,7 +6,7 @@
 
 use std::io::BufRead;
 
-use prowess::internal::{json_values, parse_json};
+use prowess::internal::{json_values, parse_json, without_depths, without_halves};
 use rmcp::ErrorData;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, CustomResult, PingRequest, RequestId, ServerJsonRpcMessage,
@@ -18,6 +18,10 @@ use serde_json::Value;
 
 use crate::protocol::ambiguity::{Outline, ambiguity};
 use crate::source::McpLimits;
+
+/// The depth from which on the lists and objects of a message are left out, if it cannot be read with them. The reader takes
+/// 127.
+const MAX_DEPTH: usize = 100;
 
 /// A sent message, as far as it is needed to read the response.
 #[derive(Clone, Debug)]
@@ -88,6 +92,14 @@ impl RawResponse {
     /// Reads a response. One that is ambiguous is refused, as the server refuses requests: an audit between the two could
     /// see another skill than the one that is trusted.
     pub(crate) fn read(text: &[u8]) -> Result<Self, ResponseError> {
+        match Self::parsed(text) {
+            Err(ResponseError::NoMessage(error)) => mended(text)
+                .map_or(Err(ResponseError::NoMessage(error)), |text| Self::parsed(text.as_bytes())),
+            read => read,
+        }
+    }
+
+    fn parsed(text: &[u8]) -> Result<Self, ResponseError> {
         match parse_json(text) {
             Ok(value) => serde_json::from_value(value).map_err(ResponseError::NoMessage),
             Err(error) => Err(match ambiguity(text) {
@@ -96,6 +108,14 @@ impl RawResponse {
             }),
         }
     }
+}
+
+/// A message without what no reader of JSON takes, if it has any: one entry of a list that has it must not take the others
+/// with it. Its files are compared with their digests, so nothing is read otherwise than it is.
+fn mended(text: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(text).ok()?;
+    let whole = without_halves(text, "\\ufffd");
+    without_depths(whole.as_deref().unwrap_or(text), MAX_DEPTH).or(whole)
 }
 
 impl SentRequest {

@@ -318,18 +318,26 @@ impl LiveLibrary {
         let filter = &self.policy.filter;
         let (hidden, untrusted, disabled) =
             (counts.of("hidden"), counts.of("untrusted"), counts.of("disabled"));
-        if hidden > 0 {
-            if *filter != Filter::none() {
-                tracing::warn!(target: "prowess", filter = filter.as_str(), skills = hidden, "the filter passes no skill");
+        // Only trust in those that the filter passes would help.
+        let waiting: Vec<&Candidate> = now
+            .catalog()
+            .all()
+            .map(|(skill, _)| skill)
+            .filter(|skill| skill.obstacle == Some(Obstacle::Untrusted) && filter.passes(&skill.virtual_path))
+            .collect();
+        if !waiting.is_empty() {
+            let (skills, hint) = (waiting.len(), self.trust_hint.of(&self.registry, &waiting));
+            if hidden > 0 {
+                let filter = filter.as_str();
+                tracing::warn!(target: "prowess", filter, skills, hidden, hint, "no skill is served: those that the filter passes wait for trust");
+            } else {
+                tracing::warn!(target: "prowess", skills, hint, "no skill is served: they wait for trust");
             }
-        } else if untrusted > 0 {
-            let all = now.catalog().all();
-            let waiting: Vec<&Candidate> = all
-                .map(|(skill, _)| skill)
-                .filter(|skill| skill.obstacle == Some(Obstacle::Untrusted))
-                .collect();
-            let hint = self.trust_hint.of(&self.registry, &waiting);
-            tracing::warn!(target: "prowess", skills = untrusted, hint, "no skill is served: they wait for trust");
+        } else if hidden + untrusted > 0 {
+            if *filter != Filter::none() {
+                let skills = hidden + untrusted;
+                tracing::warn!(target: "prowess", filter = filter.as_str(), skills, "the filter passes no skill");
+            }
         } else if disabled > 0 {
             let by = now.catalog().all().find_map(|(_, standing)| match standing {
                 Standing::Blocked { obstacle: Obstacle::Disabled { by } } => Some(by.to_string()),

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use crate::library::sessions::Sessions;
 use crate::library::snapshot::{FileChanges, Snapshot};
+use crate::library::states::Lost;
 use crate::library::turns::Turns;
 
 /// How long clients may cache results when changes are not watched, in milliseconds.
@@ -213,7 +214,11 @@ impl Publication {
 
 /// Logs the skills that were served and are not any more.
 fn log_lost(now: &Snapshot, before: &Snapshot) {
-    let lost = now.lost_since(before);
+    let Lost { alone: lost, with_their_source } = now.lost_since(before);
+    for (source, skills) in &with_their_source {
+        let source = &**source;
+        tracing::warn!(target: "prowess", source, skills, "skills are no longer served: their source could not be read");
+    }
     for (skill, reason) in lost.iter().take(MAX_NAMED) {
         tracing::warn!(target: "prowess", skill, reason, "a skill is no longer served");
     }

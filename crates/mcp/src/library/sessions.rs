@@ -85,7 +85,12 @@ impl Sessions {
         let mut session = self.connection.clone();
         let performer = self.performer();
         for (name, step) in session.preload(&[]) {
-            let remote = session.catalog().get(&name).is_some_and(|skill| self.registry.is_remote(skill));
+            let skill = session.catalog().get(&name);
+            // Not for this client, and no trouble.
+            if skill.is_some_and(|skill| !session.policy().bounds.passes(&skill.virtual_path)) {
+                continue;
+            }
+            let remote = skill.is_some_and(|skill| self.registry.is_remote(skill));
             let result = match step {
                 Step::Need(ticket, _) if remote => {
                     session.cancel(ticket);

@@ -1,7 +1,10 @@
 //! The state of each skill of a snapshot: which are served, and why not the others.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use prowess::Obstacle;
-use prowess::internal::state_of;
+use prowess::internal::{is_unlisted, state_of};
 
 use crate::library::snapshot::Snapshot;
 
@@ -60,19 +63,43 @@ impl Snapshot {
         SkillCounts(states)
     }
 
-    /// The skills that were served in a snapshot before and are not any more, each with the reason.
-    pub(crate) fn lost_since(&self, before: &Self) -> Vec<(String, String)> {
-        let lost = before.keys().filter(|key| !self.serves(key));
-        let reason = |key: &str| {
+    /// The skills that were served in a snapshot before and are not any more.
+    pub(crate) fn lost_since(&self, before: &Self) -> Lost {
+        let registry = &self.sessions.registry;
+        let mut lost = Lost::default();
+        for key in before.keys().filter(|key| !self.serves(key)) {
             let found = self.catalog().why(key);
-            let Some((skill, standing)) = found.first() else { return "it is gone".to_owned() };
-            let why = standing.why_not().or_else(|| skill.obstacle.as_ref().map(Obstacle::why_not));
-            match why {
-                Some(why) if why.reason.is_empty() => format!("it is {}", why.state),
-                Some(why) => format!("it is {}: {}", why.state, why.reason),
-                None => "the filter hides it".to_owned(),
-            }
-        };
-        lost.map(|key| (key.to_owned(), reason(key))).collect()
+            let reason = match found.first() {
+                None => match before.catalog().get(key).filter(|skill| is_unlisted(registry, skill)) {
+                    Some(skill) => {
+                        *lost.with_their_source.entry(Arc::clone(&skill.source)).or_default() += 1;
+                        continue;
+                    }
+                    None => "it is gone".to_owned(),
+                },
+                Some((skill, _)) if registry.changed_since_approval(skill) => {
+                    "it changed since it was trusted".to_owned()
+                }
+                Some((skill, standing)) => {
+                    let why = standing.why_not().or_else(|| skill.obstacle.as_ref().map(Obstacle::why_not));
+                    match why {
+                        Some(why) if why.reason.is_empty() => format!("it is {}", why.state),
+                        Some(why) => format!("it is {}: {}", why.state, why.reason),
+                        None => "the filter hides it".to_owned(),
+                    }
+                }
+            };
+            lost.alone.push((key.to_owned(), reason));
+        }
+        lost
     }
+}
+
+/// Skills that are not served any more.
+#[derive(Default)]
+pub(crate) struct Lost {
+    /// Each with the reason.
+    pub(crate) alone: Vec<(String, String)>,
+    /// The number of those whose source could not be read, for each source.
+    pub(crate) with_their_source: BTreeMap<Arc<str>, usize>,
 }

@@ -276,7 +276,14 @@ pub(crate) fn open_already() -> ErrorData {
 /// client.
 pub(crate) fn invalid_message(text: &[u8]) -> (Option<RequestId>, ErrorData) {
     match serde_json::from_slice::<Value>(text) {
-        Err(error) => (None, ErrorData::parse_error(format!("this is not JSON: {error}"), None)),
+        Err(error) => match Outline::of(text) {
+            // It is JSON with a text or a depth that cannot be read.
+            Some(outline) => {
+                let id = outline.only_id().filter(|id| !outline.is_response() && is_short(id));
+                (id, ErrorData::invalid_request(format!("this message cannot be read: {error}"), None))
+            }
+            None => (None, ErrorData::parse_error(format!("this is not JSON: {error}"), None)),
+        },
         Ok(Value::Array(_)) => (None, ErrorData::invalid_request("batches are not taken", None)),
         Ok(value) => {
             let is_response = value.get("result").is_some() || value.get("error").is_some();

@@ -5,7 +5,7 @@ use prowess::source::{Listing, Source as _};
 use prowess_mcp::McpLimits;
 use serde_json::{Value, json};
 
-use prowess_mcp::testing::{FakeContent, FakeServer, Reply};
+use prowess_mcp::testing::{FakeContent, FakeServer, Reply, json_response};
 
 fn content() -> FakeContent {
     let mut content = FakeContent::default();
@@ -213,4 +213,31 @@ fn unknown_members_are_ignored() {
             other => other,
         });
     assert_eq!(names(&server.source(McpLimits::default()).list().unwrap()), ["good", "bad"]);
+}
+
+#[test]
+fn an_entry_with_a_text_or_a_depth_that_cannot_be_read_takes_no_other_with_it() {
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    for (from, to) in [("About bad.", r"Half \ud83d of a pair."), (r#""About bad.""#, &*deep)] {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        let server = FakeServer::with_handler(content(), move |content, method, params| {
+            let Reply::Result(result) = content.reply(method, params) else { panic!() };
+            if method != "skills/list" {
+                return Reply::Result(result);
+            }
+            let body = json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string();
+            assert!(body.contains(&from));
+            Reply::Raw(json_response("200 OK", &body.replace(&from, &to)).into_bytes())
+        });
+        let remote = server.source(McpLimits::default());
+        let listing = remote.list().unwrap();
+        assert_eq!((names(&listing).as_slice(), listing.problems.len()), (&["good", "bad"][..], 0));
+        // Its file is another one than was listed.
+        let read = |at: usize| {
+            let path = prowess::RelPath::parse("SKILL.md").unwrap();
+            remote.read(listing.skills[at].source_skill(), &path, prowess::source::Slice::first(99)).map(drop)
+        };
+        assert!(read(0).is_ok());
+        assert!(read(1).unwrap_err().to_string().contains("description"));
+    }
 }

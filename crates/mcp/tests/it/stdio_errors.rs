@@ -278,6 +278,28 @@ async fn a_message_with_two_members_of_one_name_is_refused_on_every_transport() 
 }
 
 #[tokio::test]
+async fn a_message_with_a_text_or_a_depth_that_cannot_be_read_is_refused_with_its_id() {
+    let root = library();
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    let mut client =
+        PipeClient::initialized(served(registry(root.path()), ServeOptions::default()), true).await;
+    for value in [r#""\ud83d""#.to_owned(), format!("{}{}", "[".repeat(200), "]".repeat(200))] {
+        let message = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{{"x":{value}}}}}"#);
+        client.send(&message).await;
+        for response in [client.next().await, web.post(&[], &message).await.json()] {
+            let said = response["error"]["message"].as_str().unwrap();
+            assert!(said.starts_with("this message cannot be read: "), "{response}");
+            assert_eq!(
+                (&response["error"]["code"], &response["id"]),
+                (&json!(-32600), &json!(7)),
+                "{response}"
+            );
+        }
+    }
+    web.end().await;
+}
+
+#[tokio::test]
 async fn a_cursor_that_is_no_text_is_refused_by_every_list_on_every_transport() {
     let root = library();
     let web = HttpTestServer::with(HttpOptions::default()).await;

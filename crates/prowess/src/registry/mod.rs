@@ -139,8 +139,8 @@ pub struct Registry {
 struct Seen {
     catalog: Arc<Catalog>,
     problems: Vec<Arc<SourceError>>,
-    /// Those of whole sources.
-    unlisted: Vec<Arc<SourceError>>,
+    /// Those of whole sources, with the numbers of their layers.
+    unlisted: Vec<(usize, Arc<SourceError>)>,
     passed_over: bool,
 }
 
@@ -330,7 +330,13 @@ impl Registry {
 
     /// The errors of the sources that could not be listed at all at the last refresh. [`Registry::problems`] has them too.
     pub fn unlisted(&self) -> Vec<Arc<SourceError>> {
-        self.seen().unlisted
+        self.seen().unlisted.into_iter().map(|(_, error)| error).collect()
+    }
+
+    /// Whether the source of a skill could not be listed at all at the last refresh.
+    pub(crate) fn is_unlisted(&self, skill: &Candidate) -> bool {
+        let layer = skill.layer;
+        layer.registry == self.id && read_locked(&self.seen).unlisted.iter().any(|(at, _)| *at == layer.at)
     }
 
     /// Whether there may be more skills that the sources passed over at the last refresh, as in folders that are deeper

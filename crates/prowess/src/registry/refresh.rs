@@ -123,7 +123,7 @@ impl Registry {
                 self.listed(layer.list(self.profile.as_ref()))?
             };
             if listed.failed {
-                unlisted.push(problems.len());
+                unlisted.push((at, problems.len()));
             }
             problems.append(&mut listed.problems);
             passed_over |= listed.passed_over;
@@ -137,7 +137,8 @@ impl Registry {
                 return Err(error.into());
             }
         }
-        let unlisted = unlisted.into_iter().filter_map(|at| problems.get(at).cloned()).collect();
+        let error = |(layer, at): (usize, usize)| Some((layer, problems.get(at).cloned()?));
+        let unlisted = unlisted.into_iter().filter_map(error).collect();
         problems.extend(judging.problems().map(Arc::new));
         problems.extend(self.budget.as_ref().and_then(|budget| budget.problem()).map(Arc::new));
         // Several folders may be out of reach for one reason.

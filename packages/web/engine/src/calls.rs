@@ -1,5 +1,6 @@
 //! The calls of a model in its response.
 
+use prowess_core::internal::without_halves;
 use prowess_core::session::{Dialect, ReceivedCall, Session};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -68,31 +69,6 @@ impl Response {
     }
 }
 
-/// JSON with something else in place of each escape of half of a surrogate pair; none if it has no such escape.
-fn without_halves(json: &str, instead: &str) -> Option<String> {
-    let unit = |at: usize| {
-        let digits = json.get(at..)?.strip_prefix("\\u")?.get(..4)?;
-        u16::from_str_radix(digits, 16).ok()
-    };
-    let (mut made, mut kept, mut at) = (String::new(), 0, 0);
-    while let Some(next) = json.get(at..).and_then(|rest| rest.find('\\')) {
-        at += next;
-        at += match (unit(at), unit(at + 6)) {
-            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
-            (Some(0xD800..=0xDFFF), _) => {
-                made.push_str(json.get(kept..at)?);
-                made.push_str(instead);
-                kept = at + 6;
-                6
-            }
-            // The character after another backslash is ASCII.
-            _ => 2,
-        };
-    }
-    made.push_str(json.get(kept..)?);
-    (kept > 0).then_some(made)
-}
-
 /// The calls in a message that are for the session, each with the id of its result.
 pub(crate) fn calls(session: &Session, input: &str) -> Result<Value, Failure> {
     let response = Response::read(input)?;
@@ -110,16 +86,6 @@ pub(crate) fn calls(session: &Session, input: &str) -> Result<Value, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_half_of_a_surrogate_pair_is_replaced() {
-        let replaced = |json: &str| without_halves(json, "?");
-        assert_eq!(replaced(r#""a\ud800b\uDFFF""#).as_deref(), Some(r#""a?b?""#));
-        assert_eq!(replaced(r#""\ud83d\ud83d\ude00""#).as_deref(), Some(r#""?\ud83d\ude00""#));
-        for whole in [r#""\ud83d\ude00""#, r#""\\ud800""#, r#""é\n\u0041\\""#, "{}", r#""\"#, r#""\ud8"#] {
-            assert_eq!(replaced(whole), None, "{whole}");
-        }
-    }
 
     #[test]
     fn a_call_with_half_of_a_surrogate_pair_hides_no_other() {
