@@ -255,6 +255,15 @@ fn scenes() -> Vec<Scene> {
             before: &[&["add", "./src/a", "--user", "--yes"], &["!remove", "home/.agents/skills/a"]],
             ..installed(&[&["verify", "--user"], &["list", "--installed", "--user"], &["remove", "a"]])
         },
+        // Installed for the user, edited, and accepted as edited.
+        Scene {
+            before: &[
+                &["add", "./src/a", "--user", "--yes"],
+                &["!edit", "home/.agents/skills/a/SKILL.md"],
+                &["trust", "a", "--yes"],
+            ],
+            ..installed(&[&["trust", "--revoke", "--yes", "home/.agents/skills/a"]])
+        },
         // Installed for the user, edited, and installed again by another name.
         Scene {
             before: &[
