@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use prowess::client::{CatalogLimit, Cuts, Fact};
 use prowess::library::clients::Client;
-use prowess::library::config::SessionConfig;
 use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, estimate_tokens, render_within};
 use prowess::session::{Placement, PromptOptions, Session};
+use prowess::settings::SessionConfig;
 use prowess::{Candidate, Catalog, Entry, Registry};
 use serde_json::{Value, json};
 

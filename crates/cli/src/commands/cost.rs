@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use prowess::library::config::SessionConfig;
 use prowess::render::{
     Budget, BudgetReport, CatalogStyle, Shape, estimate_tokens, render_catalog, render_within,
 };
 use prowess::select::{All, Query, SelectOptions};
 use prowess::session::{PromptOptions, Session, Untrusted};
+use prowess::settings::SessionConfig;
 use prowess::{Candidate, Entry, Location, Registry, Standing};
 use serde::Serialize;
 

@@ -1,10 +1,10 @@
 //! What a host's filter, tools and prompt do with one skill, for `prowess why`.
 
 use prowess::Registry;
-use prowess::library::config::SessionConfig;
 use prowess::render::{BudgetReport, CatalogStyle, Shape};
 use prowess::select::{self, Query, Selector};
 use prowess::session::{Hidden, Placement, PromptOptions, Session};
+use prowess::settings::SessionConfig;
 
 use super::filter_place;
 use crate::args::{CatalogSize, Why};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use prowess::drive::{Performer, preload};
-use prowess::library::config::SessionConfig;
 use prowess::library::views::Reach;
 use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, render_catalog};
 use prowess::select::{All, NotNarrowed, Query};
 use prowess::session::{PromptOptions, Session};
+use prowess::settings::SessionConfig;
 use prowess::{Candidate, Catalog, Obstacle, Registry};
 use serde_json::{Value, json};
 

@@ -15,7 +15,7 @@ use prowess_core::Location;
 use prowess_core::path::PathError;
 
 use crate::fs::location::location_of;
-use crate::library::config::ConfigError;
+use crate::settings::ConfigError;
 use crate::source::PLUGIN_FILES;
 
 pub use kind::{Counted, SourceErrorKind, SpecialFile};

@@ -6,7 +6,6 @@ use std::path::Path;
 use prowess_core::{Location, Scope};
 
 use super::LibraryError;
-use super::config::{Config, ConfigError, ConfigLimits, SessionConfig};
 use super::named::Named;
 use super::shown::Shown;
 use crate::env::Environment;
@@ -14,6 +13,7 @@ use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::{MissingRoot, ScanOptions};
 use crate::registry::Registry;
 use crate::registry::trust::Approvals;
+use crate::settings::{Config, ConfigError, ConfigLimits, SessionConfig};
 use crate::source::open::Opening;
 use crate::source::spec::{Place, SourceSpec};
 
@@ -110,7 +110,7 @@ fn withheld(
 }
 
 /// Whether a source of the project with this file is not used before the project is trusted.
-pub(super) fn waits_for_trust(spec: &SourceSpec, file: &Path, environment: &Environment) -> bool {
+pub(crate) fn waits_for_trust(spec: &SourceSpec, file: &Path, environment: &Environment) -> bool {
     let folder = file.parent().unwrap_or(Path::new("/"));
     let opening = opening_in(file, false, Opening::named(folder, None));
     withheld(spec, &opening, folder, environment).is_ok_and(|withheld| withheld.is_some())

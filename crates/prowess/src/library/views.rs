@@ -19,8 +19,8 @@ use super::{LibraryError, LibraryOptions, add, own_once};
 use crate::env::{self, Environment};
 use crate::fs::stamp::FileStamp;
 use crate::library::clients::{Client, Root, roots_of};
-use crate::library::config::SessionConfig;
 use crate::registry::{Registry, RegistryError};
+use crate::settings::SessionConfig;
 
 /// The views of clients, as seen from a folder.
 #[derive(Debug)]

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 
 use prowess::env::Environment;
-use prowess::library::config::{Config, ConfigLimits};
 use prowess::library::{LibraryError, LibraryOptions, library};
 use prowess::registry::trust::Approvals;
+use prowess::settings::{Config, ConfigLimits};
 use prowess::source::JsonlLimits;
 use prowess::{ConfigError, JsonlSource, Registry, Source, SourceError, SourceErrorKind, SourceSpec};
 

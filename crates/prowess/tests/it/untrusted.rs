@@ -6,9 +6,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use prowess::env::Environment;
-use prowess::library::config::ConfigLimits;
 use prowess::library::{LibraryOptions, library, session_config};
 use prowess::registry::trust::Approvals;
+use prowess::settings::ConfigLimits;
 use prowess::{ConfigError, Obstacle, ProjectLimits, Registry, SourceError, SourceErrorKind};
 
 use crate::trees::{keys, skill, tree, write};

@@ -10,8 +10,8 @@ use prowess::internal::{
     value_in_toml,
 };
 use prowess::library::clients;
-use prowess::library::config::FILE_NAME;
 use prowess::registry::trust::Approvals;
+use prowess::settings::FILE_NAME;
 use serde_json::{Value, json};
 
 use super::in_force;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use prowess::install::{LOCK_FILE, SKILLS_FILE};
 use prowess::internal::{InForce, WhyUnused};
 use prowess::library::clients;
-use prowess::library::config::{ConfigLimits, FILE_NAME};
+use prowess::settings::{ConfigLimits, FILE_NAME};
 use prowess::source::open::Opening;
 use prowess::{Candidate, Config, Obstacle, Registry, Scope, SourceError, SourceErrorKind};
 

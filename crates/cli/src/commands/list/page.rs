@@ -9,7 +9,7 @@ use prowess::env::Environment;
 use prowess::install::Origins;
 use prowess::internal::STATES;
 use prowess::library::clients::{self, Client};
-use prowess::library::config::SessionConfig;
+use prowess::settings::SessionConfig;
 use prowess::text::collapse;
 use prowess::{Candidate, Obstacle, Registry};
 

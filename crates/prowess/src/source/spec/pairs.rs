@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Place, Server, SourceSpec, SpecError, is_address};
 use crate::error::escape_control;
-use crate::library::config::keys::{ConfigKey, key};
+use crate::settings::keys::{ConfigKey, key};
 use crate::source::Mount;
 
 /// Makes [`Pairs`] and the lists of keys from one table, in the order in which they are written.

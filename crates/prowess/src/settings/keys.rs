@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(default("session", "max_activation_bytes"), format!("`{most}`"));
         let most = prowess_core::session::Options::default().max_kept_bytes;
         assert_eq!(default("session", "max_kept_bytes"), format!("`{most}`"));
-        let limits = crate::library::config::ConfigLimits::default();
+        let limits = crate::settings::ConfigLimits::default();
         assert_eq!(
             (limits.sources, limits.disabled, limits.paths),
             (256, 1_024, 1_024),

@@ -6,10 +6,10 @@ use prowess_core::session::{Filter, Options, Policy};
 use prowess_core::skill::HostTools;
 use toml::de::DeTable;
 
-use super::reader::Toml;
+use super::read::Toml;
 use super::{ConfigError, Reader};
 use crate::env;
-use crate::library::config_edit::number;
+use crate::settings::edit::number;
 
 /// The contents of the table `[session]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 use toml::de::{DeTable, DeValue};
 
 use super::comments::{Lexed, kept};
-use crate::library::config_edit::{lines, of_toml, toml_header, written_key};
+use crate::settings::edit::{lines, of_toml, toml_header, written_key};
 
 /// The text with a key set to a value in TOML, or unset without one. `None` if the text has a form in which this cannot be
 /// done without changing something else.

@@ -12,13 +12,13 @@ use std::path::PathBuf;
 
 use toml::de::DeTable;
 
-use super::key_path::KeyPath;
-use super::{Config, ConfigError};
 use crate::env::Environment;
 use crate::error::SourceErrorKind;
 use crate::fs::atomic::{self, WriteError};
 use crate::fs::parsed::ParsedLimits;
-use crate::library::config_edit::{EditedFile, EditedFileError, TRIES, changed_meanwhile};
+use crate::settings::edit::{EditedFile, EditedFileError, TRIES, changed_meanwhile};
+use crate::settings::key_path::KeyPath;
+use crate::settings::{Config, ConfigError};
 
 /// A file in which keys are set.
 #[derive(Clone, Debug)]

@@ -1,11 +1,10 @@
 //! `prowess.toml`: the levels of rules, which paths are ignored, and more sources of skills.
 
-#[cfg(feature = "install")]
 pub(crate) mod edit;
-pub(crate) mod in_force;
 pub(crate) mod key_path;
 pub(crate) mod keys;
-mod reader;
+mod read;
+pub(crate) mod resolve;
 mod scan;
 mod session;
 
@@ -29,7 +28,7 @@ use crate::registry::trust::Approvals;
 use crate::source::spec::SourceSpec;
 use prowess_core::path::Glob;
 
-use reader::Reader;
+use read::Reader;
 pub use session::SessionConfig;
 
 /// The name of the file.

@@ -1,6 +1,6 @@
 //! Setting and unsetting keys in texts of every form.
 
-use crate::library::config::MAX_CONFIG_BYTES;
+use crate::settings::MAX_CONFIG_BYTES;
 use std::path::Path;
 
 use proptest::prelude::*;

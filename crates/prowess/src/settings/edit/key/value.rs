@@ -5,8 +5,8 @@ use toml_edit::{Array, DocumentMut, Value};
 
 use super::ConfigSetError;
 use crate::install::{InstallPlace, InstallSpec, SkillRef};
-use crate::library::config::key_path::KeyPath;
-use crate::library::config::keys::ConfigKind;
+use crate::settings::key_path::KeyPath;
+use crate::settings::keys::ConfigKind;
 
 /// The value in TOML: for a text verbatim, otherwise as the user wrote it. A list may also be names with commas; tools are
 /// separated as in `--tools`.

@@ -16,9 +16,9 @@ use super::{Config, ConfigError, ConfigLimits, confined};
 use crate::env::{self, Environment};
 use crate::fs::walk::ScanChanges;
 use crate::library::LibraryError;
-use crate::library::config_edit::of_toml;
 use crate::library::found_config::waits_for_trust;
 use crate::registry::trust::Approvals;
+use crate::settings::edit::of_toml;
 use crate::source::spec::Place;
 
 /// Where a value comes from, the last one first in precedence.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde_json::Value;
 use toml::de::{DeInteger, DeTable, DeValue};
 
+use super::entry::{at_keys, entry_of};
 use super::{ConfigChange, ConfigEditError, EntryPath, lines};
 
 /// The whole text as a value.
@@ -56,15 +57,14 @@ pub(super) fn insert(
 ) -> Result<ConfigChange, ConfigEditError> {
     let whole = value(text)?;
     let table = table(path, entry);
-    if super::entry_of(&whole, path).is_some() {
+    if entry_of(&whole, path).is_some() {
         let Range { start, end } = block(text, path)?;
         let old = text.get(start..end).unwrap_or_default().to_owned();
         let kept = if old.ends_with('\n') { table.as_str() } else { table.trim_end() };
         return Ok(ConfigChange { at: start, old, new: kept.replace('\n', lines::end(text)), tables: 0 });
     }
-    let known = (0..path.keys.len()).take_while(|depth| {
-        path.keys.get(..=*depth).is_some_and(|keys| super::at_keys(&whole, keys).is_some())
-    });
+    let known = (0..path.keys.len())
+        .take_while(|depth| path.keys.get(..=*depth).is_some_and(|keys| at_keys(&whole, keys).is_some()));
     let tables = path.keys.len() - known.count();
     Ok(ConfigChange { at: text.len(), old: String::new(), new: lines::appended(text, &table, true), tables })
 }

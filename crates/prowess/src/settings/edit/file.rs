@@ -10,7 +10,7 @@ use crate::fs::atomic::{self, WriteError};
 use crate::fs::inside::{self, LeadsOut};
 use crate::fs::parsed::ParsedLimits;
 use crate::library::clients;
-use crate::library::config_edit::lines;
+use crate::settings::edit::lines;
 
 /// How often a change is tried when the file changes at the same time.
 pub(crate) const TRIES: usize = 3;

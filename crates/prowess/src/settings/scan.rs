@@ -4,9 +4,9 @@ use prowess_core::Duplicates;
 use prowess_core::finding::Preset;
 use toml::de::DeTable;
 
-use super::reader::Toml;
+use super::read::Toml;
 use super::{Config, ConfigError, Reader};
-use crate::library::config_edit::number;
+use crate::settings::edit::number;
 use prowess_core::path::Glob;
 
 impl Reader<'_> {

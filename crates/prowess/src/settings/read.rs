@@ -10,7 +10,7 @@ use toml::de::{DeString, DeTable, DeValue};
 use super::{Config, ConfigError, ConfigLimits, PathConfig, keys, refuse_level};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::parsed::ParsedLimits;
-use crate::library::config_edit::lines;
+use crate::settings::edit::lines;
 use crate::source::spec::{FLAG_KEYS, Pairs, SourceSpec, Wrong};
 use prowess_core::internal::did_you_mean;
 use prowess_core::path::Glob;
