@@ -4,6 +4,7 @@ pub(crate) mod below;
 pub(crate) mod builtin;
 pub(crate) mod caches;
 pub mod clients;
+#[cfg(feature = "edit")]
 pub(crate) mod connections;
 pub(crate) mod scaffold;
 

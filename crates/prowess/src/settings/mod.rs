@@ -1,5 +1,6 @@
 //! `prowess.toml`: the levels of rules, which paths are ignored, and more sources of skills.
 
+#[cfg(feature = "edit")]
 pub(crate) mod edit;
 pub(crate) mod key_path;
 pub(crate) mod keys;
@@ -7,6 +8,7 @@ mod read;
 pub(crate) mod resolve;
 mod scan;
 mod session;
+pub(crate) mod values;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

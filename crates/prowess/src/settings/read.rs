@@ -10,7 +10,6 @@ use toml::de::{DeString, DeTable, DeValue};
 use super::{Config, ConfigError, ConfigLimits, PathConfig, keys, refuse_level};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::parsed::ParsedLimits;
-use crate::settings::edit::lines;
 use crate::source::spec::{FLAG_KEYS, Pairs, SourceSpec, Wrong};
 use prowess_core::internal::did_you_mean;
 use prowess_core::path::Glob;
@@ -21,7 +20,7 @@ impl ConfigError {
     pub(super) fn not_text(file: &Path, error: &FromUtf8Error) -> Self {
         Self::Content {
             file: file.to_owned(),
-            line: lines::not_text(error),
+            line: line_of(error),
             message: "this line is not UTF-8".to_owned(),
             hint: "save the file as UTF-8".to_owned(),
         }
@@ -274,4 +273,10 @@ impl<'a> Reader<'a> {
         let hint = format!("{suggestion}the keys here are: {}", known.join(", "));
         self.fail(key.span(), format!("no such key: {full}"), &hint)
     }
+}
+
+/// The number of the first line that is not UTF-8.
+pub(super) fn line_of(error: &FromUtf8Error) -> usize {
+    let valid = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
+    1 + valid.filter(|byte| **byte == b'\n').count()
 }

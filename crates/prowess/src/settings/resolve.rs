@@ -18,7 +18,7 @@ use crate::fs::walk::ScanChanges;
 use crate::library::LibraryError;
 use crate::library::found_config::waits_for_trust;
 use crate::registry::trust::Approvals;
-use crate::settings::edit::of_toml;
+use crate::settings::values::of_toml;
 use crate::source::spec::Place;
 
 /// Where a value comes from, the last one first in precedence.

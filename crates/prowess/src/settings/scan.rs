@@ -6,7 +6,7 @@ use toml::de::DeTable;
 
 use super::read::Toml;
 use super::{Config, ConfigError, Reader};
-use crate::settings::edit::number;
+use crate::settings::values::number;
 use prowess_core::path::Glob;
 
 impl Reader<'_> {

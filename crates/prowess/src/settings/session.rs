@@ -9,7 +9,7 @@ use toml::de::DeTable;
 use super::read::Toml;
 use super::{ConfigError, Reader};
 use crate::env;
-use crate::settings::edit::number;
+use crate::settings::values::number;
 
 /// The contents of the table `[session]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
