@@ -13,3 +13,5 @@ pub use self::entry::{ConfigChange, ConfigEditError, ConfigFormat, EntryPath};
 pub use self::file::EditedFileError;
 pub(crate) use self::file::{EditedFile, TRIES, changed_meanwhile, is_missing};
 pub use self::key::{ConfigEditor, ConfigSet, ConfigSetError};
+#[cfg(feature = "install")]
+pub(crate) use self::toml::edit as edit_toml;

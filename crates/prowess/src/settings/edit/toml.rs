@@ -20,7 +20,7 @@ use crate::settings::values::{of_table, written, written_key};
 ///
 /// No comment line is ever removed. A comment at the end of a line is removed with the key of that line; one inside of a
 /// value that is replaced becomes a line above the key.
-pub(super) fn edit(text: &str, parts: &[&str], value: Option<&str>) -> Option<String> {
+pub(crate) fn edit(text: &str, parts: &[&str], value: Option<&str>) -> Option<String> {
     let (mark, text) = text.split_at_checked(lines::start(text))?;
     let document = Document::parse(text).ok()?;
     let after = match (find(&document, parts), value) {
