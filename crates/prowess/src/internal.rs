@@ -41,7 +41,9 @@ pub use crate::settings::edit::{ConfigChange, ConfigEditError, ConfigFormat, Edi
 #[cfg(feature = "edit")]
 pub use crate::settings::edit::{ConfigEditor, ConfigSet, ConfigSetError};
 pub use crate::settings::key_path::{KeyPath, UnknownKey, config_keys};
-pub use crate::settings::keys::{CONFIG_TABLES, ConfigKey, ConfigKind, ConfigTable, InProject};
+pub use crate::settings::keys::{
+    CONFIG_TABLES, ConfigDefault, ConfigKey, ConfigKind, ConfigTable, InProject,
+};
 pub use crate::settings::resolve::{
     ConfigFile, ConfigOrigin, ConfigSetting, InForce, OptionValue, WhyUnused, config_of_user, value_in_toml,
 };

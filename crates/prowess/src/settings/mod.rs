@@ -6,7 +6,6 @@ pub(crate) mod key_path;
 pub(crate) mod keys;
 mod read;
 pub(crate) mod resolve;
-mod scan;
 mod session;
 pub(crate) mod values;
 
@@ -74,7 +73,7 @@ pub struct FoundFile {
 }
 
 /// The contents of a `prowess.toml`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
     /// The file it was read from.
@@ -270,21 +269,8 @@ impl Config {
 
     /// Reads the text of a file.
     pub fn parse_within(text: &str, file: &Path, limits: ConfigLimits) -> Result<Self, ConfigError> {
-        let config = Self {
-            file: env::absolute(file),
-            profile: None,
-            levels: Vec::new(),
-            paths: Vec::new(),
-            disabled: Vec::new(),
-            enabled: None,
-            strict: None,
-            duplicates: None,
-            scan: ScanChanges::default(),
-            sources: Vec::new(),
-            session: SessionConfig::default(),
-            registries: BTreeMap::new(),
-        };
-        Reader::new(text, file, limits).read(text, config)
+        let reader = Reader::new(text, file, limits);
+        reader.read(&reader.table_of(text)?)
     }
 
     /// Whether a path is ignored.
@@ -393,6 +379,15 @@ mod tests {
             ),
             ("[[skills.sources]]\nfolder = 'a'", "2: no such key: skills.sources[0].folder"),
             ("[[skills.sources]]\ndir = 'a'\npreload = 'yes'", "3: skills.sources[0].preload: true or false"),
+            ("[session]\nfilter = '/../x'", "2: session.filter: the filter is not a glob"),
+            ("[session]\nfilter = 3", "2: session.filter: a text"),
+            ("[session]\ntools = 'Read'", "2: session.tools: a list of names"),
+            ("[session]\nplain = 'yes'", "2: session.plain: true or false"),
+            ("[session]\ninline = 1", "2: session.inline: true or false"),
+            ("[session]\nlocation = 1", "2: session.location: true or false"),
+            ("[session]\nmax_activation_bytes = -1", "2: session.max_activation_bytes: a number"),
+            ("[session]\nmax_kept_bytes = '1'", "2: session.max_kept_bytes: a number"),
+            ("[session]\nfilters = 'a'", "2: no such key: session.filters"),
         ] {
             let error = parse(text).unwrap_err();
             let start = format!("the configuration is not understood: /p/prowess.toml:{expected}");

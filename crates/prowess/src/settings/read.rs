@@ -1,19 +1,24 @@
 //! Reads the text of a `prowess.toml` into a [`Config`], with the line of every mistake.
 
+use std::ops::Range;
 use std::path::Path;
 use std::string::FromUtf8Error;
 
-use prowess_core::{Level, LineIndex};
+use prowess_core::finding::Preset;
+use prowess_core::internal::did_you_mean;
+use prowess_core::path::Glob;
+use prowess_core::session::Filter;
+use prowess_core::text::similar;
+use prowess_core::{Duplicates, HostTools, Level, LineIndex};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
+use super::values::number;
 use super::{Config, ConfigError, ConfigLimits, PathConfig, keys, refuse_level};
+use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::parsed::ParsedLimits;
 use crate::source::spec::{FLAG_KEYS, Pairs, SourceSpec, Wrong};
-use prowess_core::internal::did_you_mean;
-use prowess_core::path::Glob;
-use prowess_core::text::similar;
 
 impl ConfigError {
     /// The error for a file that is not UTF-8.
@@ -31,13 +36,13 @@ impl ConfigError {
 const NAME_FEWER: &str = "name fewer: a folder covers all skills below it, and a glob all names it matches";
 
 /// A value of a TOML file, with its place.
-pub(super) type Toml<'i> = Spanned<DeValue<'i>>;
+type Toml<'i> = Spanned<DeValue<'i>>;
 
 /// Reads TOML with spans, so that every error has a line.
 pub(super) struct Reader<'a> {
-    pub(super) file: &'a Path,
+    file: &'a Path,
     lines: LineIndex<'a>,
-    pub(super) limits: ConfigLimits,
+    limits: ConfigLimits,
 }
 
 impl<'a> Reader<'a> {
@@ -45,92 +50,170 @@ impl<'a> Reader<'a> {
         Self { file, lines: LineIndex::new(text), limits }
     }
 
-    pub(super) fn fail<T>(
-        &self,
-        at: std::ops::Range<usize>,
-        message: impl Into<String>,
-        hint: &str,
-    ) -> Result<T, ConfigError> {
+    /// The line of a place.
+    pub(super) fn line(&self, at: usize) -> usize {
+        self.lines.position(at).line
+    }
+
+    fn fail<T>(&self, at: Range<usize>, message: impl Into<String>, hint: &str) -> Result<T, ConfigError> {
         Err(ConfigError::Content {
             file: self.file.to_owned(),
-            line: self.lines.position(at.start).line,
+            line: self.line(at.start),
             message: message.into(),
             hint: hint.to_owned(),
         })
     }
 
-    pub(super) fn read(&self, text: &str, mut config: Config) -> Result<Config, ConfigError> {
+    /// The text as a table, if it is TOML within the limits.
+    pub(super) fn table_of(&self, text: &'a str) -> Result<DeTable<'a>, ConfigError> {
         if let Err(SourceError { kind: SourceErrorKind::Damaged { reason }, .. }) =
             ParsedLimits::PROJECT.check(text.as_bytes(), self.file)
         {
             return self.fail(0..0, reason, NAME_FEWER);
         }
-        let table = match DeTable::parse(text) {
-            Ok(table) => table,
-            Err(error) => {
-                return self.fail(error.span().unwrap_or(0..0), error.message(), "correct the TOML");
-            }
-        };
-        for (key, value) in table.get_ref() {
-            match self.known("", key)? {
-                "check" => self.check(self.table("check", value)?, &mut config)?,
-                "skills" => self.skills(self.table("skills", value)?, &mut config)?,
-                "session" => config.session = self.session(self.table("session", value)?)?,
-                "scan" => self.scan(self.table("scan", value)?, &mut config)?,
-                "install" => self.install(self.table("install", value)?, &mut config)?,
-                _ => {}
+        DeTable::parse(text)
+            .map(Spanned::into_inner)
+            .or_else(|error| self.fail(error.span().unwrap_or(0..0), error.message(), "correct the TOML"))
+    }
+
+    /// Reads a table.
+    pub(super) fn read(&self, table: &DeTable<'_>) -> Result<Config, ConfigError> {
+        let mut config = Config { file: env::absolute(self.file), ..Config::default() };
+        for (name, table) in table {
+            let name = self.known("", name)?;
+            for (key, value) in self.table(name, table)? {
+                let key = format!("{name}.{}", self.known(name, key)?);
+                self.set(&mut config, &key, value)?;
             }
         }
         Ok(config)
     }
 
-    fn install(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
-        for (key, value) in table {
-            if self.known("install", key)? == "registries" {
-                for (org, url) in self.table("install.registries", value)? {
-                    let text = self.text("install.registries", url)?;
-                    config.registries.insert(org.get_ref().to_string(), text.to_owned());
+    /// Sets a key. One that is in the table of keys and not here would have no effect; a test of that table finds it.
+    fn set(&self, config: &mut Config, key: &str, value: &Toml<'_>) -> Result<(), ConfigError> {
+        let session = &mut config.session;
+        match key {
+            "check.profile" => config.profile = Some(self.preset(key, value)?),
+            "check.levels" => config.levels = self.levels(key, value)?,
+            "check.paths" => {
+                let paths = self.tables(key, value, self.limits.paths)?.map(|item| self.path(item));
+                config.paths = paths.collect::<Result<_, _>>()?;
+            }
+            "skills.disable" => config.disabled = self.globs(key, value)?,
+            "skills.enable" => config.enabled = Some(self.globs(key, value)?),
+            "skills.strict" => config.strict = Some(self.preset(key, value)?),
+            "skills.duplicates" => config.duplicates = Some(self.duplicates(key, value)?),
+            "skills.sources" => {
+                let items = self.tables(key, value, self.limits.sources)?.enumerate();
+                let sources = items.map(|(number, item)| self.source(&format!("{key}[{number}]"), item));
+                config.sources = sources.collect::<Result<_, _>>()?;
+            }
+            "scan.depth" => {
+                let hint = "write it as digits, such as 6";
+                config.scan.depth = Some(self.number(key, value, "a number", hint)?);
+            }
+            "scan.nested" => config.scan.nested = Some(self.flag(key, value)?),
+            "scan.skip" => config.scan.skip = self.prefixes(key, value)?,
+            "session.filter" => {
+                session.filter = Some(self.filter(key, value)?);
+                session.filter_file = Some(env::absolute(self.file));
+            }
+            "session.tools" => session.tools = Some(self.tools(key, value)?),
+            "session.plain" => session.plain = Some(self.flag(key, value)?),
+            "session.inline" => session.inline = Some(self.flag(key, value)?),
+            "session.location" => session.location = Some(self.flag(key, value)?),
+            "session.max_activation_bytes" => session.max_activation_bytes = Some(self.bytes(key, value)?),
+            "session.max_kept_bytes" => session.max_kept_bytes = Some(self.bytes(key, value)?),
+            "install.registries" => {
+                for (org, url) in self.table(key, value)? {
+                    config.registries.insert(org.get_ref().to_string(), self.text(key, url)?.to_owned());
                 }
             }
+            _ => {}
         }
         Ok(())
     }
 
-    fn check(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
-        for (key, value) in table {
-            match self.known("check", key)? {
-                "profile" => {
-                    config.profile = Some(self.preset("check.profile", value)?);
-                }
-                "levels" => config.levels = self.levels("check.levels", value)?,
-                "paths" => {
-                    for item in self.tables("check.paths", value, self.limits.paths)? {
-                        config.paths.push(self.path(item)?);
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+    /// The folders whose name begins with one of these are skipped.
+    fn prefixes(&self, key: &str, value: &Toml<'_>) -> Result<Vec<String>, ConfigError> {
+        let hint = "write skip = [\"_\"]; folders whose name begins so are left out";
+        let prefix = |item| match self.text(key, item)? {
+            "" => self.fail(item.span(), format!("{key}: it is empty"), hint),
+            prefix => Ok(prefix.to_owned()),
+        };
+        self.list(key, value, hint)?.map(prefix).collect()
     }
 
-    fn skills(&self, table: &DeTable<'_>, config: &mut Config) -> Result<(), ConfigError> {
-        for (key, value) in table {
-            match self.known("skills", key)? {
-                "disable" => config.disabled.extend(self.globs("skills.disable", value)?),
-                "enable" => config.enabled = Some(self.globs("skills.enable", value)?),
-                "strict" => config.strict = Some(self.preset("skills.strict", value)?),
-                "duplicates" => config.duplicates = Some(self.duplicates(value)?),
-                "sources" => {
-                    let items = self.tables("skills.sources", value, self.limits.sources)?;
-                    for (number, item) in items.enumerate() {
-                        config.sources.push(self.source(&format!("skills.sources[{number}]"), item)?);
-                    }
-                }
-                _ => {}
-            }
+    /// Which of two skills with the same key is offered.
+    fn duplicates(&self, key: &str, value: &Toml<'_>) -> Result<Duplicates, ConfigError> {
+        match self.text(key, value)? {
+            "first" => Ok(Duplicates::First),
+            "last" => Ok(Duplicates::Last),
+            "error" => Ok(Duplicates::Error),
+            _ => self.fail(value.span(), format!("{key}: no such word"), "write first, last or error"),
         }
-        Ok(())
+    }
+
+    /// The name of a profile.
+    fn preset(&self, key: &str, value: &Toml<'_>) -> Result<Preset, ConfigError> {
+        self.text(key, value)?.parse::<Preset>().or_else(|error| {
+            let hint = "take one of the profiles that come with Prowess";
+            self.fail(value.span(), format!("{key}: {error}"), hint)
+        })
+    }
+
+    /// A list of names of skills.
+    fn globs(&self, key: &str, value: &Toml<'_>) -> Result<Vec<Glob>, ConfigError> {
+        let hint = format!("write {} = [\"name\"]; `*` matches any text", last(key));
+        let glob = |item| {
+            Glob::parse(self.text(key, item)?)
+                .or_else(|reason| self.fail(item.span(), format!("{key}: {reason}"), &hint))
+        };
+        self.list(key, value, &hint)?.map(glob).collect()
+    }
+
+    fn filter(&self, key: &str, value: &Toml<'_>) -> Result<Filter, ConfigError> {
+        self.text(key, value)?.parse().or_else(|error| {
+            let hint = "write a path such as skills/billing/*, or none";
+            self.fail(value.span(), format!("{key}: {error}"), hint)
+        })
+    }
+
+    fn tools(&self, key: &str, value: &Toml<'_>) -> Result<HostTools, ConfigError> {
+        let hint = "write tools = [\"Read\", \"Bash\"], or tools = [] for a host without any";
+        let items = self.wanted(value.get_ref().as_array(), "a list of names", hint, key, value)?;
+        let names: Result<Vec<&str>, ConfigError> = items.iter().map(|item| self.text(key, item)).collect();
+        Ok(HostTools::only(names?))
+    }
+
+    fn flag(&self, key: &str, value: &Toml<'_>) -> Result<bool, ConfigError> {
+        let hint = format!("write {} = true", last(key));
+        self.wanted(value.get_ref().as_bool(), "true or false", &hint, key, value)
+    }
+
+    fn bytes(&self, key: &str, value: &Toml<'_>) -> Result<usize, ConfigError> {
+        self.number(key, value, "a number of bytes", &format!("write {} = 1000000", last(key)))
+    }
+
+    fn number(&self, key: &str, value: &Toml<'_>, what: &str, hint: &str) -> Result<usize, ConfigError> {
+        let number = value.get_ref().as_integer().and_then(number);
+        let number = number.and_then(|number| usize::try_from(number).ok());
+        self.wanted(number, what, hint, key, value)
+    }
+
+    /// The items of a list of names, up to a limit.
+    fn list<'t, 'i>(
+        &self,
+        key: &str,
+        value: &'t Toml<'i>,
+        hint: &str,
+    ) -> Result<impl Iterator<Item = &'t Toml<'i>>, ConfigError>
+    where
+        'i: 't,
+    {
+        let items = self.wanted(value.get_ref().as_array(), "a list of names", hint, key, value)?;
+        self.at_most(items.len(), self.limits.disabled, key, value)?;
+        Ok(items.iter())
     }
 
     /// The items of a list of tables, up to a limit.
@@ -149,13 +232,7 @@ impl<'a> Reader<'a> {
         Ok(items.iter())
     }
 
-    pub(super) fn at_most(
-        &self,
-        number: usize,
-        most: usize,
-        key: &str,
-        value: &Toml<'_>,
-    ) -> Result<(), ConfigError> {
+    fn at_most(&self, number: usize, most: usize, key: &str, value: &Toml<'_>) -> Result<(), ConfigError> {
         if number <= most {
             return Ok(());
         }
@@ -183,17 +260,13 @@ impl<'a> Reader<'a> {
         let (mut glob, mut ignore, mut levels) = (None, None, Vec::new());
         for (key, value) in self.table("check.paths", item)? {
             match self.known("check.paths", key)? {
-                "glob" => match Glob::parse(self.text("check.paths.glob", value)?) {
-                    Ok(parsed) => glob = Some(parsed),
-                    Err(reason) => {
-                        let message = format!("check.paths.glob: {reason}");
-                        return self.fail(
-                            value.span(),
-                            message,
-                            "write a path such as vendor/** or drafts/*",
-                        );
-                    }
-                },
+                "glob" => {
+                    let hint = "write a path such as vendor/** or drafts/*";
+                    let parsed = Glob::parse(self.text("check.paths.glob", value)?);
+                    glob = Some(parsed.or_else(|reason| {
+                        self.fail(value.span(), format!("check.paths.glob: {reason}"), hint)
+                    })?);
+                }
                 "ignore" => ignore = Some(self.flag("check.paths.ignore", value)?),
                 "levels" => levels = self.levels("check.paths.levels", value)?,
                 _ => {}
@@ -226,7 +299,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What a value was read as; none is an error that says what is wanted.
-    pub(super) fn wanted<T>(
+    fn wanted<T>(
         &self,
         read: Option<T>,
         what: &str,
@@ -240,25 +313,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn table<'t, 'i>(
-        &self,
-        key: &str,
-        value: &'t Toml<'i>,
-    ) -> Result<&'t DeTable<'i>, ConfigError> {
+    fn table<'t, 'i>(&self, key: &str, value: &'t Toml<'i>) -> Result<&'t DeTable<'i>, ConfigError> {
         self.wanted(value.get_ref().as_table(), "a table", "write it as a TOML table", key, value)
     }
 
-    pub(super) fn text<'t>(&self, key: &str, value: &'t Toml<'_>) -> Result<&'t str, ConfigError> {
+    fn text<'t>(&self, key: &str, value: &'t Toml<'_>) -> Result<&'t str, ConfigError> {
         self.wanted(value.get_ref().as_str(), "a text", "put the value in quotes", key, value)
     }
 
-    /// The name of a key, if the table of keys has it. A key that is in the table and in no `match` would have no
-    /// effect; a test of the table finds it.
-    pub(super) fn known<'k>(
-        &self,
-        table: &str,
-        key: &'k Spanned<DeString<'_>>,
-    ) -> Result<&'k str, ConfigError> {
+    /// The name of a key, if the table of keys has it.
+    fn known<'k>(&self, table: &str, key: &'k Spanned<DeString<'_>>) -> Result<&'k str, ConfigError> {
         let (name, known) = (key.get_ref().as_ref(), keys::names(table));
         if known.contains(&name) {
             return Ok(name);
@@ -273,6 +337,11 @@ impl<'a> Reader<'a> {
         let hint = format!("{suggestion}the keys here are: {}", known.join(", "));
         self.fail(key.span(), format!("no such key: {full}"), &hint)
     }
+}
+
+/// The name of a key without its table.
+fn last(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
 }
 
 /// The number of the first line that is not UTF-8.

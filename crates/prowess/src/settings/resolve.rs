@@ -241,7 +241,7 @@ impl InForce {
             }
         }
         if self.settings.len() == before {
-            let value = default_of(key);
+            let value = key.default.value();
             let (origin, line) = (ConfigOrigin::Default, None);
             self.settings.push(ConfigSetting { key: path, value, origin, line, own_skills: false });
         }
@@ -293,7 +293,7 @@ fn why_not(
         return Some(WhyUnused::Untrusted);
     }
     if key.project == InProject::Lowers {
-        let most = user.and_then(|user| user.value.clone()).or_else(|| default_of(key));
+        let most = user.and_then(|user| user.value.clone()).or_else(|| key.default.value());
         let is_lower = project.value.as_ref().and_then(Value::as_u64) < most.as_ref().and_then(Value::as_u64);
         return (!is_lower).then_some(if user.is_some() {
             WhyUnused::Overridden(ConfigOrigin::User)
@@ -302,14 +302,6 @@ fn why_not(
         });
     }
     None
-}
-
-/// The default of a key, if it is a value.
-fn default_of(key: &ConfigKey) -> Option<Value> {
-    let text = key.default.strip_prefix('`')?.split('`').next()?;
-    let table = format!("value = {text}");
-    let table = DeTable::parse(&table).ok()?;
-    table.get_ref().get("value").map(|value| of_toml(value.get_ref()))
 }
 
 /// The value of a key in the text of a file.

@@ -4,12 +4,6 @@ use std::path::PathBuf;
 
 use prowess_core::session::{Filter, Options, Policy};
 use prowess_core::skill::HostTools;
-use toml::de::DeTable;
-
-use super::read::Toml;
-use super::{ConfigError, Reader};
-use crate::env;
-use crate::settings::values::number;
 
 /// The contents of the table `[session]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,51 +61,6 @@ impl SessionConfig {
     }
 }
 
-impl Reader<'_> {
-    pub(super) fn session(&self, table: &DeTable<'_>) -> Result<SessionConfig, ConfigError> {
-        let mut session = SessionConfig::default();
-        for (key, value) in table {
-            match self.known("session", key)? {
-                "filter" => match self.text("session.filter", value)?.parse() {
-                    Ok(filter) => {
-                        session.filter = Some(filter);
-                        session.filter_file = Some(env::absolute(self.file));
-                    }
-                    Err(error) => {
-                        let hint = "write a path such as skills/billing/*, or none";
-                        return self.fail(value.span(), format!("session.filter: {error}"), hint);
-                    }
-                },
-                "tools" => session.tools = Some(self.tools(value)?),
-                "plain" => session.plain = Some(self.flag("session.plain", value)?),
-                "inline" => session.inline = Some(self.flag("session.inline", value)?),
-                "location" => session.location = Some(self.flag("session.location", value)?),
-                "max_activation_bytes" => {
-                    session.max_activation_bytes = Some(self.bytes("max_activation_bytes", value)?);
-                }
-                "max_kept_bytes" => session.max_kept_bytes = Some(self.bytes("max_kept_bytes", value)?),
-                _ => {}
-            }
-        }
-        Ok(session)
-    }
-
-    fn tools(&self, value: &Toml<'_>) -> Result<HostTools, ConfigError> {
-        let key = "session.tools";
-        let hint = "write tools = [\"Read\", \"Bash\"], or tools = [] for a host without any";
-        let items = self.wanted(value.get_ref().as_array(), "a list of names", hint, key, value)?;
-        let names: Result<Vec<&str>, ConfigError> = items.iter().map(|item| self.text(key, item)).collect();
-        Ok(HostTools::only(names?))
-    }
-
-    fn bytes(&self, key: &str, value: &Toml<'_>) -> Result<usize, ConfigError> {
-        let number = value.get_ref().as_integer().and_then(number);
-        let number = number.and_then(|number| usize::try_from(number).ok());
-        let (hint, key) = (format!("write {key} = 1000000"), format!("session.{key}"));
-        self.wanted(number, "a number of bytes", &hint, &key, value)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -136,23 +85,5 @@ mod tests {
         let mut own = parse("max_activation_bytes = 5000").unwrap();
         own.add_project(&parse("max_activation_bytes = 10\nmax_kept_bytes = 20").unwrap());
         assert_eq!((own.options().max_activation_bytes, own.options().max_kept_bytes), (10, 20));
-    }
-
-    #[test]
-    fn every_mistake_has_its_line() {
-        for (text, said) in [
-            ("filter = '/../x'", "2: session.filter: the filter is not a glob"),
-            ("filter = 3", "2: session.filter: a text"),
-            ("tools = 'Read'", "2: session.tools: a list of names"),
-            ("plain = 'yes'", "2: session.plain: true or false"),
-            ("inline = 1", "2: session.inline: true or false"),
-            ("location = 1", "2: session.location: true or false"),
-            ("max_activation_bytes = -1", "2: session.max_activation_bytes: a number"),
-            ("max_kept_bytes = '1'", "2: session.max_kept_bytes: a number"),
-            ("filters = 'a'", "2: no such key: session.filters"),
-        ] {
-            let error = parse(text).unwrap_err();
-            assert!(error.contains(said), "{text}: {error}");
-        }
     }
 }

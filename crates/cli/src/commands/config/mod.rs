@@ -116,7 +116,7 @@ fn get(args: &ConfigGet, json: bool, ui: &mut Ui) -> Result<Outcome, CommandErro
         }
     }
     if text.is_empty() {
-        ui.note(&format!("not set: {key}; the default is: {}", key.key.default.replace('`', "")));
+        ui.note(&format!("not set: {key}; the default is: {}", key.key.default.words("")));
     }
     ui.print(&text)?;
     Ok(outcome(&in_force, ui))
@@ -152,7 +152,7 @@ fn json(setting: &ConfigSetting, in_force: &InForce) -> Value {
         "line": setting.line,
         "option": is_option.then_some(key.option),
         "own_skills": setting.own_skills,
-        "default": key.default.replace('`', ""),
+        "default": key.default.words(""),
         "expects": key.value.replace('`', ""),
     })
 }

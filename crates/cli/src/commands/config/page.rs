@@ -74,7 +74,7 @@ fn rows<'s>(
 ) {
     let value = |setting: &ConfigSetting| match &setting.value {
         Some(value) => prowess::internal::toml_value(value),
-        None => setting.key.key.default.replace('`', ""),
+        None => setting.key.key.default.words(""),
     };
     let Some(columns) = columns else {
         for (setting, from) in settings {
