@@ -45,7 +45,8 @@ pub use crate::settings::keys::{
     CONFIG_TABLES, ConfigDefault, ConfigKey, ConfigKind, ConfigTable, InProject,
 };
 pub use crate::settings::resolve::{
-    ConfigFile, ConfigOrigin, ConfigSetting, InForce, OptionValue, WhyUnused, config_of_user, value_in_toml,
+    ConfigFile, ConfigOrigin, ConfigSetting, EffectiveSettings, OptionValue, WhyUnused, config_of_user,
+    value_in_toml,
 };
 pub use crate::settings::values::written as toml_value;
 #[cfg(any(feature = "http", feature = "install"))]

@@ -28,19 +28,20 @@ pub struct SessionConfig {
 }
 
 impl SessionConfig {
-    /// Adds the settings of a project where the user's own file has none. A project cannot loosen anything: its
-    /// settings for plain text, files and locations are ignored, and its limits count only if they are lower.
-    pub fn add_project(&mut self, project: &Self) {
-        if self.filter.is_none() {
-            (self.filter, self.filter_file) = (project.filter.clone(), project.filter_file.clone());
+    /// These settings, completed by those of another file. Where both set a key, one of them does not count, and is
+    /// here no more.
+    pub(super) fn or(&self, other: &Self) -> Self {
+        let Self { filter, filter_file, tools, .. } = self.clone();
+        Self {
+            filter: filter.or_else(|| other.filter.clone()),
+            filter_file: filter_file.or_else(|| other.filter_file.clone()),
+            tools: tools.or_else(|| other.tools.clone()),
+            plain: self.plain.or(other.plain),
+            inline: self.inline.or(other.inline),
+            location: self.location.or(other.location),
+            max_activation_bytes: self.max_activation_bytes.or(other.max_activation_bytes),
+            max_kept_bytes: self.max_kept_bytes.or(other.max_kept_bytes),
         }
-        self.tools = self.tools.take().or_else(|| project.tools.clone());
-        let lower = |own: &mut Option<usize>, project: Option<usize>, default: usize| {
-            *own = project.filter(|limit| *limit < own.unwrap_or(default)).or(*own);
-        };
-        let Options { max_activation_bytes, max_kept_bytes, .. } = Options::default();
-        lower(&mut self.max_activation_bytes, project.max_activation_bytes, max_activation_bytes);
-        lower(&mut self.max_kept_bytes, project.max_kept_bytes, max_kept_bytes);
     }
 
     /// The policy of sessions.
@@ -58,32 +59,5 @@ impl SessionConfig {
         options.max_activation_bytes = self.max_activation_bytes.unwrap_or(options.max_activation_bytes);
         options.max_kept_bytes = self.max_kept_bytes.unwrap_or(options.max_kept_bytes);
         options
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::Config;
-
-    fn parse(text: &str) -> Result<SessionConfig, String> {
-        let config = Config::parse(&format!("[session]\n{text}"), Path::new("/p/prowess.toml"));
-        config.map(|config| config.session).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn a_project_sets_what_the_user_leaves_open_and_loosens_nothing() {
-        let project =
-            parse("filter = 'a/*'\ntools = []\nplain = true\nmax_activation_bytes = 99999999\nmax_kept_bytes = 99999999").unwrap();
-        let mut own = parse("filter = 'none'").unwrap();
-        own.add_project(&project);
-        assert_eq!(own.policy().filter, Filter::none());
-        assert_eq!(own.policy().host_tools, HostTools::Only(Vec::new()));
-        assert_eq!(own.options(), Options::default());
-        let mut own = parse("max_activation_bytes = 5000").unwrap();
-        own.add_project(&parse("max_activation_bytes = 10\nmax_kept_bytes = 20").unwrap());
-        assert_eq!((own.options().max_activation_bytes, own.options().max_kept_bytes), (10, 20));
     }
 }
