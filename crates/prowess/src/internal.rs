@@ -23,16 +23,7 @@ pub use crate::library::below::Below;
 pub use crate::library::builtin::builtin_names;
 pub use crate::library::caches::{StaleCache, Staleness, stale_caches};
 pub use crate::library::clients::meant::client_meant;
-#[cfg(feature = "install")]
-pub use crate::library::config::edit::{ConfigEditor, ConfigSet, ConfigSetError};
-pub use crate::library::config::in_force::{
-    ConfigFile, ConfigOrigin, ConfigSetting, InForce, OptionValue, WhyUnused, config_of_user, value_in_toml,
-};
-pub use crate::library::config::key_path::{KeyPath, UnknownKey, config_keys};
-pub use crate::library::config::keys::{CONFIG_TABLES, ConfigKey, ConfigKind, ConfigTable, InProject};
-pub use crate::library::config_edit::{
-    ConfigChange, ConfigEditError, ConfigFormat, EditedFileError, EntryPath, toml_value,
-};
+#[cfg(feature = "edit")]
 pub use crate::library::connections::{
     Connection, ConnectionError, PlannedConnection, serves_all, unread_connections,
 };
@@ -45,6 +36,19 @@ pub use crate::net::client::{HttpAnswer, body_failed};
 pub use crate::net::public::PublicHosts;
 pub use crate::process::ProcessError;
 pub use crate::process::child_process::ChildProcess;
+#[cfg(feature = "edit")]
+pub use crate::settings::edit::{ConfigChange, ConfigEditError, ConfigFormat, EditedFileError, EntryPath};
+#[cfg(feature = "edit")]
+pub use crate::settings::edit::{ConfigEditor, ConfigSet, ConfigSetError};
+pub use crate::settings::key_path::{KeyPath, UnknownKey, config_keys};
+pub use crate::settings::keys::{
+    CONFIG_TABLES, ConfigDefault, ConfigKey, ConfigKind, ConfigTable, InProject,
+};
+pub use crate::settings::resolve::{
+    ConfigFile, ConfigOrigin, ConfigSetting, EffectiveSettings, OptionValue, WhyUnused, config_of_user,
+    value_in_toml,
+};
+pub use crate::settings::values::written as toml_value;
 #[cfg(any(feature = "http", feature = "install"))]
 pub use crate::source::spec::hosts::is_this_machine;
 

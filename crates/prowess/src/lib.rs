@@ -48,8 +48,8 @@
 //! 7. A [`Session`](session::Session) is what a model talks to. It asks for an [`Effect`](session::Effect) where it needs
 //!    a file or a search, and [`drive`] performs it on a registry. A [`Policy`](session::Policy) decides what it may show.
 //!
-//! [`library`] knows where clients keep skills and reads `prowess.toml`. The features `archive`, `http`, `install` and
-//! `watch` add skills in archives, skills on web sites, installing, and hot reload.
+//! [`library`] knows where clients keep skills, and [`settings`] reads `prowess.toml`. The features `archive`, `http`,
+//! `install` and `watch` add skills in archives, skills on web sites, installing, and hot reload.
 
 // The main API.
 pub use prowess_core::session::Dialect;
@@ -92,7 +92,7 @@ pub use search::command::{CommandSelector, SELECT_TIMEOUT};
 
 // The library of a user, and errors.
 pub use error::{Counted, LookupError, SourceError, SourceErrorKind, SpecialFile};
-pub use library::config::{Config, ConfigError};
+pub use settings::{Config, ConfigError};
 
 #[cfg(feature = "archive")]
 pub mod archive;
@@ -108,6 +108,7 @@ pub mod net;
 pub mod process;
 pub mod registry;
 pub mod search;
+pub mod settings;
 pub mod skills;
 pub mod source;
 #[cfg(feature = "watch")]

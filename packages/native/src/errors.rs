@@ -5,7 +5,6 @@ use std::error::Error as _;
 use std::io;
 
 use prowess::catalog::DuplicateError;
-use prowess::library::LibraryError;
 use prowess::select::SelectError;
 use prowess::{LookupError, RegistryError, SkillsError, SourceError, SourceErrorKind};
 use prowess_engine::Failure;
@@ -112,10 +111,6 @@ pub(crate) fn of_registry(error: RegistryError) -> Failure {
     of_skills(SkillsError::from(error))
 }
 
-pub(crate) fn of_library(error: &LibraryError) -> Failure {
-    Failure { hint: Some(error.hint().into_owned()), ..Failure::new("config", error.to_string()) }
-}
-
 pub(crate) fn of_skills(error: SkillsError) -> Failure {
     match error {
         SkillsError::Source(error) => of_source(&error),
@@ -127,7 +122,9 @@ pub(crate) fn of_skills(error: SkillsError) -> Failure {
         }
         SkillsError::Duplicate(error) => of_duplicate(&error),
         SkillsError::Taken(_) => Failure::new("taken", error.to_string()),
-        SkillsError::Library(error) => of_library(&error),
+        SkillsError::Library(error) => {
+            Failure { hint: Some(error.hint().into_owned()), ..Failure::new("config", error.to_string()) }
+        }
         SkillsError::Select(error) => of_select(&error),
         SkillsError::Restore(error) => Failure::new("restore", error.to_string()),
         SkillsError::Nested => {

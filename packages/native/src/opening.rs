@@ -6,7 +6,7 @@ use std::sync::Arc;
 use prowess::catalog::KeyFrom;
 use prowess::env::Environment;
 use prowess::fs::walk::OnError;
-use prowess::library::{LibraryOptions, clients, session_config, terms_file};
+use prowess::library::{LibraryOptions, clients, terms_file};
 use prowess::search::LazyIndex;
 use prowess::source::Mount;
 use prowess::source::open::Opening as PlacesOpening;
@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::asked::Rules;
-use crate::errors::{of_library, of_skills, of_source};
+use crate::errors::{of_skills, of_source};
 use crate::foreign::Foreign;
 use crate::selector;
 use crate::skills::Parts;
@@ -194,8 +194,6 @@ pub(crate) fn open(input: &str, foreign: Foreign, rules: Rules) -> Result<Parts,
             _ => return Err(Failure::argument("a source must be a text or an object")),
         };
     }
-    let mut usual = Usual::default();
-    let mut prompt = asked.prompt;
     let mut cached = None;
     if let Some(user) = asked.user {
         let environment = Environment::current();
@@ -212,22 +210,8 @@ pub(crate) fn open(input: &str, foreign: Foreign, rules: Rules) -> Result<Parts,
             .with_cache(user.cache.unwrap_or(true))
             .with_builtins(user.builtins)
             .with_client(client);
-        let said = session_config(&from, &environment, options.limits).map_err(|error| of_library(&error))?;
-        usual = Usual { policy: said.policy(), options: said.options() };
-        if let Some(location) = said.location {
-            let style = prompt.entry("style").or_insert_with(|| Map::new().into());
-            if let Some(style) = style.as_object_mut() {
-                style.entry("location").or_insert_with(|| location.into());
-            }
-        }
         cached = options.cache.then(|| environment.clone());
         builder = builder.with_library(from, environment, options);
-    }
-    if let Some(policy) = asked.policy {
-        usual.policy = policy.over(&usual.policy);
-    }
-    if let Some(options) = asked.options {
-        usual.options = options.over(&usual.options)?;
     }
     if let Some(judge) = asked.judge {
         builder = builder.with_profile(judge.profile(Preset::Lenient)?);
@@ -236,6 +220,20 @@ pub(crate) fn open(input: &str, foreign: Foreign, rules: Rules) -> Result<Parts,
         builder = builder.with_duplicates(duplicates);
     }
     let front = builder.with_source_errors(asked.source_errors.into()).build().map_err(of_skills)?;
+    let mut usual = Usual { policy: front.policy().clone(), options: front.options().clone() };
+    if let Some(policy) = asked.policy {
+        usual.policy = policy.over(&usual.policy);
+    }
+    if let Some(options) = asked.options {
+        usual.options = options.over(&usual.options)?;
+    }
+    let mut prompt = asked.prompt;
+    if front.style().location {
+        let style = prompt.entry("style").or_insert_with(|| Map::new().into());
+        if let Some(style) = style.as_object_mut() {
+            style.entry("location").or_insert(true.into());
+        }
+    }
     let registry = Arc::clone(front.registry());
     let terms = cached.and_then(|environment| terms_file(&environment, &registry));
     let index = LazyIndex::new(Arc::clone(&registry)).with_cache(terms);

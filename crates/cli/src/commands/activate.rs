@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::hints::command_for;
 use super::unread::{answered, say_beside};
-use super::{Purpose, filter_place, opened_for, session_defaults, usable};
+use super::{Purpose, filter_place, opened_for, usable};
 use crate::Outcome;
 use crate::args::Activate;
 use crate::error::{CommandError, Failure};
@@ -16,21 +16,20 @@ use crate::ui::Ui;
 
 /// Runs the command.
 pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let (registry, said) = opened_for(&args.places, Purpose::Use)?;
+    let (registry, session_config) = opened_for(&args.places, Purpose::Use)?;
     let first = usable(&args.name, &registry, &args.places, ui)?;
     let also: Result<Vec<_>, _> =
         args.also.iter().map(|name| usable(name, &registry, &args.places, ui)).collect();
     say_beside(&registry, &args.places, ui);
-    let said = session_defaults(said, None, None);
-    let mut options = said.options();
+    let mut options = session_config.options();
     options.activation.plain |= args.plain;
     options.inline_resources |= args.inline;
-    let mut session = Session::new("activate", registry.catalog(), said.policy(), options);
+    let mut session = Session::new("activate", registry.catalog(), session_config.policy(), options);
     let performer = Performer::new(&registry, &All);
     let also = also?;
     for key in [&first].into_iter().chain(&also).map(|skill| &skill.entry.key) {
         if session.why_hidden(key, Act::Activate, Actor::User) == Some(Hidden::Filtered) {
-            let hint = format!("change {}", filter_place(&said));
+            let hint = format!("change {}", filter_place(&session_config));
             return Err(Failure::new(format!("the filter hides this skill: {key}"), hint).into());
         }
     }

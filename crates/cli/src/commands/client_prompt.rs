@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use prowess::client::{CatalogLimit, Cuts, Fact};
 use prowess::library::clients::Client;
-use prowess::library::config::SessionConfig;
 use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, estimate_tokens, render_within};
 use prowess::session::{Placement, PromptOptions, Session};
+use prowess::settings::SessionConfig;
 use prowess::{Candidate, Catalog, Entry, Registry};
 use serde_json::{Value, json};
 
@@ -177,8 +177,9 @@ impl ClientPrompt {
 
     /// What a budget that was asked for does with a skill.
     fn given_place(&self, key: &str, size: &CatalogSize) -> Placement {
-        let said = SessionConfig::default();
-        let session = Session::new("why", Arc::clone(&self.catalog), said.policy(), said.options());
+        let session_config = SessionConfig::default();
+        let session =
+            Session::new("why", Arc::clone(&self.catalog), session_config.policy(), session_config.options());
         let style = self.style(CatalogStyle::new(Shape::Xml));
         // Without a query no selector is called, so there is no error.
         session.placement(key, &PromptOptions::new(&style, Self::budget(size))).unwrap_or(Placement::Whole)

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use prowess::library::config::SessionConfig;
 use prowess::render::{
     Budget, BudgetReport, CatalogStyle, Shape, estimate_tokens, render_catalog, render_within,
 };
 use prowess::select::{All, Query, SelectOptions};
 use prowess::session::{PromptOptions, Session, Untrusted};
+use prowess::settings::SessionConfig;
 use prowess::{Candidate, Entry, Location, Registry, Standing};
 use serde::Serialize;
 
@@ -118,7 +118,7 @@ impl Cut {
 }
 
 impl Prompts {
-    pub(super) fn new(registry: &Registry, said: &SessionConfig) -> Self {
+    pub(super) fn new(registry: &Registry, session_config: &SessionConfig) -> Self {
         let by_place = |skill: &Candidate| (skill.entry.origin.location.clone(), skill.entry.clone());
         let size = CatalogSize::default();
         if let Some(client) = ClientPrompt::of(registry, &size) {
@@ -132,11 +132,11 @@ impl Prompts {
             };
         }
         let mut style = CatalogStyle::new(Shape::Xml);
-        style.location |= said.location.unwrap_or_default();
+        style.location |= session_config.location.unwrap_or_default();
         let catalog = registry.catalog();
-        let policy = said.policy().with_untrusted(Untrusted::Ask);
-        let mut session = Session::new("list", registry.catalog(), policy, said.options());
-        let available_tools = said.tools.clone().unwrap_or_default();
+        let policy = session_config.policy().with_untrusted(Untrusted::Ask);
+        let mut session = Session::new("list", registry.catalog(), policy, session_config.options());
+        let available_tools = session_config.tools.clone().unwrap_or_default();
         let select = SelectOptions::default().with_available_tools(available_tools);
         let every = Query::default();
         let options = PromptOptions::new(&style, Budget::Unlimited).with_query(&every, &All, &select);

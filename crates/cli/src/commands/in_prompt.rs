@@ -1,10 +1,10 @@
 //! What a host's filter, tools and prompt do with one skill, for `prowess why`.
 
 use prowess::Registry;
-use prowess::library::config::SessionConfig;
 use prowess::render::{BudgetReport, CatalogStyle, Shape};
 use prowess::select::{self, Query, Selector};
 use prowess::session::{Hidden, Placement, PromptOptions, Session};
+use prowess::settings::SessionConfig;
 
 use super::filter_place;
 use crate::args::{CatalogSize, Why};
@@ -18,11 +18,11 @@ impl InPrompt {
     pub(super) fn of(
         key: &str,
         args: &Why,
-        said: &SessionConfig,
+        session_config: &SessionConfig,
         registry: &Registry,
         selector: &dyn Selector,
     ) -> Self {
-        asked(args, said, registry, selector, |session, options| {
+        asked(args, session_config, registry, selector, |session, options| {
             Self(session.placement(key, options).unwrap_or(Placement::NotSelected))
         })
     }
@@ -56,7 +56,7 @@ impl InPrompt {
     /// What is to be said about it; `report` returns what the budget did.
     pub(super) fn sentence(
         self,
-        said: &SessionConfig,
+        session_config: &SessionConfig,
         size: &CatalogSize,
         report: impl FnOnce() -> Option<BudgetReport>,
     ) -> Option<String> {
@@ -69,8 +69,11 @@ impl InPrompt {
             }
             Placement::Hidden(Hidden::NotForModel) => "in the prompt: no, only a user may start it",
             Placement::Hidden(_) => {
-                let glob = said.filter.as_ref().map_or("", |filter| filter.as_str());
-                let place = said.filter_file.as_ref().map(|_| format!(" ({})", clean(&filter_place(said))));
+                let glob = session_config.filter.as_ref().map_or("", |filter| filter.as_str());
+                let place = session_config
+                    .filter_file
+                    .as_ref()
+                    .map(|_| format!(" ({})", clean(&filter_place(session_config))));
                 return Some(format!("filtered by: {}{}", clean(glob), place.unwrap_or_default()));
             }
             Placement::OverBudget => {
@@ -94,24 +97,27 @@ impl InPrompt {
 /// What the budget does to the prompt.
 pub(super) fn report(
     args: &Why,
-    said: &SessionConfig,
+    session_config: &SessionConfig,
     registry: &Registry,
     selector: &dyn Selector,
 ) -> Option<BudgetReport> {
-    asked(args, said, registry, selector, |session, options| Some(session.prompt(options).ok()?.report))
+    asked(args, session_config, registry, selector, |session, options| {
+        Some(session.prompt(options).ok()?.report)
+    })
 }
 
 /// Asks a session for its prompt as the arguments say.
 fn asked<T>(
     args: &Why,
-    said: &SessionConfig,
+    session_config: &SessionConfig,
     registry: &Registry,
     selector: &dyn Selector,
     ask: impl FnOnce(&mut Session, &PromptOptions<'_>) -> T,
 ) -> T {
-    let mut session = Session::new("why", registry.catalog(), said.policy(), said.options());
+    let mut session =
+        Session::new("why", registry.catalog(), session_config.policy(), session_config.options());
     let query = Query::text(args.query.as_deref().unwrap_or_default());
-    let available_tools = said.tools.clone().unwrap_or_default();
+    let available_tools = session_config.tools.clone().unwrap_or_default();
     let style = CatalogStyle::new(Shape::Xml);
     let select = select::SelectOptions::default().with_available_tools(available_tools);
     ask(&mut session, &PromptOptions::new(&style, args.size.budget()).with_query(&query, selector, &select))

@@ -19,11 +19,9 @@ mod elsewhere;
 pub(crate) mod eval;
 mod fixable;
 pub(crate) mod hints;
-mod ignored_settings;
 mod in_client;
 mod in_prompt;
 pub(crate) mod install;
-mod left_out_by;
 pub(crate) mod list;
 pub(crate) mod man;
 mod near_miss;
@@ -43,6 +41,7 @@ pub(crate) mod rule;
 mod runs;
 pub(crate) mod search;
 pub(crate) mod serve;
+mod settings;
 mod short_path;
 pub(crate) mod show;
 mod side_by_side;
@@ -63,21 +62,21 @@ use prowess::archive::ArchiveFormat;
 use prowess::env::Environment;
 use prowess::fs::read::{self, Head};
 use prowess::fs::walk::FILE_NAMES;
-use prowess::library::config::SessionConfig;
 use prowess::library::views::Reach;
-use prowess::library::{LibraryError, LibraryOptions, library_with_session, terms_file};
+use prowess::library::{LibraryOptions, library_with_session, terms_file};
 use prowess::search::LazyIndex;
 use prowess::session::Filter;
+use prowess::settings::{SessionConfig, SettingsError};
 use prowess::source::open::OpenServer;
 use prowess::source::spec::{Place, Server};
 use prowess::{Candidate, HostTools, LookupError, Profile, Registry, Standing};
 
 use self::advice::Advice;
 use self::hints::command_for;
-use self::left_out_by::LeftOutBy;
+use self::settings::LeftOutBy;
 use self::skill_arg::{Prefer, SkillArg};
 use self::unread::say_problems;
-use crate::args::Places;
+use crate::args::{Places, Scan};
 use crate::error::{CommandError, Failure};
 use crate::signals::{EndingServers, OwnSignals};
 use crate::ui::Ui;
@@ -172,43 +171,52 @@ fn library_options(places: &Places, purpose: Purpose) -> LibraryOptions {
         Purpose::Serve { http: true } => OwnSignals::All,
     };
     let servers: Option<Arc<dyn OpenServer>> = Some(Arc::new(EndingServers { own_signals }));
-    LibraryOptions::default()
+    scanning(&places.scan)
         .with_sources(sources)
         .with_cache(!places.no_cache)
         .with_builtins(purpose != Purpose::Look)
         .with_servers(servers)
-        .with_scan(places.scan.changes())
-        .with_only(places.scan.only.clone())
-        .with_except(places.scan.except.clone())
-        .with_strict(places.scan.strict.map(Profile::new))
-        .with_duplicates(places.scan.duplicates.map(Into::into))
+}
+
+/// The options of a library in which these skills count.
+fn scanning(scan: &Scan) -> LibraryOptions {
+    LibraryOptions::default()
+        .with_scan(scan.changes())
+        .with_only(scan.only.clone())
+        .with_except(scan.except.clone())
+        .with_strict(scan.strict.map(Profile::new))
+        .with_duplicates(scan.duplicates.map(Into::into))
         .with_option_prefix("--")
 }
 
-fn no_library(error: &LibraryError) -> CommandError {
+fn no_library(error: &SettingsError) -> CommandError {
     match error {
-        LibraryError::Config(error) => CommandError::from(Failure::from(error)),
-        LibraryError::Approvals(error) => CommandError::from(Failure::from(error)),
-        LibraryError::Environment(error) => CommandError::from(Failure::from(error)),
+        SettingsError::Config(error) => CommandError::from(Failure::from(error)),
+        SettingsError::Approvals(error) => CommandError::from(Failure::from(error)),
+        SettingsError::Environment(error) => CommandError::from(Failure::from(error)),
         other => CommandError::from(Failure::new(other.to_string(), other.hint())),
     }
 }
 
 /// The session settings of the configurations. A filter and tools on the command line take precedence.
-fn session_defaults(mut said: SessionConfig, filter: Option<&Filter>, tools: Option<&str>) -> SessionConfig {
+fn session_defaults(
+    mut session_config: SessionConfig,
+    filter: Option<&Filter>,
+    tools: Option<&str>,
+) -> SessionConfig {
     if let Some(filter) = filter {
-        said.filter = Some(filter.clone());
-        said.filter_file = None;
+        session_config.filter = Some(filter.clone());
+        session_config.filter_file = None;
     }
     if let Some(tools) = tools {
-        said.tools = Some(HostTools::parse(tools));
+        session_config.tools = Some(HostTools::parse(tools));
     }
-    said
+    session_config
 }
 
 /// Where the filter of a session is set.
-fn filter_place(said: &SessionConfig) -> String {
-    match &said.filter_file {
+fn filter_place(session_config: &SessionConfig) -> String {
+    match &session_config.filter_file {
         Some(file) => format!("session.filter in {}", file.display()),
         None => "--filter".to_owned(),
     }
@@ -240,7 +248,7 @@ fn refreshed(
     purpose: Purpose,
     as_client: Option<Reach>,
 ) -> Result<(Registry, SessionConfig), CommandError> {
-    let (registry, said) = unread_registry(places, purpose, as_client)?;
+    let (registry, session_config) = unread_registry(places, purpose, as_client)?;
     registry
         .refresh()
         .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;
@@ -249,7 +257,7 @@ fn refreshed(
     if let Some(problem) = registry.problems().first().filter(|_| nothing) {
         return Err(Failure::from(&**problem).into());
     }
-    Ok((registry, said))
+    Ok((registry, session_config))
 }
 
 /// The offered skill with this name, or at this place, trusted or not.

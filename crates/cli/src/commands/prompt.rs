@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use prowess::drive::{Performer, preload};
-use prowess::library::config::SessionConfig;
 use prowess::library::views::Reach;
 use prowess::render::{Budget, BudgetReport, CatalogStyle, Shape, render_catalog};
 use prowess::select::{All, NotNarrowed, Query};
 use prowess::session::{PromptOptions, Session};
+use prowess::settings::SessionConfig;
 use prowess::{Candidate, Catalog, Obstacle, Registry};
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ const NAMED: usize = 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let (registry, said) = seen(&args.places, Reach::Clients)?;
+    let (registry, session_config) = seen(&args.places, Reach::Clients)?;
     say_beside(&registry, &args.places, ui);
     let catalog = registry.catalog();
     unmatched::say(&args.places, &registry, ui);
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let client = ClientPrompt::of(&registry, &args.size);
     let query = Query::text(args.query.as_deref().unwrap_or_default());
     let mut ranking = selector(&args.selection, &args.places, &registry);
-    let (shown, said) = match &client {
+    let (shown, session_config) = match &client {
         Some(client) => {
             let mut shown = Arc::clone(&client.catalog);
             let all: Vec<&Candidate> = client.catalog.iter().collect();
@@ -55,19 +55,19 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
             }
             (shown, SessionConfig::default())
         }
-        None => (registry.catalog(), said),
+        None => (registry.catalog(), session_config),
     };
     // The command shows the catalog alone, without the instruction for a model.
-    let said = session_defaults(said, args.subset.filter.as_ref(), None);
-    let bare = said.options().with_instruction(Some(String::new()));
-    let mut session = Session::new("prompt", shown, said.policy(), bare);
+    let session_config = session_defaults(session_config, args.subset.filter.as_ref(), None);
+    let bare = session_config.options().with_instruction(Some(String::new()));
+    let mut session = Session::new("prompt", shown, session_config.policy(), bare);
     let preloaded = preload(&mut session, &Performer::new(&registry, &All));
     let mut select = options(&args.selection);
     if args.selection.tools.is_none() {
-        select.available_tools = said.tools.clone().unwrap_or_default();
+        select.available_tools = session_config.tools.clone().unwrap_or_default();
     }
     let mut style = CatalogStyle::new(args.format);
-    style.location |= args.location || said.location.unwrap_or_default();
+    style.location |= args.location || session_config.location.unwrap_or_default();
     let mut budget = args.size.budget();
     if let Some(client) = &client {
         (style, budget) = (client.style(style), ClientPrompt::budget(&args.size));

@@ -17,8 +17,8 @@ use serde_json::{Map, Value, json};
 
 use super::hints::{check_command, command_for};
 use super::install::preview_lines;
-use super::left_out_by::LeftOutBy;
 use super::near_miss::{built_in, near_built_in};
+use super::settings::LeftOutBy;
 use super::skill_arg::{Prefer, SkillArg};
 use super::unread::{answered, say_beside, say_problems};
 use super::{STDIN, not_a_skill, read_skill, registry, shown, skill_file};

@@ -12,8 +12,8 @@ use prowess::fs::walk::FILE_NAMES;
 use prowess::internal::did_you_mean;
 use prowess::{Candidate, Catalog, Location, Standing};
 
-use super::left_out_by::LeftOutBy;
 use super::near_miss::{built_in, near_built_in};
+use super::settings::LeftOutBy;
 use super::{Purpose, STDIN, skill_file, unread_registry};
 use crate::args::Places;
 use crate::error::{CommandError, Failure};

@@ -3,8 +3,8 @@
 use prowess::session::Session;
 use serde_json::json;
 
+use super::opened;
 use super::unread::{answered, say_beside};
-use super::{opened, session_defaults};
 use crate::Outcome;
 use crate::args::Tools;
 use crate::error::CommandError;
@@ -13,11 +13,10 @@ use crate::ui::Ui;
 
 /// Runs the command.
 pub(crate) fn run(args: &Tools, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let (registry, said) = opened(&args.places)?;
+    let (registry, session_config) = opened(&args.places)?;
     say_beside(&registry, &args.places, ui);
-    let said = session_defaults(said, None, None);
-    let options = said.options().with_naming(args.naming.clone());
-    let session = Session::new("tools", registry.catalog(), said.policy(), options);
+    let options = session_config.options().with_naming(args.naming.clone());
+    let session = Session::new("tools", registry.catalog(), session_config.policy(), options);
     let tools = args.dialect.tools(&session.tools());
     if json {
         let (dialect, naming) = (args.dialect.name(), args.naming.row().name);

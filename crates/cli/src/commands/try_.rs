@@ -46,14 +46,14 @@ pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     }
     // A client has no built-in skills.
     let purpose = if args.places.clients.is_empty() { Purpose::Use } else { Purpose::Look };
-    let (registry, said) = opened_for(&args.places, purpose)?;
+    let (registry, session_config) = opened_for(&args.places, purpose)?;
     say_beside(&registry, &args.places, ui);
     let outcome = answered(&registry, &args.places);
     let catalog = registry.catalog();
     unmatched::say(&args.places, &registry, ui);
-    let prompts = Prompts::new(&registry, &said);
+    let prompts = Prompts::new(&registry, &session_config);
     let select = SelectOptions::default()
-        .with_available_tools(said.tools.clone().unwrap_or_default())
+        .with_available_tools(session_config.tools.clone().unwrap_or_default())
         .with_top_k(None);
     let index = search_index(&args.places, &registry);
     let hits =
@@ -62,7 +62,10 @@ pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let prompt = prompts.tokens(&catalog.iter().collect::<Vec<_>>());
     let uncut = prompt.cut.as_ref().map_or(prompt.all, |cut| cut.uncut) as u64;
     let all_tokens = instructions(&registry, &catalog, &prompts).map(|tokens| tokens + uncut);
-    let skills = Skills::builder().with_policy(said.policy()).with_options(said.options()).build_on(registry);
+    let skills = Skills::builder()
+        .with_policy(session_config.policy())
+        .with_options(session_config.options())
+        .build_on(registry);
     let chat = skills.chat("try");
     let matches: Vec<Match> = hits
         .into_iter()

@@ -5,7 +5,7 @@ use prowess::path::Glob;
 use prowess::text::similar;
 use prowess::{Candidate, Registry};
 
-use super::left_out_by::AllLeftOut;
+use super::settings::AllLeftOut;
 use crate::args::Places;
 use crate::error::Failure;
 use crate::ui::Ui;

@@ -12,7 +12,7 @@ use prowess::{Registry, SourceError, SourceErrorKind};
 use serde::Serialize;
 
 use super::confined::approvals;
-use super::ignored_settings;
+use super::settings;
 use crate::Outcome;
 use crate::args::Places;
 use crate::error::Failure;
@@ -77,7 +77,7 @@ pub(super) fn say_problems<'r>(read: impl Into<Scanned<'r>>, ui: &mut Ui) {
     if let Some(client) = read.registry.client() {
         say_unverified([client], ui);
     }
-    ignored_settings::say(&read.registry.catalog(), ui);
+    settings::say(&read.registry.catalog(), ui);
 }
 
 /// What could not be read, in words.
@@ -183,7 +183,7 @@ pub(super) fn say_beside(registry: &Registry, places: &Places, ui: &mut Ui) {
     if let Some(client) = registry.client() {
         say_unverified([client], ui);
     }
-    ignored_settings::say(&registry.catalog(), ui);
+    settings::say(&registry.catalog(), ui);
 }
 
 /// The outcome of a command that answered what it was asked.

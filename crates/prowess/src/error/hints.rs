@@ -8,7 +8,7 @@ use prowess_core::Location;
 use prowess_core::path::MAX_DEPTH;
 
 use super::{Counted, SourceError, SourceErrorKind};
-use crate::library::config::FILE_NAME;
+use crate::settings::FILE_NAME;
 
 impl SourceError {
     /// What to do about it.

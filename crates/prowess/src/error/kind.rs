@@ -8,7 +8,7 @@ use prowess_core::path::PathError;
 
 use super::LookupError;
 use super::SourceError;
-use crate::library::config::ConfigError;
+use crate::settings::ConfigError;
 
 /// What went wrong at the place of a [`SourceError`].
 #[derive(Debug)]

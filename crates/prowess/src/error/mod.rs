@@ -15,7 +15,7 @@ use prowess_core::Location;
 use prowess_core::path::PathError;
 
 use crate::fs::location::location_of;
-use crate::library::config::ConfigError;
+use crate::settings::ConfigError;
 use crate::source::PLUGIN_FILES;
 
 pub use kind::{Counted, SourceErrorKind, SpecialFile};
@@ -272,7 +272,7 @@ impl From<LookupError> for SourceError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::library::LibraryError;
+    use crate::settings::SettingsError;
 
     #[test]
     fn an_error_with_its_cause_is_one_text() {
@@ -283,6 +283,6 @@ mod tests {
     #[test]
     fn an_error_is_small_enough_to_return() {
         assert!(size_of::<SourceError>() < 128, "{}", size_of::<SourceError>());
-        assert!(size_of::<LibraryError>() < 128, "{}", size_of::<LibraryError>());
+        assert!(size_of::<SettingsError>() < 128, "{}", size_of::<SettingsError>());
     }
 }

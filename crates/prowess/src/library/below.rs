@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use prowess_core::Scope;
 
 use crate::fs::walk::{FileName, OnError, ScanOptions, is_never_entered};
-use crate::library::config::FILE_NAME;
 use crate::registry::{Registry, RegistryError};
+use crate::settings::FILE_NAME;
 use crate::source::DirSource;
 
 /// The most entries of folders that are looked at. A repository with its packages has fewer.

@@ -14,7 +14,6 @@ use prowess_core::Scope;
 use prowess_core::client::{Execution, Fact, Reads, Runs};
 
 use crate::env::Environment;
-use crate::fs::inside::is_inside;
 pub use all::{common_roots, installed, own_folders};
 use places::Here;
 
@@ -199,11 +198,6 @@ pub(crate) fn roots_of(
 /// The project of a folder: the root of its git repository, or the folder itself.
 pub fn project(from: &Path) -> &Path {
     places::repository(from).unwrap_or(from)
-}
-
-/// Whether a path without links may be written in the project of a folder; any path may if there is no folder.
-pub(crate) fn holds(folder: Option<&Path>, target: &Path) -> bool {
-    folder.is_none_or(|folder| is_inside(target, &crate::env::real(project(folder))))
 }
 
 /// The defaults of the rows.

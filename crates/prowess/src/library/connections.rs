@@ -18,10 +18,10 @@ use serde_json::{Map, Value};
 pub use self::error::ConnectionError;
 use self::records::{Record, Records, missing_folders};
 
-use super::config_edit::{ConfigChange, ConfigFormat, EditedFile, EntryPath, TRIES, changed_meanwhile};
 use crate::env::Environment;
 use crate::fs::atomic::{self, WriteError};
 use crate::fs::parsed::ParsedLimits;
+use crate::settings::edit::{ConfigChange, ConfigFormat, EditedFile, EntryPath, TRIES, changed_meanwhile};
 
 /// An entry in the configuration of a client.
 #[derive(Clone, Debug)]

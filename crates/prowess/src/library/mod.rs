@@ -4,45 +4,43 @@ pub(crate) mod below;
 pub(crate) mod builtin;
 pub(crate) mod caches;
 pub mod clients;
-pub mod config;
-pub(crate) mod config_edit;
+#[cfg(feature = "edit")]
 pub(crate) mod connections;
 pub(crate) mod scaffold;
 
-mod found_config;
-mod named;
+mod opened_sources;
 pub(crate) mod read_by;
-mod shown;
 pub mod views;
+mod visibility;
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_core::with_methods;
 use prowess_core::{Duplicates, Profile, Scope};
+use serde_json::Value;
 
 pub use builtin::is_builtin;
 
-use crate::env::{self, Environment, RelativePath};
+use crate::env::{self, Environment};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::own;
 use crate::fs::walk::{OnError, ScanChanges, ScanOptions};
 use crate::library::clients::{Client, Root};
-use crate::library::config::{ConfigError, ConfigLimits, SessionConfig};
 use crate::registry::Registry;
 use crate::registry::installed::UserRecords;
 use crate::registry::trust::{Approvals, Trust};
+use crate::settings::resolve::{EffectiveSettings, OptionValue};
+use crate::settings::{ConfigError, ConfigLimits, SessionConfig, SettingsError};
 use crate::source::Layer;
 use crate::source::budget::{ProjectBudget, ProjectLimits};
 use crate::source::open::{OpenServer, Opening, file_name};
 use crate::source::spec::SourceSpec;
-use found_config::{configs, said_of_sessions};
-use named::Named;
+use opened_sources::OpenedSources;
 use prowess_core::path::{Glob, MAX_DEPTH};
-use shown::Shown;
 use views::{ClientLimits, Looking, Reach, SightedRoot};
+use visibility::Visibility;
 
 /// The options of a library.
 #[derive(Clone, Debug, Default)]
@@ -106,30 +104,31 @@ with_methods! { LibraryOptions:
     with_option_prefix option_prefix: &'static str;
 }
 
-/// Why a library could not be opened.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LibraryError {
-    /// A configuration could not be used.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The approvals could not be read.
-    #[error(transparent)]
-    Approvals(#[from] SourceError),
-    /// An environment variable for the user's files is not an absolute path.
-    #[error(transparent)]
-    Environment(#[from] RelativePath),
+impl LibraryOptions {
+    /// The keys of configurations that these options set, with their values.
+    pub fn settings(&self) -> Vec<OptionValue> {
+        let duplicates = self.duplicates.map(|duplicates| match duplicates {
+            Duplicates::Last => "last",
+            Duplicates::Error => "error",
+            Duplicates::First => "first",
+        });
+        let all = [
+            ("skills.enable", texts(&self.only)),
+            ("skills.disable", texts(&self.except)),
+            ("skills.strict", self.strict.as_ref().map(|profile| profile.preset().name().into())),
+            ("skills.duplicates", duplicates.map(Value::from)),
+            ("skills.sources", texts(&self.sources)),
+            ("scan.depth", self.scan.depth.map(Value::from)),
+            ("scan.nested", self.scan.nested.map(Value::from)),
+            ("scan.skip", texts(&self.scan.skip)),
+        ];
+        all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
 }
 
-impl LibraryError {
-    /// What to do about it.
-    pub fn hint(&self) -> Cow<'_, str> {
-        match self {
-            Self::Config(error) => error.hint(),
-            Self::Approvals(error) => error.hint(),
-            Self::Environment(error) => error.hint().into(),
-        }
-    }
+/// The value of an option that may be given more than once.
+fn texts(values: &[impl ToString]) -> Option<Value> {
+    (!values.is_empty()).then(|| values.iter().map(ToString::to_string).collect())
 }
 
 /// The library as seen from a folder, before its first refresh.
@@ -137,19 +136,19 @@ pub fn library(
     from: &Path,
     environment: &Environment,
     options: &LibraryOptions,
-) -> Result<Registry, LibraryError> {
+) -> Result<Registry, SettingsError> {
     library_with_session(from, environment, options).map(|(registry, _)| registry)
 }
 
-/// The library as seen from a folder, and the session settings of the configurations: see [`session_config`].
+/// The library as seen from a folder, and the session settings of the configurations.
 pub fn library_with_session(
     from: &Path,
     environment: &Environment,
     options: &LibraryOptions,
-) -> Result<(Registry, SessionConfig), LibraryError> {
+) -> Result<(Registry, SessionConfig), SettingsError> {
     let mut registry = Registry::new();
-    let said = add_library(&mut registry, from, environment, options)?;
-    Ok((registry, said))
+    let session_config = add_library(&mut registry, from, environment, options)?;
+    Ok((registry, session_config))
 }
 
 /// Adds the library as seen from a folder after the sources of a registry. Returns the session settings of its
@@ -159,7 +158,7 @@ pub(crate) fn add_library(
     from: &Path,
     environment: &Environment,
     options: &LibraryOptions,
-) -> Result<SessionConfig, LibraryError> {
+) -> Result<SessionConfig, SettingsError> {
     add(registry, from, environment, options, None)
 }
 
@@ -170,7 +169,7 @@ fn add(
     environment: &Environment,
     options: &LibraryOptions,
     sighted: Option<Vec<SightedRoot>>,
-) -> Result<SessionConfig, LibraryError> {
+) -> Result<SessionConfig, SettingsError> {
     environment.check()?;
     let from = env::absolute(from);
     own::close_roots(environment);
@@ -183,25 +182,37 @@ fn add(
     registry.set_budget(Arc::clone(&budget));
     // A missing folder or an unreachable site does not affect the others.
     registry.set_on_error(OnError::Report);
-    let configs = configs(&from, environment, options.limits, &approvals, registry)?;
-    let shown = Shown::of(options, &configs, registry);
+    let mut settings =
+        EffectiveSettings::within(&from, environment, &options.settings(), options.limits, &approvals)?;
+    for path in &settings.ignored {
+        registry.note(SourceErrorKind::OtherOwner.at(path));
+    }
+    for file in [&mut settings.user, &mut settings.project].into_iter().flatten() {
+        // An error in a project's configuration must not hide the user's own skills.
+        match file.error.take() {
+            Some(ConfigError::Read(error)) if file.own => drop(registry.note(error)),
+            Some(error) => drop(registry.note(error.into())),
+            None => {}
+        }
+    }
+    let visibility = Visibility::of(options, &settings, registry);
     opening.scan = options.scan.apply(ScanOptions::unbounded());
     let finding = Finding {
         project: clients::project(&from),
         approvals: &approvals,
         opening: &opening,
         environment,
-        shown: &shown,
+        visibility: &visibility,
         budget: &budget,
     };
-    let mut named = Named::default();
+    let mut opened = OpenedSources::default();
     if let Some(roots) = sighted {
         for root in roots {
             registry.add(finding.open_sighted(root));
         }
     } else if !options.sources.is_empty() {
         for spec in &options.sources {
-            match named.open(spec, &opening, environment) {
+            match opened.open(spec, &opening, environment) {
                 Ok(layer) => drop(layer.map(|layer| registry.add(layer))),
                 Err(error) if spec.optional && error.is_not_installed() => {}
                 Err(error) => drop(registry.note(error)),
@@ -226,10 +237,9 @@ fn add(
         for root in project {
             registry.add(finding.open(root)?);
         }
-        for config in configs.iter().rev() {
-            let opening =
-                Opening { budget: (!config.trusted).then(|| Arc::clone(&budget)), ..opening.clone() };
-            config.add_sources(&opening, &shown, environment, registry, &mut named);
+        for file in [&mut settings.project, &mut settings.user].into_iter().flatten() {
+            let opening = Opening { budget: (!file.trusted).then(|| Arc::clone(&budget)), ..opening.clone() };
+            opened.add(file, &opening, &visibility, environment, registry);
         }
         for root in others {
             registry.add(finding.open(root)?);
@@ -243,7 +253,7 @@ fn add(
     }
     registry.set_trust(Trust::in_approved(approvals));
     registry.set_user_records(UserRecords::of(environment));
-    Ok(said_of_sessions(&configs))
+    Ok(settings.session())
 }
 
 /// The user's approvals; empty if there is no file. What is not believed becomes a problem of the registry.
@@ -256,20 +266,6 @@ fn approvals(environment: &Environment, registry: &mut Registry) -> Result<Appro
         }
         approvals => approvals,
     }
-}
-
-/// The session settings as seen from a folder: those of the user's configuration, then those of a trusted project.
-pub fn session_config(
-    from: &Path,
-    environment: &Environment,
-    limits: ConfigLimits,
-) -> Result<SessionConfig, LibraryError> {
-    own::close_roots(environment);
-    // Errors in a project's configuration, and what is not believed, are reported with the skills.
-    let registry = &mut Registry::new();
-    let approvals = approvals(environment, registry)?;
-    let configs = configs(&env::absolute(from), environment, limits, &approvals, registry)?;
-    Ok(said_of_sessions(&configs))
 }
 
 /// Removes folders of a project that are also the user's own, as in the user's home.
@@ -287,7 +283,7 @@ struct Finding<'l> {
     approvals: &'l Approvals,
     opening: &'l Opening,
     environment: &'l Environment,
-    shown: &'l Shown,
+    visibility: &'l Visibility,
     budget: &'l Arc<ProjectBudget>,
 }
 
@@ -308,7 +304,7 @@ impl Finding<'_> {
         let layer = opening.open(&SourceSpec::dir(path), self.environment)?.with_readers(readers);
         #[cfg(feature = "install")]
         let layer = layer.named_as_installed(names);
-        Ok(self.shown.layer(scope, layer))
+        Ok(self.visibility.layer(scope, layer))
     }
 
     /// Opens a folder of a client, with the facts that clients treat differently. No configuration changes how a client
@@ -327,7 +323,7 @@ impl Finding<'_> {
         let own = || project.filter(|_| !path.starts_with(self.project));
         let project = (!trusted).then(|| own().unwrap_or_else(|| self.project.to_owned()));
         let budget = (!trusted).then(|| Arc::clone(self.budget));
-        let scan = self.shown.scan(scope, scan);
+        let scan = self.visibility.scan(scope, scan);
         Opening { scope, project, budget, scan, ..self.opening.clone() }
     }
 }

@@ -7,10 +7,11 @@ use std::path::Path;
 use prowess_core::Found;
 use prowess_core::catalog::TurnedOffBy;
 
+use super::LibraryOptions;
 use super::clients::Client;
 use super::views::{Reach, Views, identity_of};
-use super::{LibraryError, LibraryOptions};
 use crate::env::Environment;
+use crate::settings::SettingsError;
 
 /// What a client reads by itself, as seen from a folder.
 pub(crate) struct ReadBy {
@@ -41,12 +42,13 @@ impl ReadBy {
         from: &Path,
         environment: &Environment,
         options: &LibraryOptions,
-    ) -> Result<Self, LibraryError> {
+    ) -> Result<Self, SettingsError> {
         let option_prefix = options.option_prefix;
         let options = LibraryOptions::default()
             .with_cache(options.cache)
             .with_limits(options.limits)
-            .with_project_limits(options.project_limits);
+            .with_project_limits(options.project_limits)
+            .with_client_limits(options.client_limits);
         let views = Views::open(from, environment, &options, &[client], Reach::Clients)?;
         Ok(Self { client, option_prefix, views })
     }

@@ -15,12 +15,12 @@ use prowess_core::{Candidate, Catalog, Location, Obstacle, Stamp, Standing};
 pub use reach::{ClientLimits, Reach};
 pub(super) use reach::{Looking, SightedRoot};
 
-use super::{LibraryError, LibraryOptions, add, own_once};
+use super::{LibraryOptions, add, own_once};
 use crate::env::{self, Environment};
 use crate::fs::stamp::FileStamp;
 use crate::library::clients::{Client, Root, roots_of};
-use crate::library::config::SessionConfig;
 use crate::registry::{Registry, RegistryError};
+use crate::settings::{SessionConfig, SettingsError};
 
 /// The views of clients, as seen from a folder.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl Views {
         options: &LibraryOptions,
         clients: &[&'static Client],
         reach: Reach,
-    ) -> Result<Self, LibraryError> {
+    ) -> Result<Self, SettingsError> {
         let from = env::absolute(from);
         let mut roots: Vec<(Root, Vec<Reads>)> = Vec::new();
         let mut of_clients = Vec::new();

@@ -8,8 +8,8 @@ use prowess_core::select::SelectError;
 use prowess_core::session::RestoreError;
 
 use crate::error::{LookupError, SourceError};
-use crate::library::LibraryError;
 use crate::registry::{DUPLICATE_HINT, NESTED_HINT, RegistryError, TAKEN_HINT};
+use crate::settings::SettingsError;
 
 /// Why an operation of [`Skills`](crate::Skills), [`Chat`](crate::Chat) or [`Skill`](crate::Skill) failed.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +35,7 @@ pub enum SkillsError {
     Nested,
     /// The user's configuration or approvals could not be read.
     #[error(transparent)]
-    Library(Box<LibraryError>),
+    Library(Box<SettingsError>),
     /// The selector failed.
     #[error(transparent)]
     Select(#[from] SelectError),
@@ -67,8 +67,8 @@ impl SkillsError {
     }
 }
 
-impl From<LibraryError> for SkillsError {
-    fn from(error: LibraryError) -> Self {
+impl From<SettingsError> for SkillsError {
+    fn from(error: SettingsError) -> Self {
         Self::Library(Box::new(error))
     }
 }

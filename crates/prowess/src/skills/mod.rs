@@ -197,6 +197,21 @@ impl Skills {
         Ok(())
     }
 
+    /// What chats may show and do.
+    pub fn policy(&self) -> &Policy {
+        &self.shared.policy
+    }
+
+    /// How chats behave.
+    pub fn options(&self) -> &Options {
+        &self.shared.options
+    }
+
+    /// How prompts lay out the list of skills.
+    pub fn style(&self) -> &CatalogStyle {
+        &self.shared.style
+    }
+
     /// The registry, for a host that needs the parts.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.shared.registry

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 
 use prowess::env::Environment;
-use prowess::library::config::{Config, ConfigLimits};
-use prowess::library::{LibraryError, LibraryOptions, library};
+use prowess::library::{LibraryOptions, library};
 use prowess::registry::trust::Approvals;
+use prowess::settings::{Config, ConfigLimits, SettingsError};
 use prowess::source::JsonlLimits;
 use prowess::{ConfigError, JsonlSource, Registry, Source, SourceError, SourceErrorKind, SourceSpec};
 
@@ -128,7 +128,7 @@ fn a_home_that_is_no_absolute_path_is_an_error_that_names_it() {
     for (name, value) in [("HOME", "."), ("HOME", "home"), ("XDG_STATE_HOME", "state")] {
         let environment = Environment::of([("HOME", "/nowhere"), (name, value)]);
         let error = library(home.path(), &environment, &LibraryOptions::default()).unwrap_err();
-        let LibraryError::Environment(error) = error else { panic!("{error}") };
+        let SettingsError::Environment(error) = error else { panic!("{error}") };
         assert_eq!((error.name.as_str(), error.value.as_str()), (name, value));
         assert!(error.hint().contains("absolute path"));
     }
@@ -157,7 +157,7 @@ fn a_file_is_refused_by_its_size_wherever_one_is_read_whole() {
     assert!(too_large(&JsonlSource::new(path("huge.jsonl")).list().unwrap_err()));
     assert!(too_large(&Approvals::load(&path("trust.json")).unwrap_err()));
     assert!(
-        matches!(Config::read(&path("prowess.toml")), Err(ConfigError::Read(error)) if too_large(&error))
+        matches!(Config::read_of_project(&path("prowess.toml"), ConfigLimits::default(), &Approvals::default()), Err(ConfigError::Read(error)) if too_large(&error))
     );
     #[cfg(feature = "archive")]
     assert!(too_large(&prowess::ArchiveSource::new(path("huge.zip")).list().unwrap_err()));

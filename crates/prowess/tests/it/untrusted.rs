@@ -6,9 +6,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use prowess::env::Environment;
-use prowess::library::config::ConfigLimits;
-use prowess::library::{LibraryOptions, library, session_config};
+use prowess::library::{LibraryOptions, library, library_with_session};
 use prowess::registry::trust::Approvals;
+use prowess::settings::ConfigLimits;
 use prowess::{ConfigError, Obstacle, ProjectLimits, Registry, SourceError, SourceErrorKind};
 
 use crate::trees::{keys, skill, tree, write};
@@ -312,7 +312,8 @@ fn what_is_said_of_sessions_is_read_within_the_limits_of_the_library() {
     ]);
     let read = |disabled| {
         let limits = ConfigLimits::default().with_disabled(disabled);
-        session_config(&home.path().join("project"), &environment(home.path()), limits)
+        let options = LibraryOptions::default().with_limits(limits);
+        library_with_session(&home.path().join("project"), &environment(home.path()), &options)
     };
     assert!(read(2).is_err() && read(3).is_ok());
 }
@@ -328,7 +329,7 @@ fn settings_of_sessions_are_used_although_their_folder_has_to_be_closed_first() 
     let folder = home.path().join("home/.config/prowess");
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
     let (from, environment) = (home.path().join("project"), environment(home.path()));
-    let said = session_config(&from, &environment, ConfigLimits::default()).unwrap();
-    assert_eq!(said.options().max_kept_bytes, 4096);
+    let (_, session_config) = library_with_session(&from, &environment, &LibraryOptions::default()).unwrap();
+    assert_eq!(session_config.options().max_kept_bytes, 4096);
     assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
 }

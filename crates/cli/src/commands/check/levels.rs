@@ -1,7 +1,7 @@
 //! The levels of rules that the command line sets.
 
 use prowess::check::rules;
-use prowess::library::config::refuse_level;
+use prowess::settings::refuse_level;
 use prowess::{Level, Problem, Profile, Severity};
 
 use crate::args::Check;

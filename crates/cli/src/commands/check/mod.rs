@@ -14,7 +14,7 @@ use prowess::fs::read::{self, Head};
 use prowess::install::upstream_name;
 use prowess::internal::{WriteError, replace_where};
 use prowess::library::clients::{self, Client};
-use prowess::library::config::ConfigLimits;
+use prowess::settings::ConfigLimits;
 use prowess::{
     Config, FixMode, Manifest, Origin, Profile, ScanOptions, SkillFile, SourceError, SourceErrorKind, env,
     fix, scan,

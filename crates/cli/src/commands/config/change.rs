@@ -6,19 +6,18 @@ use prowess::Config;
 use prowess::SourceErrorKind;
 use prowess::env::{self, Environment};
 use prowess::internal::{
-    ConfigEditor, ConfigOrigin, ConfigSetting, InProject, KeyPath, WhyUnused, config_of_user, toml_value,
-    value_in_toml,
+    ConfigEditor, ConfigOrigin, ConfigSetting, KeyPath, WhyUnused, config_of_user, toml_value, value_in_toml,
 };
 use prowess::library::clients;
-use prowess::library::config::FILE_NAME;
 use prowess::registry::trust::Approvals;
+use prowess::settings::FILE_NAME;
 use serde_json::{Value, json};
 
-use super::in_force;
+use super::effective_settings;
 use crate::Outcome;
 use crate::args::{ConfigPath, Whose};
 use crate::commands::hints::{command_for, shell_word, trust_command};
-use crate::commands::ignored_settings::folder_of_project;
+use crate::commands::settings::folder_of_project;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::ui::{Ui, clean};
@@ -78,25 +77,29 @@ pub(super) fn run(
 
 /// An error if the key never counts in this file.
 fn refuse_without_effect(key: &KeyPath, value: &str, whose: Whose) -> Result<(), CommandError> {
-    let value = shell_word(value);
-    let (error, option) = match (key.key.project, whose.project) {
-        (InProject::Decides, false) => ("this key counts only in the file of a project", "--project"),
-        (InProject::Nothing, true) => ("this key counts only in your own file", "--user"),
-        _ => return Ok(()),
+    let (error, option) = match key.key.never_in(origin(whose)) {
+        None => return Ok(()),
+        Some(WhyUnused::OnlyInProject) => ("this key counts only in the file of a project", "--project"),
+        Some(_) => ("this key counts only in your own file", "--user"),
     };
+    let value = shell_word(value);
     let command = command_for(&format!("config set {option}"), &key.to_string(), &format!(" {value}"));
     Err(Failure::new(format!("{error}: {key}"), format!("set it there with: {command}")).into())
 }
 
 /// Why what was set has no effect now.
 fn why_unused(key: &KeyPath, whose: Whose) -> Option<WhyUnused> {
-    let origin = if whose.project { ConfigOrigin::Project } else { ConfigOrigin::User };
-    let in_force = in_force(&[]).ok()?;
-    let same = |setting: &ConfigSetting| setting.origin == origin && std::ptr::eq(setting.key.key, key.key);
-    if in_force.settings.iter().any(same) {
+    let effective = effective_settings(&[]).ok()?;
+    let same =
+        |setting: &ConfigSetting| setting.origin == origin(whose) && std::ptr::eq(setting.key.key, key.key);
+    if effective.values.iter().any(same) {
         return None;
     }
-    in_force.unused.iter().find(|(setting, _)| same(setting)).map(|(_, why)| *why)
+    effective.unused.iter().find(|(setting, _)| same(setting)).map(|(_, why)| *why)
+}
+
+fn origin(whose: Whose) -> ConfigOrigin {
+    if whose.project { ConfigOrigin::Project } else { ConfigOrigin::User }
 }
 
 /// The file that is changed.

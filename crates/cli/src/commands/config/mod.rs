@@ -6,15 +6,14 @@ mod page;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use clap::ValueEnum as _;
 use prowess::HostTools;
 use prowess::env::Environment;
 use prowess::internal::{
-    ConfigFile, ConfigOrigin, ConfigSetting, InForce, KeyPath, OptionValue, WhyUnused, toml_value,
+    ConfigFile, ConfigOrigin, ConfigSetting, EffectiveSettings, KeyPath, OptionValue, WhyUnused, toml_value,
 };
 use serde_json::{Value, json};
 
-use super::no_library;
+use super::{no_library, scanning};
 use crate::Outcome;
 use crate::args::{Config, ConfigAction, ConfigGet, ConfigOptions};
 use crate::error::{CommandError, Failure};
@@ -33,28 +32,28 @@ pub(crate) fn run(args: &Config, json: bool, ui: &mut Ui) -> Result<Outcome, Com
 }
 
 /// The settings as seen from the current folder.
-fn in_force(options: &[OptionValue]) -> Result<InForce, CommandError> {
-    InForce::of(Path::new("."), &Environment::current(), options).map_err(|error| no_library(&error))
+fn effective_settings(options: &[OptionValue]) -> Result<EffectiveSettings, CommandError> {
+    EffectiveSettings::of(Path::new("."), &Environment::current(), options)
+        .map_err(|error| no_library(&error))
 }
 
 fn show(with: &ConfigOptions, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let in_force = in_force(&options(with))?;
+    let effective = effective_settings(&options(with))?;
     if json {
-        ui.json(&whole(&in_force))?;
+        ui.json(&whole(&effective))?;
     } else {
-        ui.print(&page::page(&in_force, ui.columns()))?;
+        ui.print(&page::page(&effective, ui.columns()))?;
     }
-    for file in &in_force.ignored {
+    for file in &effective.ignored {
         ui.note(&format!("ignored, because it belongs to another user: {}", file.display()));
     }
-    Ok(outcome(&in_force, ui))
+    Ok(outcome(&effective, ui))
 }
 
 /// How the command ends: a file that is not used is an error beside what is in force without it.
-fn outcome(in_force: &InForce, ui: &mut Ui) -> Outcome {
+fn outcome(effective: &EffectiveSettings, ui: &mut Ui) -> Outcome {
     let mut outcome = Outcome::Fine;
-    let files = [&in_force.user, &in_force.project].into_iter().flatten();
-    for error in files.filter_map(|file| file.error.as_ref()) {
+    for error in effective.files().filter_map(|file| file.error.as_ref()) {
         ui.failure(&Failure::from(error));
         outcome = Outcome::Incomplete;
     }
@@ -67,36 +66,19 @@ fn options(with: &ConfigOptions) -> Vec<OptionValue> {
         HostTools::Only(tools) => Value::from(tools),
         HostTools::Unlimited => Value::from(Vec::<String>::new()),
     });
-    let scan = &with.scan;
-    let duplicates = scan.duplicates.and_then(|which| which.to_possible_value());
-    let all = [
-        ("check.profile", with.profile.map(|preset| Value::from(preset.name()))),
-        ("skills.enable", texts(&scan.only)),
-        ("skills.disable", texts(&scan.except)),
-        ("skills.strict", scan.strict.map(|preset| Value::from(preset.name()))),
-        ("skills.duplicates", duplicates.map(|which| Value::from(which.get_name()))),
-        ("skills.sources", texts(&with.sources)),
-        ("scan.depth", scan.depth.map(Value::from)),
-        ("scan.nested", scan.no_nested.then_some(Value::from(false))),
-        ("scan.skip", texts(&scan.skip)),
-        ("session.filter", with.filter.as_ref().map(|filter| Value::from(filter.as_str()))),
-        ("session.tools", tools),
-    ];
-    all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
-}
-
-/// The value of an option that may be given more than once.
-fn texts(values: &[impl ToString]) -> Option<Value> {
-    let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
-    (!texts.is_empty()).then(|| Value::from(texts))
+    let mut all = scanning(&with.scan).with_sources(with.sources.clone()).settings();
+    all.extend(with.profile.map(|preset| ("check.profile", Value::from(preset.name()))));
+    all.extend(with.filter.as_ref().map(|filter| ("session.filter", Value::from(filter.as_str()))));
+    all.extend(tools.map(|tools| ("session.tools", tools)));
+    all
 }
 
 fn get(args: &ConfigGet, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     let key = KeyPath::parse(&args.key)?;
-    let in_force = in_force(&[])?;
+    let effective = effective_settings(&[])?;
     let whole = KeyPath { entry: None, ..key.clone() }.to_string();
     let mut settings: Vec<ConfigSetting> =
-        in_force.settings.iter().filter(|setting| setting.key.to_string() == whole).cloned().collect();
+        effective.values.iter().filter(|setting| setting.key.to_string() == whole).cloned().collect();
     if let Some(entry) = &key.entry {
         for setting in &mut settings {
             setting.value = setting.value.as_ref().and_then(|value| value.get(entry)).cloned();
@@ -104,9 +86,9 @@ fn get(args: &ConfigGet, json: bool, ui: &mut Ui) -> Result<Outcome, CommandErro
         settings.retain(|setting| setting.value.is_some());
     }
     if json {
-        let settings: Vec<Value> = settings.iter().map(|setting| self::json(setting, &in_force)).collect();
+        let settings: Vec<Value> = settings.iter().map(|setting| self::json(setting, &effective)).collect();
         ui.json(&json!({"version": VERSION, "key": key.to_string(), "settings": settings}))?;
-        return Ok(outcome(&in_force, ui));
+        return Ok(outcome(&effective, ui));
     }
     let mut text = String::new();
     for value in settings.iter().filter_map(|setting| setting.value.as_ref()) {
@@ -116,10 +98,10 @@ fn get(args: &ConfigGet, json: bool, ui: &mut Ui) -> Result<Outcome, CommandErro
         }
     }
     if text.is_empty() {
-        ui.note(&format!("not set: {key}; the default is: {}", key.key.default.replace('`', "")));
+        ui.note(&format!("not set: {key}; the default is: {}", key.key.default.words("")));
     }
     ui.print(&text)?;
-    Ok(outcome(&in_force, ui))
+    Ok(outcome(&effective, ui))
 }
 
 /// The word of an origin in JSON.
@@ -132,32 +114,23 @@ fn origin(origin: ConfigOrigin) -> &'static str {
     }
 }
 
-/// The file that a setting comes from.
-fn file_of<'f>(setting: &ConfigSetting, in_force: &'f InForce) -> Option<&'f ConfigFile> {
-    match setting.origin {
-        ConfigOrigin::User => in_force.user.as_ref(),
-        ConfigOrigin::Project => in_force.project.as_ref(),
-        ConfigOrigin::Default | ConfigOrigin::Option => None,
-    }
-}
-
-fn json(setting: &ConfigSetting, in_force: &InForce) -> Value {
+fn json(setting: &ConfigSetting, effective: &EffectiveSettings) -> Value {
     let key = setting.key.key;
     let is_option = setting.origin == ConfigOrigin::Option;
     json!({
         "key": setting.key.to_string(),
         "value": setting.value,
         "origin": origin(setting.origin),
-        "file": file_of(setting, in_force).map(|file| file.path.to_string_lossy()),
+        "file": effective.file_of(setting).map(|file| file.path.to_string_lossy()),
         "line": setting.line,
         "option": is_option.then_some(key.option),
         "own_skills": setting.own_skills,
-        "default": key.default.replace('`', ""),
+        "default": key.default.words(""),
         "expects": key.value.replace('`', ""),
     })
 }
 
-fn whole(in_force: &InForce) -> Value {
+fn whole(effective: &EffectiveSettings) -> Value {
     let file = |file: &ConfigFile| {
         let error = file.error.as_ref().map(ToString::to_string);
         json!({
@@ -167,9 +140,9 @@ fn whole(in_force: &InForce) -> Value {
             "error": error,
         })
     };
-    let settings: Vec<Value> = in_force.settings.iter().map(|setting| json(setting, in_force)).collect();
+    let settings: Vec<Value> = effective.values.iter().map(|setting| json(setting, effective)).collect();
     let unused = |(setting, why): &(ConfigSetting, WhyUnused)| {
-        let mut value = json(setting, in_force);
+        let mut value = json(setting, effective);
         if let Some(members) = value.as_object_mut() {
             members.insert("reason".to_owned(), Value::from(why.code()));
             members.insert("why".to_owned(), Value::from(why.words()));
@@ -178,9 +151,9 @@ fn whole(in_force: &InForce) -> Value {
     };
     json!({
         "version": VERSION,
-        "user": in_force.user.as_ref().map(file),
-        "project": in_force.project.as_ref().map(file),
+        "user": effective.user.as_ref().map(file),
+        "project": effective.project.as_ref().map(file),
         "settings": settings,
-        "unused": in_force.unused.iter().map(unused).collect::<Vec<_>>(),
+        "unused": effective.unused.iter().map(unused).collect::<Vec<_>>(),
     })
 }

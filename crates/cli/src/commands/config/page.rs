@@ -3,29 +3,29 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use prowess::internal::{ConfigOrigin, ConfigSetting, InForce};
+use prowess::internal::{ConfigOrigin, ConfigSetting, EffectiveSettings};
 
 use crate::commands::short_path::ShortPaths;
 use crate::ui::{Cell, Column, FAINT, STRONG, Table, clean};
 
 /// The page, for a screen with this many columns, or as lines.
-pub(super) fn page(in_force: &InForce, columns: Option<usize>) -> String {
-    let mut text = files(in_force, columns.is_some());
+pub(super) fn page(effective: &EffectiveSettings, columns: Option<usize>) -> String {
+    let mut text = files(effective, columns.is_some());
     text.push('\n');
-    let settings = in_force.settings.iter().map(|setting| (setting, from(setting)));
+    let settings = effective.values.iter().map(|setting| (setting, from(setting)));
     rows(settings, columns, &mut text);
-    if in_force.unused.is_empty() {
+    if effective.unused.is_empty() {
         return text;
     }
     let _ = writeln!(text, "\n{STRONG}without effect:{STRONG:#}");
-    let unused = in_force.unused.iter();
+    let unused = effective.unused.iter();
     let unused = unused.map(|(setting, why)| (setting, format!("{}: {}", from(setting), why.words())));
     rows(unused, columns, &mut text);
     text
 }
 
 /// The files, each with its state.
-fn files(in_force: &InForce, short: bool) -> String {
+fn files(effective: &EffectiveSettings, short: bool) -> String {
     let paths = ShortPaths::new();
     let mut text = String::new();
     let mut line = |title: &str, file: Option<&PathBuf>, state: &str| {
@@ -33,20 +33,20 @@ fn files(in_force: &InForce, short: bool) -> String {
         let path = if short { paths.of(&path) } else { path.into_owned() };
         let _ = writeln!(text, "{STRONG}{title}{STRONG:#}: {}{FAINT}{state}{FAINT:#}", clean(&path));
     };
-    let user = in_force.user.as_ref();
+    let user = effective.user.as_ref();
     let state = match user {
         Some(user) if !user.exists => " (does not exist)",
         Some(user) if user.error.is_some() => " (not used)",
         _ => "",
     };
     line("your own file", user.map(|file| &file.path), state);
-    let project = in_force.project.as_ref();
-    if let (None, Some(ignored)) = (project, in_force.ignored.first()) {
+    let project = effective.project.as_ref();
+    if let (None, Some(ignored)) = (project, effective.ignored.first()) {
         line("file of the project", Some(ignored), " (not used: it belongs to another user)");
         return text;
     }
     let project = project.map(|file| &file.path);
-    let state = match in_force.project.as_ref() {
+    let state = match effective.project.as_ref() {
         Some(project) if project.error.is_some() => " (not used)",
         Some(project) if !project.trusted => " (not trusted)",
         _ => "",
@@ -74,7 +74,7 @@ fn rows<'s>(
 ) {
     let value = |setting: &ConfigSetting| match &setting.value {
         Some(value) => prowess::internal::toml_value(value),
-        None => setting.key.key.default.replace('`', ""),
+        None => setting.key.key.default.words(""),
     };
     let Some(columns) = columns else {
         for (setting, from) in settings {

@@ -8,8 +8,9 @@ use prowess::env::{self, Environment};
 use prowess::install::{Installer, Origins};
 use prowess::internal::is_inside;
 use prowess::library::clients::{self, Client, Root};
+use prowess::library::library_with_session;
 use prowess::library::views::{Reach, Sight, Views};
-use prowess::library::{LibraryError, library_with_session};
+use prowess::settings::SettingsError;
 use prowess::{Candidate, Catalog, Location, Registry, Scope, SourceError};
 
 use super::super::copies::folder_of;
@@ -89,7 +90,7 @@ impl Look {
 }
 
 enum Unopened {
-    Library(LibraryError),
+    Library(SettingsError),
     Failed(Failure),
 }
 
@@ -187,10 +188,10 @@ pub(super) fn path_of(skill: &Candidate) -> Option<&Path> {
 }
 
 /// The trouble of what keeps every command from finding skills.
-fn unopened(error: &LibraryError) -> Trouble {
+fn unopened(error: &SettingsError) -> Trouble {
     match error {
-        LibraryError::Config(error) => of_failure(Kind::ConfigBroken, &Failure::from(error)),
-        LibraryError::Approvals(error) => approvals(error),
+        SettingsError::Config(error) => of_failure(Kind::ConfigBroken, &Failure::from(error)),
+        SettingsError::Approvals(error) => approvals(error),
         other => Trouble::new(Kind::ConfigBroken, other.to_string()).fixed(other.hint()),
     }
 }

@@ -6,8 +6,8 @@ use prowess::client::{Fact, Facts};
 use prowess::env::Environment;
 use prowess::install::LeftoverKind;
 use prowess::internal::{abandoned, first_mount, remove_tree, replace_where, sweep};
-use prowess::library::config::ConfigLimits;
 use prowess::registry::trust::Approvals;
+use prowess::settings::ConfigLimits;
 use prowess::{Candidate, Config, Document, FixMode, Preset, Profile, SkillFile, fix};
 
 use super::super::fixable::Fixable;

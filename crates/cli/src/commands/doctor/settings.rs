@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use prowess::install::{InstallScope, LOCK_FILE, SKILLS_FILE};
-use prowess::internal::{InForce, WhyUnused};
+use prowess::internal::{ConfigFile, EffectiveSettings, WhyUnused};
 use prowess::library::clients;
-use prowess::library::config::{ConfigLimits, FILE_NAME};
+use prowess::settings::FILE_NAME;
 use prowess::source::open::Opening;
-use prowess::{Candidate, Config, Obstacle, Registry, Scope, SourceError, SourceErrorKind};
+use prowess::{Candidate, Obstacle, Registry, Scope, SourceError, SourceErrorKind};
 
-use super::super::confined::approvals;
 use super::super::hints::{accept_command, command_for, folder_to_trust, trust_command, word};
-use super::super::ignored_settings::{folder_of_project, not_its_own, waiting_keys};
-use super::super::left_out_by::AllLeftOut;
+use super::super::settings::{AllLeftOut, folder_of_project, not_its_own, waiting_keys};
 use super::super::unread::failure;
 use super::look::{Look, Opened, of_failure};
 use super::trouble::{Fix, Kind, Trouble};
@@ -26,23 +24,24 @@ const MAX_NAMES: usize = 5;
 /// All of them.
 pub(super) fn troubles(look: &Look, opened: &Opened) -> Vec<Trouble> {
     let mut troubles: Vec<Trouble> = Vec::new();
+    let settings = EffectiveSettings::of(&look.here, &look.environment, &[]).unwrap_or_default();
     let registries = [opened.views.registry(), &opened.library];
     for registry in registries.into_iter().take(if look.named { 1 } else { 2 }) {
         for problem in registry.problems() {
-            let trouble = unread(&problem, registry, look);
+            let trouble = unread(&problem, registry, look, &settings);
             if !troubles.iter().any(|other| other.what == trouble.what && other.at == trouble.at) {
                 troubles.push(trouble);
             }
         }
     }
-    troubles.extend(ignored_settings(look, opened));
+    troubles.extend(ignored_settings(&settings, opened));
     troubles.extend(all_left_out(opened));
     troubles.extend(untrusted(look, opened));
     troubles
 }
 
 /// The trouble of something that was not read.
-fn unread(problem: &SourceError, registry: &Registry, look: &Look) -> Trouble {
+fn unread(problem: &SourceError, registry: &Registry, look: &Look, settings: &EffectiveSettings) -> Trouble {
     use SourceErrorKind as Kinds;
     let kind = match &problem.kind {
         Kinds::Config(_) => Kind::ConfigBroken,
@@ -59,7 +58,7 @@ fn unread(problem: &SourceError, registry: &Registry, look: &Look) -> Trouble {
         _ => Kind::SourceUnread,
     };
     let mut failed = failure(problem, registry);
-    if let Some(file) = named_by(problem, look).filter(|_| kind == Kind::SourceUnread) {
+    if let Some(file) = named_by(problem, look, settings).filter(|_| kind == Kind::SourceUnread) {
         failed = failed.with_cause(format!("a source in {}", file.display()));
     }
     let trouble = of_failure(kind, &failed);
@@ -106,28 +105,23 @@ pub(super) fn withheld(look: &Look, opened: &Opened) -> usize {
 }
 
 /// The configuration that names the source of a problem.
-fn named_by(problem: &SourceError, look: &Look) -> Option<PathBuf> {
+fn named_by<'s>(problem: &SourceError, look: &Look, settings: &'s EffectiveSettings) -> Option<&'s Path> {
     let path = Path::new(problem.at.path()?);
-    let own = Config::of_user(&look.environment, ConfigLimits::default()).ok().flatten();
-    let project = Config::find(&look.here)
-        .file
-        .and_then(|file| Config::read_of_project(&file, ConfigLimits::default(), &approvals()).ok());
-    let names_it = |config: &Config| {
-        let opening = config.file.parent().map(|folder| Opening::named(folder, None));
-        config.sources.iter().any(|spec| {
-            let place = opening.as_ref().and_then(|opening| opening.place(spec, &look.environment).ok()?);
+    let names_it = |file: &&ConfigFile| {
+        let opening = Opening::named(file.folder(), None);
+        file.counts.sources.iter().any(|spec| {
+            let place = opening.place(spec, &look.environment).ok().flatten();
             place.is_some_and(|place| path.starts_with(place))
         })
     };
-    own.into_iter().chain(project).find(names_it).map(|config| config.file)
+    settings.files().find(names_it).map(|file| &*file.path)
 }
 
 /// The settings that have no effect: those of a project that is not trusted, and those in the wrong file.
-fn ignored_settings(look: &Look, opened: &Opened) -> Vec<Trouble> {
-    let Ok(in_force) = InForce::of(&look.here, &look.environment, &[]) else { return Vec::new() };
+fn ignored_settings(settings: &EffectiveSettings, opened: &Opened) -> Vec<Trouble> {
     let mut troubles = Vec::new();
-    let keys = waiting_keys(&in_force);
-    if let Some(project) = in_force.project.as_ref().filter(|_| !keys.is_empty()) {
+    let keys = waiting_keys(settings);
+    if let Some(project) = settings.project.as_ref().filter(|_| !keys.is_empty()) {
         let what = format!("the project is not trusted, so these do not count: {}", keys.join(", "));
         let folder = folder_of_project(&project.path);
         troubles.push(
@@ -137,12 +131,12 @@ fn ignored_settings(look: &Look, opened: &Opened) -> Vec<Trouble> {
                 .fixed_by(word(folder).map(|_| trust_command(folder))),
         );
     }
-    for (setting, why) in &in_force.unused {
+    for (setting, why) in &settings.unused {
         let (file, words, option) = match why {
             WhyUnused::OnlyInProject => {
-                (&in_force.user, "set it in the file of a project, or unset it", "--user")
+                (&settings.user, "set it in the file of a project, or unset it", "--user")
             }
-            WhyUnused::OnlyInOwn => (&in_force.project, "set it in your own file, or unset it", "--project"),
+            WhyUnused::OnlyInOwn => (&settings.project, "set it in your own file, or unset it", "--project"),
             _ => continue,
         };
         let Some(file) = file else { continue };
@@ -154,8 +148,8 @@ fn ignored_settings(look: &Look, opened: &Opened) -> Vec<Trouble> {
                 .fixed_by(Some(format!("prowess config unset {option} {key}"))),
         );
     }
-    if let Some(project) = &in_force.project
-        && let Some(what) = not_its_own(&in_force, &opened.all)
+    if let Some(project) = &settings.project
+        && let Some(what) = not_its_own(settings, &opened.all)
     {
         // What a project wishes is no setting of the user, who would turn them off in every folder.
         troubles.push(

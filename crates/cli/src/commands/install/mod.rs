@@ -18,7 +18,7 @@ use prowess::install::{
     Edits, InstallError, InstallErrorKind, InstallFolders, InstallLimit, InstallOptions, InstallScope,
     Installer, Relock,
 };
-use prowess::library::config::ConfigLimits;
+use prowess::settings::ConfigLimits;
 use prowess::{Config, RelPath};
 
 pub(super) use self::consent::is_yes;

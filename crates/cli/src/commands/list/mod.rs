@@ -34,7 +34,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         return side_by_side::run(args, json, ui);
     }
     let reach = if args.all { Reach::Everywhere } else { Reach::Clients };
-    let (registry, said) = seen(&args.places, reach)?;
+    let (registry, session_config) = seen(&args.places, reach)?;
     // The process ends after the list, and freeing every skill would take as long as finding it.
     let catalog = ManuallyDrop::new(registry.catalog());
     say_problems(&registry, ui);
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let outcome = ended(Outcome::Fine, &registry);
     let wanted = Wanted::of(args);
     let with_cost = args.cost || args.sort == Some(Sort::Cost);
-    let prompts = with_cost.then(|| Prompts::new(&registry, &said));
+    let prompts = with_cost.then(|| Prompts::new(&registry, &session_config));
     let listed: Vec<&Candidate> = catalog.iter().filter(|candidate| wanted.has(candidate)).collect();
     let mut left_out: Vec<(&Candidate, &Standing)> = catalog
         .all()
@@ -72,8 +72,9 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let by_folder = columns.is_some().then_some(Sort::Folder);
     sort(&mut rows, args.sort.or(by_folder));
     // Without a filter there is nothing to ask about thousands of skills.
-    let filtered = said.filter.as_ref().map_or(0, |_| {
-        let session = Session::new("list", registry.catalog(), said.policy(), said.options());
+    let filtered = session_config.filter.as_ref().map_or(0, |_| {
+        let session =
+            Session::new("list", registry.catalog(), session_config.policy(), session_config.options());
         let why = |skill: &&Candidate| session.why_hidden(&skill.entry.key, Act::See, Actor::Model);
         listed.iter().copied().filter(|skill| why(skill) == Some(Hidden::Filtered)).count()
     });
@@ -110,8 +111,8 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         Some(columns) => page.screen(columns),
         None => page.lines(),
     };
-    let (left_out, said, origins) = (left_out_states, &said, &origins);
-    let totals = page::Totals { listed, left_out, filtered, prompt_tokens, said, origins };
+    let (left_out, session_config, origins) = (left_out_states, &session_config, &origins);
+    let totals = page::Totals { listed, left_out, filtered, prompt_tokens, session_config, origins };
     let mut foot = String::new();
     page.totals(&totals, &mut foot);
     if let Some(clients) = page.clients(ui) {

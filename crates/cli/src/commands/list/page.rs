@@ -9,7 +9,7 @@ use prowess::env::Environment;
 use prowess::install::Origins;
 use prowess::internal::STATES;
 use prowess::library::clients::{self, Client};
-use prowess::library::config::SessionConfig;
+use prowess::settings::SessionConfig;
 use prowess::text::collapse;
 use prowess::{Candidate, Obstacle, Registry};
 
@@ -37,7 +37,7 @@ pub(super) struct Totals<'p> {
     /// How many the filter of a configuration hides.
     pub(super) filtered: usize,
     pub(super) prompt_tokens: Option<PromptTokens>,
-    pub(super) said: &'p SessionConfig,
+    pub(super) session_config: &'p SessionConfig,
     pub(super) origins: &'p Origins,
 }
 
@@ -127,7 +127,7 @@ impl Page<'_> {
 
     /// The lines below: how many skills there are in each state, and what to do about it.
     pub(super) fn totals(&self, totals: &Totals<'_>, text: &mut String) {
-        let Totals { listed, left_out, filtered, prompt_tokens, said, origins } = totals;
+        let Totals { listed, left_out, filtered, prompt_tokens, session_config, origins } = totals;
         let (registry, places) = (self.registry, &self.args.places);
         let options = places.options();
         let options = clean(&options);
@@ -158,7 +158,7 @@ impl Page<'_> {
             text.push('\n');
         }
         if *filtered > 0 {
-            let place = filter_place(said);
+            let place = filter_place(session_config);
             let _ = writeln!(text, "{filtered} hidden from agents by {}", clean(&place));
         }
         if !left_out.is_empty() {

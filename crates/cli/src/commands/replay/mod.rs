@@ -26,15 +26,18 @@ const MAX_FILE: usize = 256 << 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let (registry, said) = opened(&args.places)?;
+    let (registry, session_config) = opened(&args.places)?;
     say_beside(&registry, &args.places, ui);
-    let said = session_defaults(said, args.session.filter.as_ref(), args.tools.as_deref());
-    let options =
-        said.options().with_naming(args.session.naming.clone()).with_max_active(args.session.max_active);
+    let session_config =
+        session_defaults(session_config, args.session.filter.as_ref(), args.tools.as_deref());
+    let options = session_config
+        .options()
+        .with_naming(args.session.naming.clone())
+        .with_max_active(args.session.max_active);
     let approving = Arc::new(AtomicBool::new(false));
     let approves = Arc::clone(&approving);
     let skills = Skills::builder()
-        .with_policy(said.policy())
+        .with_policy(session_config.policy())
         .with_options(options)
         .with_approval(move |_, _| approves.load(Ordering::Relaxed))
         .build_on(registry);

@@ -16,7 +16,7 @@ use prowess_mcp::{LogFormat, ServeError, ServeOptions, TrustHint, log_to};
 
 use self::print_config::print_config;
 use super::provenance::read_origins;
-use super::{Purpose, clients_named, hints, ignored_settings, library_options, no_library, session_defaults};
+use super::{Purpose, clients_named, hints, library_options, no_library, session_defaults, settings};
 use crate::Outcome;
 use crate::args::{Log, Places, Serve};
 use crate::error::{CommandError, Failure};
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Serve, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     let listening = listen.map(|listen| http::listening(listen, args)).transpose()?;
     let (registry, options) = library(args)?;
     refuse_duplicates(&registry)?;
-    for sentence in ignored_settings::said(&registry.catalog()) {
+    for sentence in settings::notes(&registry.catalog()) {
         tracing::warn!(target: "prowess", "{sentence}");
     }
     let served = match listening {
@@ -84,18 +84,18 @@ fn library(args: &Serve) -> Result<(Registry, ServeOptions), CommandError> {
     if args.not_read_by.is_some() {
         options = options.with_not_read_by(args.not_read_by).with_builtins(false);
     }
-    let (registry, said) = library_with_session(Path::new("."), &Environment::current(), &options)
+    let (registry, session_config) = library_with_session(Path::new("."), &Environment::current(), &options)
         .map_err(|error| no_library(&error))?;
     let terms = if args.places.no_cache { None } else { terms_file(&Environment::current(), &registry) };
-    let said = session_defaults(said, args.session.filter.as_ref(), None);
-    let session = said
+    let session_config = session_defaults(session_config, args.session.filter.as_ref(), None);
+    let session = session_config
         .options()
         .with_naming(args.session.naming.clone())
         .with_max_active(args.session.max_active)
         .with_show_folders(!args.hide_folders);
     let options = ServeOptions::default()
         .with_session(session)
-        .with_policy(said.policy())
+        .with_policy(session_config.policy())
         .with_tools(!args.no_tools)
         .with_watch(!args.no_watch)
         .with_approvals(Approvals::file(&Environment::current()))

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use prowess::env::Environment;
-use prowess::internal::{Below, InForce, WhyUnused, file_of};
+use prowess::internal::{Below, EffectiveSettings, WhyUnused, file_of};
 use prowess::library::library;
 use prowess::registry::RegistryError;
 use prowess::{Candidate, Catalog, ProjectLimits, Registry, Scope, SourceError, SourceErrorKind};
@@ -138,8 +138,9 @@ impl<'l> FolderLook<'l> {
 
     /// Adds the settings that wait for trust, of a file in this folder.
     fn settings(&mut self, start: &Path) -> Result<(), CommandError> {
-        let in_force = InForce::of(start, &self.environment, &[]).map_err(|error| no_library(&error))?;
-        let Some(project) = in_force.project.as_ref().filter(|file| file.path.parent() == Some(start)) else {
+        let settings =
+            EffectiveSettings::of(start, &self.environment, &[]).map_err(|error| no_library(&error))?;
+        let Some(project) = settings.project.as_ref().filter(|file| file.path.parent() == Some(start)) else {
             return Ok(());
         };
         // Also a link is a file of the project.
@@ -147,7 +148,7 @@ impl<'l> FolderLook<'l> {
         if !target.starts_with(real(self.folder)) {
             self.shown.reads.push(target.to_string_lossy().into_owned());
         }
-        for (setting, why) in &in_force.unused {
+        for (setting, why) in &settings.unused {
             if *why == WhyUnused::Untrusted {
                 self.shown.settings.push(Setting {
                     key: setting.key.to_string(),

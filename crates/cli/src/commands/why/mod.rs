@@ -20,12 +20,12 @@ use super::copies::Copy;
 use super::elsewhere::Elsewhere;
 use super::in_prompt::{self, InPrompt};
 use super::install::scope_option;
-use super::left_out_by::LeftOutBy;
 use super::near_miss::{NearMiss, built_in, near_built_in};
 use super::needed::Needed;
 use super::provenance::{self, Provenance};
 use super::ranked::{Ranked, notes_on_description};
 use super::row::{Row, not_for_model};
+use super::settings::LeftOutBy;
 use super::short_path::ShortPaths;
 use super::skill_arg::{Prefer, SkillArg};
 use super::unread::{Unread, answered, ended, say_beside};
@@ -153,14 +153,14 @@ fn merge(merged: &mut Value, other: Value) {
 /// Explains a skill; gives the report if it is to be JSON. Among several clients, what one does not see is part of the
 /// answer.
 fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Option<Value>), CommandError> {
-    let (registry, said) = seen(&args.places, Reach::Everywhere)?;
+    let (registry, session_config) = seen(&args.places, Reach::Everywhere)?;
     say_beside(&registry, &args.places, ui);
     let origins = provenance::origins(ui);
     let catalog = registry.catalog();
     let arg = SkillArg::read(Path::new(&args.name), Prefer::Name);
     let found = arg.matching(&catalog);
     let file = arg.file().filter(|_| found.is_empty());
-    let said = session_defaults(said, args.filter.as_ref(), None);
+    let session_config = session_defaults(session_config, args.filter.as_ref(), None);
     let selector = search_index(&args.places, &registry);
     let client_prompt = ClientPrompt::of(&registry, &args.size);
     // The model of a client sees what is in its prompt. A search of Prowess also reads the instructions.
@@ -197,7 +197,7 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
         // What a client shows its model does not depend on our prompt.
         .filter(|_| registry.client().is_none())
         .map(|(candidate, _)| &*candidate.entry.key)
-        .map(|key| (key, InPrompt::of(key, args, &said, &registry, &selector)))
+        .map(|key| (key, InPrompt::of(key, args, &session_config, &registry, &selector)))
         .collect();
     let place_of = |key: &str| places.iter().find(|(other, _)| *other == key).map(|(_, place)| *place);
     let best = places.iter().find(|(_, place)| place.is_there()).or(places.first()).map(|(_, place)| *place);
@@ -322,7 +322,7 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
         needed: LazyCell::new(Box::new(|| Needed::of(registry.client(), &catalog))),
         screen: ui.columns().map(|columns| (columns, ShortPaths::new())),
     };
-    let report = || in_prompt::report(args, &said, &registry, &selector);
+    let report = || in_prompt::report(args, &session_config, &registry, &selector);
     let mut text = String::new();
     for (candidate, standing) in found {
         let place = place_of(&candidate.entry.key).filter(|_| *standing == Standing::Listed);
@@ -338,7 +338,7 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
                 let _ = writeln!(text, "  {severity}[{code}]: {}", clean(&problem.message));
             }
         }
-        if let Some(words) = place.and_then(|place| place.sentence(&said, &args.size, report)) {
+        if let Some(words) = place.and_then(|place| place.sentence(&session_config, &args.size, report)) {
             let _ = writeln!(text, "  {words}");
         }
         match in_client(candidate, standing) {

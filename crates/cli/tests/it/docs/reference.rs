@@ -188,7 +188,7 @@ fn the_page_of_configuration_is_current() {
                 "| `{}` | {} | {} | {} |",
                 key.name,
                 cell(key.value),
-                cell(key.default),
+                cell(&key.default.words("`")),
                 cell(key.meaning)
             );
         }

@@ -148,23 +148,17 @@ pub(crate) fn write_own(
     Ok(())
 }
 
-/// Creates a file with these bytes, atomically. Never replaces anything.
-pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    create_with(path, bytes, File::options().write(true))
-}
-
-/// The same for a file that only the user may read.
-pub(crate) fn create_private(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+/// Creates a file with these bytes, atomically. Never replaces anything. With `private`, only the user can read it.
+#[cfg(feature = "edit")]
+pub(crate) fn create(path: &Path, bytes: &[u8], private: bool) -> Result<(), WriteError> {
+    let failed = |error| WriteError::io(path, error);
     let mut options = File::options();
     options.write(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    create_with(path, bytes, &mut options)
-}
-
-fn create_with(path: &Path, bytes: &[u8], options: &mut fs::OpenOptions) -> Result<(), WriteError> {
-    let failed = |error| WriteError::io(path, error);
-    let (temporary, mut file) = Temporary::file(path, options).map_err(failed)?;
+    if private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    let (temporary, mut file) = Temporary::file(path, &mut options).map_err(failed)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
     rename_to_new(&temporary.path, path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => WriteError::Exists { path: path.to_owned() },

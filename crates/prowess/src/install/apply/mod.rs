@@ -164,11 +164,11 @@ pub(crate) fn apply(
         records.lock_text.is_none() && records.lock.skills().is_empty() && records.wanted_text.is_none();
     let mut written = Vec::new();
     if !nothing {
-        let (wanted, lock) = (records.wanted.to_text(), records.lock.to_text());
+        let wanted = records.wanted.to_text();
+        let lock = with_line_ends_of(records.lock_text.as_deref(), records.lock.to_text());
         for (file, before, after) in
             [(place.wanted_file(), records.wanted_text, wanted), (place.lock_file(), records.lock_text, lock)]
         {
-            let after = with_line_ends_of(before.as_deref(), after);
             if before.as_deref() == Some(&*after) {
                 continue;
             }

@@ -1,6 +1,6 @@
-//! The line ends of a record: what is written keeps those of the file, and a difference in them alone is none.
+//! The line ends of a lock: what is written keeps those of the file, and a difference in them alone is none.
 
-/// The new text of a record with the line ends of its old text. A text that differs in nothing else is the old one.
+/// The new text of a lock with the line ends of its old text. A text that differs in nothing else is the old one.
 pub(crate) fn with_line_ends_of(before: Option<&str>, after: String) -> String {
     let Some(before) = before.filter(|before| before.contains("\r\n")) else { return after };
     let after = after.replace("\r\n", "\n");

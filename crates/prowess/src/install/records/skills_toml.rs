@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, Value};
+use toml_edit::{Array, Document, InlineTable, Item, Value};
 
 use super::skills_lock::{check_folder_name, folder_key, line_at, syntax_error};
 use crate::error::shown;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::library::clients;
+use crate::settings::edit::edit_toml;
 
 /// The name of the file.
 pub const SKILLS_FILE: &str = "skills.toml";
@@ -93,19 +94,12 @@ impl WantedSkill {
 }
 
 /// The contents of a `skills.toml`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SkillsToml {
-    document: DocumentMut,
+    text: String,
     skills: Vec<(String, WantedSkill)>,
     clients: Vec<String>,
     link: LinkMode,
-}
-
-impl Default for SkillsToml {
-    fn default() -> Self {
-        let (skills, clients, link) = Default::default();
-        Self { document: DocumentMut::new(), skills, clients, link }
-    }
 }
 
 impl SkillsToml {
@@ -119,13 +113,13 @@ impl SkillsToml {
                 "nothing was changed; repair it, then run the command again",
             )
         };
-        let document: DocumentMut =
-            text.parse().map_err(|error: toml_edit::TomlError| failed(syntax_error(text, &error)))?;
-        let at =
-            |table: &str, key: &str, reason: String| failed(format!("{}{reason}", line_of(text, table, key)));
-        let mut this = Self { document, ..Self::default() };
+        let document = Document::parse(text).map_err(|error| failed(syntax_error(text, &error)))?;
+        let at = |table: &str, key: &str, reason: String| {
+            failed(format!("{}{reason}", line_of(text, &document, table, key)))
+        };
+        let mut this = Self { text: text.to_owned(), ..Self::default() };
         let mut names = BTreeSet::new();
-        for (key, item) in this.document.as_table() {
+        for (key, item) in document.as_table() {
             match (key, item.as_table_like()) {
                 ("skills", Some(table)) => {
                     for (name, item) in table.iter() {
@@ -162,7 +156,7 @@ impl SkillsToml {
 
     /// The text of the file.
     pub fn to_text(&self) -> String {
-        self.document.to_string()
+        self.text.clone()
     }
 
     /// The wanted skills, by the names of their folders, in the order of the file.
@@ -187,7 +181,7 @@ impl SkillsToml {
 
     /// Adds a skill at the end, or replaces the one with its name in place.
     pub(crate) fn insert(&mut self, name: &str, wanted: WantedSkill) {
-        set(&mut self.document, "skills", name, wanted.to_value());
+        self.set("skills", name, Some(wanted.to_value()));
         match self.skills.iter_mut().find(|(other, _)| other == name) {
             Some((_, old)) => *old = wanted,
             None => self.skills.push((name.to_owned(), wanted)),
@@ -196,9 +190,7 @@ impl SkillsToml {
 
     /// Removes the skill with this name.
     pub(crate) fn remove(&mut self, name: &str) {
-        if let Some(table) = self.document.get_mut("skills").and_then(Item::as_table_like_mut) {
-            table.remove(name);
-        }
+        self.set("skills", name, None);
         self.skills.retain(|(other, _)| other != name);
     }
 
@@ -208,45 +200,29 @@ impl SkillsToml {
         if !new.is_empty() {
             self.clients.extend(new.into_iter().cloned());
             let list: Array = self.clients.iter().map(String::as_str).collect();
-            set(&mut self.document, "settings", "clients", list.into());
+            self.set("settings", "clients", Some(list.into()));
         }
         if let Some(link) = link.filter(|link| *link != self.link) {
             self.link = link;
-            set(&mut self.document, "settings", "link", link.word().into());
+            self.set("settings", "link", Some(link.word().into()));
+        }
+    }
+
+    /// Sets a key of a table, or removes it. A file in which the table is something else was rejected when it was read.
+    fn set(&mut self, table: &str, key: &str, value: Option<Value>) {
+        let value = value.map(|value| value.to_string());
+        if let Some(text) = edit_toml(&self.text, &[table, key], value.as_deref()) {
+            self.text = text;
         }
     }
 }
 
-/// The line of a key, as the beginning of a message; empty when it is not known. A document that can be edited does not
-/// know the places of its keys.
-fn line_of(text: &str, table: &str, key: &str) -> String {
-    let Ok(document) = Document::parse(text) else { return String::new() };
+/// The line of a key, as the beginning of a message; empty when it is not known.
+fn line_of(text: &str, document: &Document<&str>, table: &str, key: &str) -> String {
     let outer = document.as_table().get_key_value(table);
     let inner = outer.and_then(|(_, item)| item.as_table_like()?.get_key_value(key));
     let span = inner.or(outer).and_then(|(key, item)| key.span().or_else(|| item.span()));
     span.map(|span| format!("line {}: ", line_at(text, span.start))).unwrap_or_default()
-}
-
-/// The table with this name, created if it does not exist. A file in which it is anything else was rejected when it was
-/// read.
-fn table_mut<'d>(document: &'d mut DocumentMut, name: &str) -> Option<&'d mut dyn toml_edit::TableLike> {
-    document.as_table_mut().entry(name).or_insert(Item::Table(Table::new())).as_table_like_mut()
-}
-
-/// Sets a key of a table.
-fn set(document: &mut DocumentMut, table: &str, key: &str, value: Value) {
-    let Some(table) = table_mut(document, table) else { return };
-    match table.get_mut(key).and_then(Item::as_value_mut) {
-        // The text around a value is its comment.
-        Some(old) => {
-            let around = old.decor().clone();
-            *old = value;
-            *old.decor_mut() = around;
-        }
-        None => {
-            table.insert(key, Item::Value(value));
-        }
-    }
 }
 
 fn wanted(name: &str, item: &Item) -> Result<WantedSkill, String> {

@@ -308,7 +308,7 @@ fn write(
             let may = |target: &Path| file.within.as_ref().is_none_or(|folder| is_inside(target, folder));
             atomic::replace_where(path, before.as_bytes(), after.as_bytes(), may)
         }
-        (None, Some(after)) => atomic::create(path, after.as_bytes()),
+        (None, Some(after)) => atomic::create(path, after.as_bytes(), false),
         (_, None) => return std::fs::remove_file(path).map_err(failed),
     };
     done.map_err(|error| match error {

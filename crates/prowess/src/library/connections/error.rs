@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::fs::atomic::WriteError;
-use crate::library::config_edit::{ConfigEditError, EditedFileError};
+use crate::settings::edit::{ConfigEditError, EditedFileError};
 
 /// Why a configuration was not changed.
 #[derive(Debug, thiserror::Error)]

@@ -10,7 +10,7 @@ use crate::env::Environment;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
 use crate::fs::own;
-use crate::library::config_edit::{ConfigChange, is_missing};
+use crate::settings::edit::{ConfigChange, is_missing};
 
 /// The maximum size of the records.
 const MAX_RECORDS: usize = 16 * 1024 * 1024;

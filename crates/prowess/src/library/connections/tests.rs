@@ -109,8 +109,8 @@ fn lines_that_others_add_anywhere_stay_what_they_were() {
             let plan = home.at(&home.file).disconnect(true, false, &home.environment);
             let Ok(plan) = plan else { continue };
             let (mut before, mut after) = (before, format.0.value(&plan.after.unwrap()).unwrap());
-            super::super::config_edit::cut(&mut before, path, 9);
-            super::super::config_edit::cut(&mut after, path, 9);
+            crate::settings::edit::entry::cut(&mut before, path, 9);
+            crate::settings::edit::entry::cut(&mut after, path, 9);
             assert_eq!(before, after, "{line} at {at}:\n{changed}");
         }
     }

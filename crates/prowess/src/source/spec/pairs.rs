@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Place, Server, SourceSpec, SpecError, is_address};
 use crate::error::escape_control;
-use crate::library::config::keys::{ConfigKey, key};
+use crate::settings::keys::{ConfigDefault, ConfigKey, key};
 use crate::source::Mount;
 
 /// Makes [`Pairs`] and the lists of keys from one table, in the order in which they are written.
@@ -30,8 +30,8 @@ macro_rules! source_keys {
 
         /// All keys as keys of a configuration.
         pub(crate) const SOURCE_KEYS: &[ConfigKey] = &[
-            $(key(stringify!($text), $value, "–", $meaning),)*
-            $(key(stringify!($flag), "true or false", "`false`", $flag_meaning),)*
+            $(key(stringify!($text), $value, ConfigDefault::Words("–"), $meaning),)*
+            $(key(stringify!($flag), "true or false", ConfigDefault::Flag(false), $flag_meaning),)*
         ];
 
         impl Pairs {

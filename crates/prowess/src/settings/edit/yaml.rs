@@ -218,7 +218,7 @@ fn written_key(key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::ConfigFormat;
-    use super::super::tests::{EXTENSIONS, inserted, server};
+    use super::super::entry::tests::{EXTENSIONS, inserted, server};
 
     #[test]
     fn a_text_at_the_end_of_a_yaml_file_gets_no_line_break() {

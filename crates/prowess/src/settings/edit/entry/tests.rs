@@ -7,14 +7,15 @@ use super::*;
 
 const SERVERS: EntryPath<'static> = EntryPath { keys: &["mcpServers"], name: "prowess" };
 const TABLES: EntryPath<'static> = EntryPath { keys: &["mcp_servers"], name: "prowess" };
-pub(super) const EXTENSIONS: EntryPath<'static> = EntryPath { keys: &["extensions"], name: "prowess" };
+pub(in crate::settings::edit) const EXTENSIONS: EntryPath<'static> =
+    EntryPath { keys: &["extensions"], name: "prowess" };
 
-pub(super) fn server() -> Value {
+pub(in crate::settings::edit) fn server() -> Value {
     json!({"command": "prowess", "args": ["serve", "--in", "a \"b\"\\"]})
 }
 
 /// Inserts the entry, and checks that it can be undone and removed.
-pub(super) fn inserted(format: ConfigFormat, text: &str, path: EntryPath<'_>) -> String {
+pub(in crate::settings::edit) fn inserted(format: ConfigFormat, text: &str, path: EntryPath<'_>) -> String {
     let change = format.insert(text, path, &server()).unwrap_or_else(|error| panic!("{error}: {text:?}"));
     let after = change.apply(text).unwrap();
     assert_eq!(change.undo(&after).as_deref(), Some(text));

@@ -1,5 +1,9 @@
 //! Every key of `prowess.toml`: the one table behind the reader, its hints and the reference page.
 
+use prowess_core::limits::{MAX_ACTIVATION_BYTES, MAX_KEPT_BYTES};
+use serde_json::Value;
+
+use self::ConfigDefault::{Flag, Number, NumberBut, Pattern, Text, Words};
 use crate::source::spec::SOURCE_KEYS;
 
 /// A table of `prowess.toml`.
@@ -27,7 +31,7 @@ pub struct ConfigKey {
     /// What its value is.
     pub value: &'static str,
     /// What applies without it.
-    pub default: &'static str,
+    pub default: ConfigDefault,
     /// What it does.
     pub meaning: &'static str,
     /// The type of its value.
@@ -56,6 +60,49 @@ pub enum ConfigKind {
     Tables,
 }
 
+/// What applies without a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigDefault {
+    /// True or false.
+    Flag(bool),
+    /// A number.
+    Number(usize),
+    /// A number, and words about where it does not apply.
+    NumberBut(usize, &'static str),
+    /// A text.
+    Text(&'static str),
+    /// Not a value of this key, but written as one.
+    Pattern(&'static str),
+    /// No value, in words.
+    Words(&'static str),
+}
+
+impl ConfigDefault {
+    /// The value, if it is one.
+    pub fn value(self) -> Option<Value> {
+        match self {
+            Self::Flag(flag) => Some(flag.into()),
+            Self::Number(number) | Self::NumberBut(number, _) => Some(number.into()),
+            Self::Text(text) => Some(text.into()),
+            Self::Pattern(_) | Self::Words(_) => None,
+        }
+    }
+
+    /// In words, with this mark around a value.
+    pub fn words(self, mark: &str) -> String {
+        let (value, words) = match self {
+            Self::Words(words) => return words.to_owned(),
+            Self::Pattern(pattern) => (pattern.to_owned(), ""),
+            Self::NumberBut(number, words) => (number.to_string(), words),
+            Self::Flag(_) | Self::Number(_) | Self::Text(_) => {
+                (self.value().map(|value| value.to_string()).unwrap_or_default(), "")
+            }
+        };
+        format!("{mark}{value}{mark}{words}")
+    }
+}
+
 /// What a value in the file of a project does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -79,7 +126,7 @@ pub enum InProject {
 pub(crate) const fn key(
     name: &'static str,
     value: &'static str,
-    default: &'static str,
+    default: ConfigDefault,
     meaning: &'static str,
 ) -> ConfigKey {
     let (kind, project) = (ConfigKind::Text, InProject::Trusted);
@@ -111,19 +158,19 @@ pub static CONFIG_TABLES: [ConfigTable; 7] = [
             key(
                 "profile",
                 "the name of a profile",
-                "`\"spec\"`",
+                Text("spec"),
                 "the profile to check by; `--profile` has precedence",
             ).project(InProject::Decides).option("--profile"),
             key(
                 "levels",
                 "a table: `off`, `info`, `warning` or `error` for each rule",
-                "those of the profile",
+                Words("those of the profile"),
                 "the level of single rules; a rule that keeps a skill from loading cannot be lowered",
             ).kind(ConfigKind::Map).project(InProject::Decides),
             key(
                 "paths",
                 "a list of tables",
-                "none",
+                Words("none"),
                 "settings for some paths only; of two that match, the later one counts",
             ).kind(ConfigKind::Tables).project(InProject::Decides),
         ],
@@ -138,11 +185,11 @@ pub static CONFIG_TABLES: [ConfigTable; 7] = [
             key(
                 "glob",
                 "a glob",
-                "required",
+                Words("required"),
                 "the paths, relative to the folder of the file; `*` matches within a folder, `**` across folders",
             ),
-            key("ignore", "true or false", "`false`", "whether these paths are not checked"),
-            key("levels", "as in `[check]`", "none", "the level of single rules for these paths"),
+            key("ignore", "true or false", Flag(false), "whether these paths are not checked"),
+            key("levels", "as in `[check]`", Words("none"), "the level of single rules for these paths"),
         ],
         example: "[[check.paths]]\nglob = \"drafts/*\"\nignore = false\nlevels = { description-too-long = \"warning\" }\n",
     },
@@ -155,28 +202,28 @@ pub static CONFIG_TABLES: [ConfigTable; 7] = [
             key(
                 "enable",
                 "a list of names",
-                "every skill",
+                Words("every skill"),
                 "offers only skills with these names; `*` matches any text",
             ).kind(ConfigKind::Texts).project(InProject::Adds).option("--only"),
             key(
                 "disable",
                 "a list of names, at most 1 024",
-                "none",
+                Words("none"),
                 "hides skills with these names; `*` matches any text",
             ).kind(ConfigKind::Texts).project(InProject::Adds).option("--except"),
             key(
                 "strict",
                 "the name of a profile",
-                "none",
+                Words("none"),
                 "hides skills that have an error under this profile",
             ).project(InProject::AddsWithoutOption).option("--strict"),
             key(
                 "duplicates",
                 "`\"first\"`, `\"last\"` or `\"error\"`",
-                "`\"first\"`",
+                Text("first"),
                 "which of two skills with the same key is offered",
             ).option("--duplicates"),
-            key("sources", "a list of tables", "none", "more places with skills").kind(ConfigKind::Tables).project(InProject::AddsWithoutOption).option("--in"),
+            key("sources", "a list of tables", Words("none"), "more places with skills").kind(ConfigKind::Tables).project(InProject::AddsWithoutOption).option("--in"),
         ],
         example: "[skills]\nenable = [\"pdf-*\", \"mail\"]\ndisable = [\"draft-*\"]\nstrict = \"spec\"\n\
                   duplicates = \"first\"\nsources = [{ dir = \"vendor/skills\" }]\n",
@@ -208,16 +255,16 @@ pub static CONFIG_TABLES: [ConfigTable; 7] = [
             key(
                 "depth",
                 "a number",
-                "`6`, or unlimited for your own sources",
+                NumberBut(6, ", or unlimited for your own sources"),
                 "how many levels of folders are searched",
             ).kind(ConfigKind::Number).project(InProject::Narrows).option("--depth"),
             key(
                 "nested",
                 "true or false",
-                "`true`",
+                Flag(true),
                 "whether skills are found inside a skill, and beside a `SKILL.md` at the top of a source",
             ).kind(ConfigKind::Flag).project(InProject::Narrows).option("--no-nested"),
-            key("skip", "a list of texts", "none", "folders whose name begins with one of these are skipped").kind(ConfigKind::Texts).project(InProject::Adds).option("--skip"),
+            key("skip", "a list of texts", Words("none"), "folders whose name begins with one of these are skipped").kind(ConfigKind::Texts).project(InProject::Adds).option("--skip"),
         ],
         example: "[scan]\ndepth = 2\nnested = false\nskip = [\"_\"]\n",
     },
@@ -231,20 +278,20 @@ pub static CONFIG_TABLES: [ConfigTable; 7] = [
             key(
                 "filter",
                 "a glob of virtual paths, or `\"none\"`",
-                "every skill",
+                Words("every skill"),
                 "the skills that sessions see; `--filter` has precedence",
             ).option("--filter"),
             key(
                 "tools",
                 "a list of names",
-                "no limit",
+                Words("no limit"),
                 "the tools of the host: skills are granted no others, and prompts leave out skills that need others; `[]` for none",
             ).kind(ConfigKind::Texts).option("--tools"),
-            key("plain", "true or false", "`false`", "activations without a wrapper").kind(ConfigKind::Flag).project(InProject::Nothing),
-            key("inline", "true or false", "`false`", "activations with the text of the skill's files").kind(ConfigKind::Flag).project(InProject::Nothing),
-            key("location", "true or false", "`false`", "prompts with the location of each `SKILL.md`").kind(ConfigKind::Flag).project(InProject::Nothing),
-            key("max_activation_bytes", "a number", "`4194304`", "the maximum size of an activation").kind(ConfigKind::Number).project(InProject::Lowers),
-            key("max_kept_bytes", "a number", "`8388608`", "the maximum that a session keeps of its active skills and pending calls, arguments included").kind(ConfigKind::Number).project(InProject::Lowers),
+            key("plain", "true or false", Flag(false), "activations without a wrapper").kind(ConfigKind::Flag).project(InProject::Nothing),
+            key("inline", "true or false", Flag(false), "activations with the text of the skill's files").kind(ConfigKind::Flag).project(InProject::Nothing),
+            key("location", "true or false", Flag(false), "prompts with the location of each `SKILL.md`").kind(ConfigKind::Flag).project(InProject::Nothing),
+            key("max_activation_bytes", "a number", Number(MAX_ACTIVATION_BYTES), "the maximum size of an activation").kind(ConfigKind::Number).project(InProject::Lowers),
+            key("max_kept_bytes", "a number", Number(MAX_KEPT_BYTES), "the maximum that a session keeps of its active skills and pending calls, arguments included").kind(ConfigKind::Number).project(InProject::Lowers),
         ],
         example: "[session]\nfilter = \"skills/billing/*\"\ntools = [\"Read\", \"Bash\"]\nplain = true\ninline = true\n\
                   location = true\nmax_activation_bytes = 1000000\nmax_kept_bytes = 4000000\n",
@@ -256,7 +303,7 @@ pub static CONFIG_TABLES: [ConfigTable; 7] = [
         keys: &[key(
             "registries",
             "a table: an address with `{org}` and `{name}` for each organisation",
-            "`https://github.com/{org}/{name}.git`",
+            Pattern("https://github.com/{org}/{name}.git"),
             "the repository of `@org/name`",
         ).kind(ConfigKind::Map).project(InProject::Nothing)],
         example: "[install]\nregistries = { acme = \"https://git.acme.example/{org}/{name}.git\" }\n",
@@ -296,17 +343,10 @@ mod tests {
 
     #[test]
     fn defaults_are_those_of_the_code() {
-        let default = |table: &str, name: &str| {
-            let table = CONFIG_TABLES.iter().find(|known| known.name == table).unwrap();
-            table.keys.iter().find(|key| key.name == name).unwrap().default.to_owned()
-        };
-        let depth = crate::ScanOptions::default().max_depth;
-        assert!(default("scan", "depth").starts_with(&format!("`{depth}`")));
-        let most = prowess_core::session::Options::default().max_activation_bytes;
-        assert_eq!(default("session", "max_activation_bytes"), format!("`{most}`"));
-        let most = prowess_core::session::Options::default().max_kept_bytes;
-        assert_eq!(default("session", "max_kept_bytes"), format!("`{most}`"));
-        let limits = crate::library::config::ConfigLimits::default();
+        let mut keys = CONFIG_TABLES.iter().flat_map(|table| table.keys);
+        let depth = keys.find(|key| key.name == "depth").unwrap().default;
+        assert_eq!(depth.value(), Some(crate::ScanOptions::default().max_depth.into()));
+        let limits = crate::settings::ConfigLimits::default();
         assert_eq!(
             (limits.sources, limits.disabled, limits.paths),
             (256, 1_024, 1_024),

@@ -3,8 +3,9 @@
 use serde::Serialize as _;
 use serde_json::Value;
 
+use super::entry::nested;
 use super::json::{Member, Node, comments_end, read, trivia_end};
-use super::{ConfigChange, ConfigEditError, EntryPath, lines, nested};
+use super::{ConfigChange, ConfigEditError, EntryPath, lines};
 
 /// An error if a key on the way to the entry has no object, or appears twice.
 pub(super) fn check_shape(text: &str, path: EntryPath<'_>) -> Result<(), ConfigEditError> {

@@ -1,13 +1,13 @@
 //! `prowess.toml`: the levels of rules, which paths are ignored, and more sources of skills.
 
-#[cfg(feature = "install")]
+#[cfg(feature = "edit")]
 pub(crate) mod edit;
-pub(crate) mod in_force;
 pub(crate) mod key_path;
 pub(crate) mod keys;
-mod reader;
-mod scan;
+mod read;
+pub(crate) mod resolve;
 mod session;
+pub(crate) mod values;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use prowess_core::limits::MAX_PROJECT_FILE_BYTES;
 use prowess_core::with_methods;
 use prowess_core::{Duplicates, Level, Profile};
 
-use crate::env;
+use crate::env::{self, RelativePath};
 use crate::error::{SourceError, SourceErrorKind, advice};
 use crate::fs::walk::ScanChanges;
 use crate::fs::{atomic, confine, own};
@@ -29,7 +29,7 @@ use crate::registry::trust::Approvals;
 use crate::source::spec::SourceSpec;
 use prowess_core::path::Glob;
 
-use reader::Reader;
+use read::Reader;
 pub use session::SessionConfig;
 
 /// The name of the file.
@@ -73,7 +73,7 @@ pub struct FoundFile {
 }
 
 /// The contents of a `prowess.toml`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
     /// The file it was read from.
@@ -112,6 +112,32 @@ pub struct PathConfig {
     pub ignore: Option<bool>,
     /// Levels of rules.
     pub levels: Vec<(String, Level)>,
+}
+
+/// Why the settings of a user could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// A configuration could not be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The approvals could not be read.
+    #[error(transparent)]
+    Approvals(#[from] SourceError),
+    /// An environment variable for the user's files is not an absolute path.
+    #[error(transparent)]
+    Environment(#[from] RelativePath),
+}
+
+impl SettingsError {
+    /// What to do about it.
+    pub fn hint(&self) -> Cow<'_, str> {
+        match self {
+            Self::Config(error) => error.hint(),
+            Self::Approvals(error) => error.hint(),
+            Self::Environment(error) => error.hint().into(),
+        }
+    }
 }
 
 /// Why a `prowess.toml` could not be used.
@@ -212,7 +238,7 @@ impl Config {
         limits: ConfigLimits,
     ) -> Result<Option<Self>, ConfigError> {
         let Some(file) = Self::file_of_user(environment) else { return Ok(None) };
-        match Self::read_of_user(&file, limits) {
+        match Self::text_of_user(&file).and_then(|text| Self::parse_within(&text, &file, limits)) {
             Err(ConfigError::Read(error)) if matches!(error.kind, SourceErrorKind::Distrusted { .. }) => {
                 own::note_ignored(&error);
                 Ok(None)
@@ -221,25 +247,10 @@ impl Config {
         }
     }
 
-    /// Reads the user's own file. One that another user wrote, or can, is an error.
-    pub(crate) fn read_of_user(file: &Path, limits: ConfigLimits) -> Result<Self, ConfigError> {
-        Self::parse_within(&Self::text_of_user(file)?, file, limits)
-    }
-
     /// The text of the user's own file. It can name programs to run, so only what this user or root wrote is believed.
     fn text_of_user(file: &Path) -> Result<String, ConfigError> {
         let bytes = own::read_judged(atomic::folder_of(file), file, MAX_CONFIG_BYTES)?;
         String::from_utf8(bytes).map_err(|error| ConfigError::not_text(file, &error))
-    }
-
-    /// Reads a file, with the default limits.
-    pub fn read(file: &Path) -> Result<Self, ConfigError> {
-        Self::read_within(file, ConfigLimits::default())
-    }
-
-    /// Reads a file.
-    pub fn read_within(file: &Path, limits: ConfigLimits) -> Result<Self, ConfigError> {
-        Self::read_in(file, limits, None)
     }
 
     /// Reads the file of a project. If the project is not trusted, the file must be in it: errors quote the file, and a
@@ -249,15 +260,12 @@ impl Config {
         limits: ConfigLimits,
         approvals: &Approvals,
     ) -> Result<Self, ConfigError> {
-        Self::read_in(file, limits, confined(file, approvals))
+        Self::parse_within(&Self::text_of_project(file, approvals)?, file, limits)
     }
 
-    fn read_in(file: &Path, limits: ConfigLimits, within: Option<&Path>) -> Result<Self, ConfigError> {
-        Self::parse_within(&Self::text_in(file, within)?, file, limits)
-    }
-
-    /// The text of a file.
-    fn text_in(file: &Path, within: Option<&Path>) -> Result<String, ConfigError> {
+    fn text_of_project(file: &Path, approvals: &Approvals) -> Result<String, ConfigError> {
+        let trusted = approvals.folder_of(&env::absolute(file)).is_some();
+        let within = file.parent().map(clients::project).filter(|_| !trusted);
         let bytes = confine::read_small(file, MAX_CONFIG_BYTES, within)?;
         String::from_utf8(bytes).map_err(|error| ConfigError::not_text(file, &error))
     }
@@ -269,21 +277,8 @@ impl Config {
 
     /// Reads the text of a file.
     pub fn parse_within(text: &str, file: &Path, limits: ConfigLimits) -> Result<Self, ConfigError> {
-        let config = Self {
-            file: env::absolute(file),
-            profile: None,
-            levels: Vec::new(),
-            paths: Vec::new(),
-            disabled: Vec::new(),
-            enabled: None,
-            strict: None,
-            duplicates: None,
-            scan: ScanChanges::default(),
-            sources: Vec::new(),
-            session: SessionConfig::default(),
-            registries: BTreeMap::new(),
-        };
-        Reader::new(text, file, limits).read(text, config)
+        let reader = Reader::new(text, file, limits);
+        reader.read(&reader.table_of(text)?)
     }
 
     /// Whether a path is ignored.
@@ -311,12 +306,6 @@ impl Config {
         });
         self.paths.iter().filter(move |part| relative.as_deref().is_some_and(|path| part.glob.matches(path)))
     }
-}
-
-/// The folder that the file of a project must be in; none if the project is trusted.
-fn confined<'f>(file: &'f Path, approvals: &Approvals) -> Option<&'f Path> {
-    let trusted = approvals.folder_of(&env::absolute(file)).is_some();
-    file.parent().map(clients::project).filter(|_| !trusted)
 }
 
 /// Whether a configuration belongs to this user, to root, or to the owner of the folder that it is for.
@@ -392,6 +381,15 @@ mod tests {
             ),
             ("[[skills.sources]]\nfolder = 'a'", "2: no such key: skills.sources[0].folder"),
             ("[[skills.sources]]\ndir = 'a'\npreload = 'yes'", "3: skills.sources[0].preload: true or false"),
+            ("[session]\nfilter = '/../x'", "2: session.filter: the filter is not a glob"),
+            ("[session]\nfilter = 3", "2: session.filter: a text"),
+            ("[session]\ntools = 'Read'", "2: session.tools: a list of names"),
+            ("[session]\nplain = 'yes'", "2: session.plain: true or false"),
+            ("[session]\ninline = 1", "2: session.inline: true or false"),
+            ("[session]\nlocation = 1", "2: session.location: true or false"),
+            ("[session]\nmax_activation_bytes = -1", "2: session.max_activation_bytes: a number"),
+            ("[session]\nmax_kept_bytes = '1'", "2: session.max_kept_bytes: a number"),
+            ("[session]\nfilters = 'a'", "2: no such key: session.filters"),
         ] {
             let error = parse(text).unwrap_err();
             let start = format!("the configuration is not understood: /p/prowess.toml:{expected}");

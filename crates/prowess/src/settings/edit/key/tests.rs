@@ -1,6 +1,6 @@
 //! Setting and unsetting keys in texts of every form.
 
-use crate::library::config::MAX_CONFIG_BYTES;
+use crate::settings::MAX_CONFIG_BYTES;
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -115,7 +115,7 @@ fn no_comment_is_lost_where_a_key_is_set_or_unset() {
             braces,
             "scan.depth",
             Some("3"),
-            "scan = {\n  depth = 3,\n  skip = [\"_\"],   # drafts\n  nested = false, # never\n}\n",
+            "scan = {\n  skip = [\"_\"],   # drafts\n  nested = false, # never\n  depth = 3,\n}\n",
         ),
         (braces, "scan.nested", None, "scan = {\n  skip = [\"_\"],   # drafts\n  # never\n}\n"),
         (
@@ -181,8 +181,11 @@ const TABLES: [&[&str]; 8] = [
     &["[install.registries]", "acme = 'https://git.example.com/{org}/{name}'"],
 ];
 
-const TOP: [&[&str]; 8] = [
+const TOP: [&[&str]; 11] = [
     &["scan.depth = 2", "scan.skip = []"],
+    &["scan.depth = 2", "session.plain = true", "scan.skip = []"],
+    &["scan = {", "  depth = 2", "}"],
+    &["scan = {", "  skip = [", "    '#',", "  ],", "  depth = 2", "}"],
     &["scan = { depth = 2, skip = ['#'] }"],
     &["scan = {", "  depth = 2,", "  nested = false,", "}"],
     &["check.levels.name-too-long = 'off'"],
@@ -228,7 +231,7 @@ fn some_config(dice: &mut Dice) -> String {
 }
 
 fn comments_of(text: &str) -> Vec<&str> {
-    comments::Lexed::of(text).comments.into_iter().filter_map(|range| text.get(range)).collect()
+    toml::comments(text).filter_map(|range| text.get(range)).collect()
 }
 
 /// The comments that have a line of their own.

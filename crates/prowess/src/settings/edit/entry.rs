@@ -3,25 +3,13 @@
 //! An edit is computed as one replaced region of the text, never by printing the file anew. The result is read again: only
 //! the entry may differ, or the edit is refused.
 
-mod file;
-mod json;
-mod json_edit;
-pub(crate) mod lines;
-mod toml;
-mod yaml;
-
 #[cfg(test)]
-mod tests;
-
-pub use self::file::EditedFileError;
-pub(crate) use self::file::{EditedFile, TRIES, changed_meanwhile, is_missing};
-pub use self::toml::written as toml_value;
-#[cfg(feature = "install")]
-pub(crate) use self::toml::{header as toml_header, written_key};
-pub(crate) use self::toml::{number, of_value as of_toml};
+pub(super) mod tests;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use super::{json, json_edit, lines, toml, yaml};
 
 /// The format of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,11 +104,11 @@ pub enum ConfigEditError {
 }
 
 impl ConfigEditError {
-    fn invalid(text: &str, at: usize, reason: impl Into<String>) -> Self {
+    pub(super) fn invalid(text: &str, at: usize, reason: impl Into<String>) -> Self {
         Self::Invalid { line: lines::number(text, at), reason: reason.into() }
     }
 
-    fn style(text: &str, at: usize, what: impl Into<String>) -> Self {
+    pub(super) fn style(text: &str, at: usize, what: impl Into<String>) -> Self {
         Self::Style { line: lines::number(text, at), what: what.into() }
     }
 }
@@ -208,7 +196,7 @@ impl ConfigFormat {
     }
 
     /// The whole text as a value. Nothing at all is `null`.
-    pub(super) fn value(self, text: &str) -> Result<Value, ConfigEditError> {
+    pub(crate) fn value(self, text: &str) -> Result<Value, ConfigEditError> {
         match self {
             Self::Json => json::read(text).map(|root| root.map_or(Value::Null, |root| root.to_value(text))),
             Self::Toml => toml::value(text),
@@ -267,7 +255,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
 }
 
 /// Removes the entry, and as many of the tables around it as are empty, up to this number.
-pub(super) fn cut(value: &mut Value, path: EntryPath<'_>, tables: usize) {
+pub(crate) fn cut(value: &mut Value, path: EntryPath<'_>, tables: usize) {
     // In YAML, a table without entries is nothing.
     for depth in 0..path.keys.len() {
         let Some((key, above)) = path.keys.get(..=depth).and_then(<[_]>::split_last) else { return };
@@ -289,11 +277,11 @@ pub(super) fn cut(value: &mut Value, path: EntryPath<'_>, tables: usize) {
     }
 }
 
-fn entry_of<'v>(value: &'v Value, path: EntryPath<'_>) -> Option<&'v Value> {
+pub(super) fn entry_of<'v>(value: &'v Value, path: EntryPath<'_>) -> Option<&'v Value> {
     at_keys(value, path.keys)?.get(path.name)
 }
 
-fn at_keys<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v Value> {
+pub(super) fn at_keys<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v Value> {
     keys.iter().try_fold(value, |value, key| value.get(key))
 }
 
@@ -302,7 +290,7 @@ fn at_keys_mut<'v>(value: &'v mut Value, keys: &[&str]) -> Option<&'v mut Map<St
 }
 
 /// An entry inside tables with these keys.
-fn nested(keys: &[&str], name: &str, entry: &Value) -> Value {
+pub(super) fn nested(keys: &[&str], name: &str, entry: &Value) -> Value {
     let inner = Value::Object(Map::from_iter([(name.to_owned(), entry.clone())]));
     keys.iter().rev().fold(inner, |inner, key| Value::Object(Map::from_iter([((*key).to_owned(), inner)])))
 }

@@ -1,12 +1,10 @@
 //! Lines of a text: their ends, their indentation, and the number of a place.
 
-use std::string::FromUtf8Error;
-
 /// The byte order mark, which some editors write first.
 const BOM: &str = "\u{feff}";
 
 /// Where the text begins, after a byte order mark.
-pub(crate) fn start(text: &str) -> usize {
+pub(super) fn start(text: &str) -> usize {
     if text.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
@@ -20,14 +18,13 @@ pub(super) fn of_key(text: &str, key: &str) -> usize {
     text.find(key).map_or(1, |at| number(text, at))
 }
 
-/// The number of the first line that is not UTF-8.
-pub(crate) fn not_text(error: &FromUtf8Error) -> usize {
-    let valid = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
-    1 + valid.filter(|byte| **byte == b'\n').count()
+/// Where the line of a place ends, with its line end.
+pub(super) fn end_of_line(text: &str, at: usize) -> usize {
+    text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |newline| at + newline + 1)
 }
 
 /// How the lines of a text end.
-pub(crate) fn end(text: &str) -> &'static str {
+pub(super) fn end(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text.get(..at).is_some_and(|before| before.ends_with('\r')) => "\r\n",
         _ => "\n",
@@ -35,13 +32,13 @@ pub(crate) fn end(text: &str) -> &'static str {
 }
 
 /// Where the line of a place begins.
-pub(crate) fn line_start(text: &str, at: usize) -> usize {
+pub(super) fn line_start(text: &str, at: usize) -> usize {
     let begin = start(text).min(at);
     text.get(..at).and_then(|before| before.rfind('\n')).map_or(begin, |newline| newline + 1)
 }
 
 /// The spaces and tabs at the beginning of the line of a place.
-pub(crate) fn indentation(text: &str, at: usize) -> &str {
+pub(super) fn indentation(text: &str, at: usize) -> &str {
     let line = text.get(line_start(text, at)..).unwrap_or_default();
     let width = line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     line.get(..width).unwrap_or_default()
@@ -59,7 +56,7 @@ pub(super) fn previous_end(text: &str, at: usize) -> Option<usize> {
 }
 
 /// A text that is appended as lines of its own. The last line ends as the last line of the text does.
-pub(crate) fn appended(text: &str, block: &str, blank_line: bool) -> String {
+pub(super) fn appended(text: &str, block: &str, blank_line: bool) -> String {
     let end = end(text);
     let block = block.replace('\n', end);
     let body = text.get(start(text)..).unwrap_or_default();

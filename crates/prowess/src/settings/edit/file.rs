@@ -5,12 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, WriteError};
 use crate::fs::inside::{self, LeadsOut};
 use crate::fs::parsed::ParsedLimits;
 use crate::library::clients;
-use crate::library::config_edit::lines;
+use crate::settings::read::line_of;
 
 /// How often a change is tried when the file changes at the same time.
 pub(crate) const TRIES: usize = 3;
@@ -128,9 +129,7 @@ impl EditedFile<'_> {
         }
         match String::from_utf8(self.limits.read(self.file)?) {
             Ok(text) => Ok(Some(text)),
-            Err(error) => {
-                Err(EditedFileError::NotText { file: self.file.to_owned(), line: lines::not_text(&error) })
-            }
+            Err(error) => Err(EditedFileError::NotText { file: self.file.to_owned(), line: line_of(&error) }),
         }
     }
 
@@ -169,7 +168,7 @@ impl EditedFile<'_> {
     /// Replaces the text of the file, if it is still the one that was read.
     pub(crate) fn replace(self, before: &str, after: &str) -> Result<(), WriteError> {
         // Asked again at the write, since a link may have been exchanged.
-        let may = |target: &Path| clients::holds(self.within, target);
+        let may = |target: &Path| self.may_be(target);
         atomic::replace_where(self.file, before.as_bytes(), after.as_bytes(), may)
     }
 
@@ -180,11 +179,15 @@ impl EditedFile<'_> {
         fs::create_dir_all(folder).map_err(failed)?;
         // A link may have taken the place of a folder since the path was checked.
         let real = fs::canonicalize(folder).map_err(failed)?;
-        if !clients::holds(self.within, &real) {
+        if !self.may_be(&real) {
             return Err(WriteError::Outside { path: self.file.to_owned(), target: real });
         }
-        let create = if private { atomic::create_private } else { atomic::create };
-        create(&real.join(self.file.file_name().unwrap_or_default()), text.as_bytes())
+        atomic::create(&real.join(self.file.file_name().unwrap_or_default()), text.as_bytes(), private)
+    }
+
+    /// Whether the file may really be here: in its project, if it is one of a project.
+    fn may_be(self, target: &Path) -> bool {
+        self.within.is_none_or(|folder| inside::is_inside(target, &env::real(clients::project(folder))))
     }
 }
 

@@ -1,21 +1,94 @@
-//! The setting in `[scan]` that leaves out a skill which was not found by its name.
+//! What the settings do that a user may not expect: settings of a project that have no effect, and those that leave out a
+//! skill.
 
 use std::path::{Path, PathBuf};
 
-use prowess::Location;
-use prowess::env::Environment;
+use prowess::env::{self, Environment};
 use prowess::fs::walk::ScanChanges;
-use prowess::internal::{ConfigOrigin, ConfigSetting, InForce, toml_value};
-use prowess::library::library;
+use prowess::internal::{ConfigSetting, EffectiveSettings, toml_value};
+use prowess::library::{clients, library};
+use prowess::{Catalog, Config, Location, Scope};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::hints::command_for;
+use super::hints::{command_for, trust_command};
 use super::skill_arg::SkillArg;
 use super::{Purpose, clients_named, library_options};
 use crate::args::Places;
 use crate::error::Failure;
-use crate::ui::{clean, count};
+use crate::ui::{Ui, clean, count};
+
+/// The most names of skills in one sentence.
+const MAX_NAMES: usize = 5;
+
+/// Says in a line which settings of the project have no effect.
+pub(super) fn say(catalog: &Catalog, ui: &mut Ui) {
+    for sentence in notes(catalog) {
+        ui.note(&sentence);
+    }
+}
+
+/// Which settings of the project have no effect, in a sentence for each reason.
+pub(super) fn notes(catalog: &Catalog) -> Vec<String> {
+    // Most folders have no such file, and every command asks.
+    if Config::find(&env::absolute(Path::new("."))).file.is_none() {
+        return Vec::new();
+    }
+    let Ok(settings) = EffectiveSettings::of(Path::new("."), &Environment::current(), &[]) else {
+        return Vec::new();
+    };
+    [untrusted(&settings), not_its_own(&settings, catalog)].into_iter().flatten().collect()
+}
+
+/// The keys that have no effect because the project is not trusted, without sources: each of them is reported by itself.
+pub(super) fn waiting_keys(settings: &EffectiveSettings) -> Vec<String> {
+    settings.untrusted().into_iter().filter(|key| key != "skills.sources").collect()
+}
+
+/// The settings that have no effect because the project is not trusted.
+pub(super) fn untrusted(settings: &EffectiveSettings) -> Option<String> {
+    let keys = waiting_keys(settings);
+    let file = &settings.project.as_ref()?.path;
+    if keys.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "the project is not trusted, so these settings have no effect: {} in {}; trust it with: {}",
+        keys.join(", "),
+        file.display(),
+        trust_command(folder_of_project(file))
+    ))
+}
+
+/// The folder to trust, so that a `prowess.toml` takes effect.
+pub(super) fn folder_of_project(file: &Path) -> &Path {
+    file.parent().map_or(file, clients::project)
+}
+
+/// The skills that a project would turn off, and that are not its own.
+pub(super) fn not_its_own(settings: &EffectiveSettings, catalog: &Catalog) -> Option<String> {
+    let project = settings.project.as_ref()?;
+    let globs = &project.counts.disabled;
+    let is_meant = |key: &str, name: &str| globs.iter().any(|glob| glob.matches(key) || glob.matches(name));
+    let mut names: Vec<&str> = catalog
+        .iter()
+        .map(|skill| &skill.entry)
+        .filter(|entry| entry.origin.scope != Scope::Project && is_meant(&entry.key, &entry.name))
+        .map(|entry| entry.key.as_str())
+        .collect();
+    if names.is_empty() {
+        return None;
+    }
+    names.sort_unstable();
+    let more = names.len().saturating_sub(MAX_NAMES);
+    names.truncate(MAX_NAMES);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    Some(format!(
+        "a project turns off only its own skills, so skills.disable in {} leaves these: {}{more}",
+        project.path.display(),
+        names.join(", ")
+    ))
+}
 
 /// A skill that is there, and the setting that leaves it out.
 #[derive(Serialize)]
@@ -30,10 +103,9 @@ impl LeftOutBy {
     /// Looks for a skill without the settings, and then with each of them. No server is asked.
     pub(super) fn of(arg: &SkillArg<'_>, places: &Places) -> Option<Self> {
         let environment = Environment::current();
-        let in_force = InForce::of(Path::new("."), &environment, &[]).ok()?;
-        let settings: Vec<(&ConfigSetting, ScanChanges)> =
-            in_force.settings.iter().filter_map(|setting| Some((setting, changes(setting)?))).collect();
-        if settings.is_empty() {
+        let settings = EffectiveSettings::of(Path::new("."), &environment, &[]).ok()?;
+        let scans = scans(&settings);
+        if scans.is_empty() {
             return None;
         }
         let client = clients_named::one(places).ok()?;
@@ -49,16 +121,12 @@ impl LeftOutBy {
             arg.matching(&catalog).first().map(|(skill, _)| skill.entry.origin.location.clone())
         };
         let path = find(&ScanChanges::default())?;
-        let (setting, _) = settings.iter().find(|(_, scan)| find(scan).is_none())?;
-        let file = match setting.origin {
-            ConfigOrigin::User => in_force.user.as_ref(),
-            _ => in_force.project.as_ref(),
-        };
+        let (setting, _) = scans.iter().find(|(_, scan)| find(scan).is_none())?;
         Some(Self {
             path,
             key: setting.key.to_string(),
             value: setting.value.clone()?,
-            file: file?.path.clone(),
+            file: settings.file_of(setting)?.path.clone(),
         })
     }
 
@@ -89,15 +157,11 @@ impl AllLeftOut {
     /// Looks for skills without the options and settings of the search, if no skill was found with them.
     pub(super) fn of(places: &Places) -> Option<Self> {
         let environment = Environment::current();
-        let in_force = InForce::of(Path::new("."), &environment, &[]).ok();
-        let settings: Vec<(&ConfigSetting, ScanChanges)> = in_force
-            .iter()
-            .flat_map(|in_force| &in_force.settings)
-            .filter_map(|setting| Some((setting, changes(setting)?)))
-            .collect();
+        let settings = EffectiveSettings::of(Path::new("."), &environment, &[]).unwrap_or_default();
+        let scans = scans(&settings);
         let options = places.scan.changes();
         // What a client lists does not depend on them.
-        if !places.clients.is_empty() || settings.is_empty() && options == ScanChanges::default() {
+        if !places.clients.is_empty() || scans.is_empty() && options == ScanChanges::default() {
             return None;
         }
         let count = |scan: &ScanChanges| {
@@ -116,14 +180,9 @@ impl AllLeftOut {
                 None => "what the options skip".to_owned(),
             }
         } else {
-            let is_it = |(_, scan): &&(&ConfigSetting, ScanChanges)| count(&options.over(scan)) == Some(0);
-            let (setting, _) = settings.iter().find(is_it)?;
-            let in_force = in_force.as_ref()?;
-            let file = match setting.origin {
-                ConfigOrigin::User => in_force.user.as_ref(),
-                _ => in_force.project.as_ref(),
-            };
-            format!("{} = {} in {}", setting.key, toml_value(setting.value.as_ref()?), file?.path.display())
+            let (setting, _) = scans.iter().find(|(_, scan)| count(&options.over(scan)) == Some(0))?;
+            let file = settings.file_of(setting)?;
+            format!("{} = {} in {}", setting.key, toml_value(setting.value.as_ref()?), file.path.display())
         };
         Some(Self { by, skills })
     }
@@ -134,11 +193,14 @@ impl AllLeftOut {
     }
 }
 
+/// The settings of files that change the search for skills, and how.
+fn scans(settings: &EffectiveSettings) -> Vec<(&ConfigSetting, ScanChanges)> {
+    let of_files = settings.values.iter().filter(|setting| settings.file_of(setting).is_some());
+    of_files.filter_map(|setting| Some((setting, changes(setting)?))).collect()
+}
+
 /// What a setting of a file changes in the search for skills.
 fn changes(setting: &ConfigSetting) -> Option<ScanChanges> {
-    if !matches!(setting.origin, ConfigOrigin::User | ConfigOrigin::Project) {
-        return None;
-    }
     let (none, value) = (ScanChanges::default(), setting.value.as_ref()?);
     Some(match &*setting.key.to_string() {
         "scan.depth" => none.with_depth(Some(usize::try_from(value.as_u64()?).unwrap_or(usize::MAX))),

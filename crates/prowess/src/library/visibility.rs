@@ -1,7 +1,5 @@
-//! Which skills of a library are found and offered: the caller decides, then the user's configuration, then the
-//! project's.
-//!
-//! A project decides only about its own skills, and never overrides the user.
+//! [`Visibility`]: which skills of a library are found and offered, by the options of the caller and the settings that
+//! count.
 
 use std::path::Path;
 
@@ -9,32 +7,38 @@ use prowess_core::catalog::TurnedOffBy;
 use prowess_core::{Profile, Scope};
 
 use super::LibraryOptions;
-use super::found_config::FoundConfig;
 use crate::fs::walk::{ScanChanges, ScanOptions};
 use crate::registry::{Allowed, Disabled, Registry};
+use crate::settings::resolve::{ConfigFile, EffectiveSettings};
 use crate::source::Layer;
 
 /// How the folders of a project and all others are walked, and which profile a project requires of its skills.
 #[derive(Default)]
-pub(super) struct Shown {
+pub(super) struct Visibility {
     of_caller: ScanChanges,
-    /// What counts of the changes of the project.
+    of_user: ScanChanges,
     of_project: ScanChanges,
     /// Whether the project is trusted. If not, it widens no walk.
     trusted: bool,
-    of_user: ScanChanges,
     strict: Option<Profile>,
 }
 
-impl Shown {
+impl Visibility {
     /// Configures a registry, and keeps the settings for folders.
-    pub(super) fn of(options: &LibraryOptions, configs: &[FoundConfig], registry: &mut Registry) -> Self {
-        for FoundConfig { config, own, .. } in configs {
-            let by = TurnedOffBy::List(config.file.display().to_string());
-            let within = config.file.parent().filter(|_| !own).map(Path::to_owned);
+    pub(super) fn of(
+        options: &LibraryOptions,
+        settings: &EffectiveSettings,
+        registry: &mut Registry,
+    ) -> Self {
+        let [user, project] = [&settings.user, &settings.project].map(Option::as_ref);
+        // A project decides only about its own skills.
+        for (file, within) in [(user, None), (project, project.map(ConfigFile::folder))] {
+            let Some(file) = file else { continue };
+            let by = TurnedOffBy::List(file.path.display().to_string());
+            let within = within.map(Path::to_owned);
             let off = |glob| Disabled::new(glob, by.clone()).with_within(within.clone());
-            registry.disable(config.disabled.iter().cloned().map(off));
-            if let Some(globs) = config.enabled.clone() {
+            registry.disable(file.counts.disabled.iter().cloned().map(off));
+            if let Some(globs) = file.counts.enabled.clone() {
                 registry.allow_only(Allowed::new(globs, by).with_within(within));
             }
         }
@@ -44,31 +48,25 @@ impl Shown {
         if !options.only.is_empty() {
             registry.allow_only(Allowed::new(options.only.clone(), option("only")));
         }
-        let own = configs.iter().find(|config| config.own).map(|found| &found.config);
-        let project = configs.iter().find(|config| !config.own);
-        let strict = options.strict.clone().or_else(|| own?.strict.map(Profile::new));
+        let [user, project] = [user, project].map(|file| file.map(|file| &file.counts));
+        let strict = options.strict.clone().or_else(|| user?.strict.map(Profile::new));
         if let Some(profile) = strict {
             registry.set_profile(profile);
         }
-        // An untrusted project must not decide which of two skills is offered.
-        let trusted = project.filter(|found| found.trusted).and_then(|found| found.config.duplicates);
-        if let Some(duplicates) = options.duplicates.or_else(|| own?.duplicates).or(trusted) {
+        let duplicates = options.duplicates.or_else(|| user?.duplicates).or_else(|| project?.duplicates);
+        if let Some(duplicates) = duplicates {
             registry.set_duplicates(duplicates);
         }
-        let trusted = project.is_some_and(|found| found.trusted);
-        let project = project.map(|found| &found.config);
+        let scan = |file: Option<&crate::Config>| {
+            let scan = file.filter(|_| !options.ignore_scan).map(|file| file.scan.clone());
+            scan.unwrap_or_default()
+        };
         Self {
             of_caller: options.scan.clone(),
-            of_project: project
-                .filter(|_| !options.ignore_scan)
-                .map(|project| if trusted { project.scan.clone() } else { project.scan.of_untrusted() })
-                .unwrap_or_default(),
-            trusted,
-            of_user: own.filter(|_| !options.ignore_scan).map(|own| own.scan.clone()).unwrap_or_default(),
-            strict: project
-                .and_then(|project| project.strict)
-                .filter(|_| options.strict.is_none())
-                .map(Profile::new),
+            of_user: scan(user),
+            of_project: scan(project),
+            trusted: settings.project.as_ref().is_some_and(|project| project.trusted),
+            strict: project.and_then(|project| project.strict).map(Profile::new),
         }
     }
 

@@ -2,23 +2,24 @@
 //!
 //! The result is read as a configuration before it is written.
 
-mod comments;
-mod text;
-mod value;
-
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use toml::de::DeTable;
+use prowess_core::HostTools;
+use toml_edit::{Array, Document, Value};
 
-use super::key_path::KeyPath;
-use super::{Config, ConfigError};
+use super::toml;
+use super::{EditedFile, EditedFileError, TRIES, changed_meanwhile};
 use crate::env::Environment;
 use crate::error::SourceErrorKind;
 use crate::fs::atomic::{self, WriteError};
 use crate::fs::parsed::ParsedLimits;
-use crate::library::config_edit::{EditedFile, EditedFileError, TRIES, changed_meanwhile};
+#[cfg(feature = "install")]
+use crate::install::{InstallPlace, InstallSpec, SkillRef};
+use crate::settings::key_path::KeyPath;
+use crate::settings::keys::ConfigKind;
+use crate::settings::{Config, ConfigError};
 
 /// A file in which keys are set.
 #[derive(Clone, Debug)]
@@ -155,14 +156,14 @@ impl ConfigEditor {
     fn edited(&self, text: &str, key: &KeyPath, value: Option<&str>) -> Result<String, ConfigSetError> {
         let old = Config::parse(text, &self.file);
         // Only a file that is no TOML at all cannot be mended by setting a key.
-        if DeTable::parse(text.strip_prefix('\u{feff}').unwrap_or(text)).is_err() {
+        if Document::parse(text.strip_prefix('\u{feff}').unwrap_or(text)).is_err() {
             return Err(match old {
                 Err(error) => ConfigSetError::Broken(error),
                 Ok(_) => self.form(key),
             });
         }
-        let value = value.map(|value| value::written(key, value)).transpose()?;
-        let after = text::edit(text, &key.parts(), value.as_deref()).ok_or_else(|| self.form(key))?;
+        let value = value.map(|value| value_of(key, value)).transpose()?.map(|value| value.to_string());
+        let after = toml::edit(text, &key.parts(), value.as_deref()).ok_or_else(|| self.form(key))?;
         match Config::parse(&after, &self.file) {
             Ok(_) => {
                 ParsedLimits::PROJECT.check(after.as_bytes(), &self.file).map_err(EditedFileError::from)?;
@@ -190,6 +191,63 @@ fn lock(environment: &Environment) -> Result<Option<fs::File>, ConfigSetError> {
         Err(source) if source.kind() == io::ErrorKind::TimedOut => Err(ConfigSetError::Lock { file, source }),
         Err(_) => Ok(None),
     }
+}
+
+/// The value of a key as a user writes it: a text verbatim, otherwise TOML. A list may also be names with commas; tools are
+/// separated as in `--tools`.
+fn value_of(key: &KeyPath, text: &str) -> Result<Value, ConfigSetError> {
+    let kind = if key.entry.is_some() { ConfigKind::Text } else { key.key.kind };
+    #[cfg(feature = "install")]
+    if let Some(org) = key.entry.as_deref().filter(|_| key.key.name == "registries") {
+        check_registry(key, org, text)?;
+    }
+    if kind == ConfigKind::Text {
+        return Ok(Value::from(text));
+    }
+    let value = text.trim().parse().ok();
+    if kind == ConfigKind::Texts {
+        return match value {
+            Some(value @ Value::Array(_)) => Ok(value),
+            Some(Value::String(text)) => Ok(Value::Array([text.value().as_str()].into_iter().collect())),
+            _ if text.trim_start().starts_with('[') => Ok(Value::from(text)),
+            _ => names(key, text).map(Value::Array),
+        };
+    }
+    Ok(value.unwrap_or_else(|| Value::from(text)))
+}
+
+/// An error if `@org/name` could not be installed from an address.
+#[cfg(feature = "install")]
+fn check_registry(key: &KeyPath, org: &str, address: &str) -> Result<(), ConfigSetError> {
+    let hint =
+        "write an address such as https://git.acme.example/{org}/{name}.git for an organisation such as acme";
+    let wrong =
+        |what: String| ConfigSetError::Value { message: format!("{key}: {what}"), hint: hint.to_owned() };
+    if format!("@{org}/name").parse::<SkillRef>().is_err() {
+        return Err(wrong(format!("this is not an organisation: {org}")));
+    }
+    let text = address.replace("{org}", org).replace("{name}", "name");
+    let spec = text.parse::<InstallSpec>().map_err(|error| wrong(error.to_string()))?;
+    if matches!(spec.place, InstallPlace::Reference(_)) {
+        return Err(wrong(format!("this is not an address: {address}")));
+    }
+    Ok(())
+}
+
+/// Names that are separated by commas.
+fn names(key: &KeyPath, text: &str) -> Result<Array, ConfigSetError> {
+    if text.contains(['"', '\'']) {
+        return Err(ConfigSetError::Value {
+            message: format!("{key}: names with quotes are written as a list: {text}"),
+            hint: "write [\"a\", \"b\"], or a, b without quotes".to_owned(),
+        });
+    }
+    if key.key.name == "tools"
+        && let HostTools::Only(tools) = HostTools::parse(text)
+    {
+        return Ok(tools.into_iter().collect());
+    }
+    Ok(text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect())
 }
 
 /// A mistake without its line, which an edit may move.
