@@ -34,7 +34,7 @@ fn a_model_cannot_lift_the_filter_of_its_host_nor_repeat_a_member() {
 #[test]
 fn untrusted_and_disabled_skills_are_not_in_a_session() {
     let place = shelf();
-    place.write("calls.jsonl", b"{\"tool\":\"list_skills\"}\n\n{\"tool\":\"load_skill\",\"arguments\":{\"name\":\"loud\"}}\n{\"tool\":\"load_skill\",\"arguments\":{\"name\":\"draft\"}}\n");
+    place.write("calls.jsonl", b"{\"tool\":\"list_skills\"}\n{\"tool\":\"load_skill\",\"arguments\":{\"name\":\"loud\"}}\n{\"tool\":\"load_skill\",\"arguments\":{\"name\":\"draft\"}}\n");
     let output = command(&place).args(["replay", "calls.jsonl"]).output().unwrap();
     assert_snapshot!(place.transcript(&output), @r#"
     exit 0
@@ -135,11 +135,11 @@ fn tools_end_with_two_when_no_source_could_be_read() {
 }
 
 #[test]
-fn replay_answers_lines_that_are_not_utf8_or_too_long() {
+fn replay_answers_lines_that_are_empty_not_utf8_or_too_long_and_ends_with_1() {
     let place = Place::with(&[("skills/good/SKILL.md", crate::GOOD)]);
     let mut calls = b"\xff\xfe\n[1,\n".to_vec();
     calls.extend(std::iter::repeat_n(b'x', 5 << 20));
-    calls.extend(b"\n{\"tool\":\"list_skills\"}");
+    calls.extend(b"\n \n{\"tool\":\"list_skills\"}");
     for path in ["-", "calls.jsonl"] {
         place.write("calls.jsonl", &calls);
         let mut child = command(&place)
@@ -165,10 +165,18 @@ fn replay_answers_lines_that_are_not_utf8_or_too_long() {
         let reasons: Vec<&Value> = lines.iter().map(|line| &line["reason"]).collect();
         assert_eq!(
             reasons,
-            [&json!("bad-call"), &json!("bad-call"), &json!("bad-call"), &Value::Null],
+            [&json!("bad-call"), &json!("bad-call"), &json!("bad-call"), &json!("bad-call"), &Value::Null],
             "{path}"
         );
-        assert_eq!(code(&output), 0);
+        assert_eq!(code(&output), 1);
+    }
+    // After the last line break there is no line.
+    for (calls, results) in [("", 0), ("{\"tool\":\"list_skills\"}\n", 1), ("{\"tool\":\"list_skills\"}", 1)]
+    {
+        place.write("calls.jsonl", calls.as_bytes());
+        let output = command(&place).args(["replay", "calls.jsonl", "--in", "skills"]).output().unwrap();
+        let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
+        assert_eq!((lines, code(&output)), (results, 0), "{calls}");
     }
     let missing = command(&place).args(["replay", "nowhere.jsonl", "--in", "skills"]).output().unwrap();
     assert_eq!(code(&missing), 2);

@@ -27,7 +27,7 @@ use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use prowess::internal::parse_json;
 use rmcp::ErrorData;
-use rmcp::model::RequestId;
+use rmcp::model::{JsonRpcError, RequestId};
 use serde::Deserialize;
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
@@ -47,6 +47,7 @@ use crate::metrics::Gauges;
 use crate::protocol::outgoing::OutgoingMessage;
 use crate::protocol::{cursor, values};
 use crate::server::Shared;
+use crate::server::errors::make_readable;
 use crate::server::prebuilt::{ResultSlot, SlotContent};
 use crate::stdio::oversized::OversizedLine;
 
@@ -285,9 +286,10 @@ impl HttpServer {
                 }
                 Ok(None) => break,
                 Ok(Some(Err(error))) if error.is::<LengthLimitError>() => return Err(too_large().into()),
-                // The client has disconnected, so this response is never read.
-                Ok(Some(Err(_gone))) => {
-                    return Err(invalid_request(StatusCode::BAD_REQUEST, "the body ended early").into());
+                // A client that has disconnected never reads this response.
+                Ok(Some(Err(_))) => {
+                    let message = "the body ended early, or its chunks cannot be read";
+                    return Err(refused("body", invalid_request(StatusCode::BAD_REQUEST, message)).into());
                 }
                 Ok(Some(Ok(frame))) => frame,
             };
@@ -371,6 +373,7 @@ impl HttpServer {
             }
             _ => {
                 entry.look_for_error(&text);
+                let text = if entry.has_error() { readable(text) } else { text };
                 Ok(of_rmcp(HttpResponse::from_parts(parts, Full::new(text).boxed()), entry))
             }
         }
@@ -492,6 +495,19 @@ impl HttpServer {
                 Err(unavailable(limit, what).into())
             }
         }
+    }
+}
+
+/// An error of rmcp, alone or as an event, with texts that can be shown.
+fn readable(response: Bytes) -> Bytes {
+    let event = response.split(|byte| *byte == b'\n').rev().find(|line| line.starts_with(b"data: "));
+    let message = event.map_or(&response[..], |line| line.strip_prefix(b"data: ").unwrap_or(line));
+    let Ok(mut failed) = serde_json::from_slice::<JsonRpcError>(message) else { return response };
+    make_readable(&mut failed.error);
+    let Ok(text) = serde_json::to_vec(&failed) else { return response };
+    match event {
+        None => text.into(),
+        Some(_) => [b"data: ", &*text, b"\n\n"].concat().into(),
     }
 }
 

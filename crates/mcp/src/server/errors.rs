@@ -30,6 +30,33 @@ fn beginning(text: &str, most: usize) -> String {
     prowess::text::inline(&prowess::text::cut(text, Some(most))).into_owned()
 }
 
+/// Makes hidden characters visible in an error, and cuts long texts: rmcp quotes a client as it is. Its error for a method
+/// that it knows and this server does not has only the name.
+pub(crate) fn make_readable(error: &mut ErrorData) {
+    if error.code == ErrorCode::METHOD_NOT_FOUND && !error.message.contains(' ') {
+        *error = no_such_method(&error.message);
+        return;
+    }
+    error.message = readable(&error.message).into();
+    if let Some(data) = &mut error.data {
+        make_texts_readable(data);
+    }
+}
+
+fn make_texts_readable(data: &mut Value) {
+    match data {
+        Value::String(text) => *text = readable(text),
+        Value::Array(items) => items.iter_mut().for_each(make_texts_readable),
+        Value::Object(members) => members.values_mut().for_each(make_texts_readable),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// A text of an error, which may have several lines.
+fn readable(text: &str) -> String {
+    prowess::text::visible(&prowess::text::cut(text, Some(4096))).into_owned()
+}
+
 /// The error for a result that could not be encoded.
 pub(crate) fn internal(error: serde_json::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
@@ -38,6 +65,23 @@ pub(crate) fn internal(error: serde_json::Error) -> ErrorData {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_of_rmcp_is_readable_and_short() {
+        let data = json!({"requested": "\u{202e}2026", "list": ["x".repeat(5000)], "n": 1});
+        let mut error =
+            ErrorData::invalid_params(format!("header \u{1b}[31m{}", "z".repeat(20_000)), Some(data));
+        make_readable(&mut error);
+        assert!(error.message.starts_with(r"header \u{1b}[31mzzz") && error.message.len() < 5000);
+        let data = error.data.unwrap();
+        assert_eq!((&data["requested"], &data["n"]), (&json!(r"\u{202e}2026"), &json!(1)));
+        assert!(data["list"][0].as_str().unwrap().ends_with("x…"));
+        let mut error = ErrorData::method_not_found::<rmcp::model::SetLevelRequestMethod>();
+        make_readable(&mut error);
+        assert_eq!(error.message, "no such method: logging/setLevel");
+        make_readable(&mut error);
+        assert_eq!(error.message, "no such method: logging/setLevel");
+    }
 
     #[test]
     fn a_text_of_a_client_that_is_cut_says_so() {

@@ -24,6 +24,9 @@ use crate::server::tools::run;
 /// The argument with everything that a user types after the name of a skill.
 const ALL: &str = "arguments";
 
+/// The maximum number of unknown arguments that an error names.
+const MAX_UNKNOWN: usize = 10;
+
 /// A prompt for each skill that a user may start, in pages.
 pub(crate) fn list(shared: &Shared, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
     let after = shared.after("prompts", cursor)?;
@@ -105,6 +108,22 @@ pub(crate) fn get(
             return Err(ErrorData::invalid_params(error, Some(json!({ "name": shown }))));
         }
     };
+    let names = &skill.entry.client.arguments;
+    let is_known = |given: &&String| {
+        *given == ALL || names.iter().any(|name| name == *given || shown_name(name) == **given)
+    };
+    let given_names = request.arguments.iter().flat_map(serde_json::Map::keys);
+    let unknown: Vec<String> =
+        given_names.filter(|given| !is_known(given)).take(MAX_UNKNOWN).map(|given| excerpt(given)).collect();
+    if !unknown.is_empty() {
+        let known: Vec<String> = names.iter().map(|name| shown_name(name)).chain([ALL.to_owned()]).collect();
+        let error = format!(
+            "this prompt has no such argument: {}; its arguments are: {}",
+            unknown.join(", "),
+            known.join(", ")
+        );
+        return Err(ErrorData::invalid_params(error, Some(json!({ "name": shown }))));
+    }
     let given = |name: &str| {
         let given = request.arguments.as_ref()?;
         given.get(name).or_else(|| given.get(shown_name(name).as_str())).map(text)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use prowess::drive::finish;
 use prowess::session::{Reason, Session, Step, Ticket, Tool, ToolCall, ToolDef, ToolResult};
 use rmcp::model::{CallToolResult, ContentBlock, ListToolsResult, Tool as McpTool, ToolAnnotations};
+use serde_json::Value;
 
 use crate::library::snapshot::Snapshot;
 use crate::protocol::wire::Era;
@@ -78,9 +79,13 @@ pub(crate) fn call(
     let snapshot = shared.live.current();
     let naming = &snapshot.sessions.connection.options().naming;
     // Only names from our own tables are recorded: a client can send any text.
-    let tool = naming.tool(&call.tool).map(|tool| naming.tool_name(tool));
-    let skill = skill_of(connection, &snapshot, era, &call);
+    let known = naming.tool(&call.tool);
+    let tool = known.map(|tool| naming.tool_name(tool));
+    let mut skill = skill_of(connection, &snapshot, era, &call);
     let result = run(connection, &snapshot, era, |session| session.call(call));
+    if known == Some(Tool::Unload) && result.is_ok() {
+        skill = result.data.get("skill").and_then(Value::as_str).map(str::to_owned);
+    }
     if result.reason == Some(Reason::ReadFailed) {
         shared.live.poll_soon();
     }

@@ -29,7 +29,7 @@ use crate::ServeError;
 use crate::protocol::ambiguity::{Outline, ambiguity};
 use crate::protocol::outgoing::OutgoingMessage;
 use crate::protocol::{cursor, values};
-use crate::server::errors::excerpt;
+use crate::server::errors::{excerpt, make_readable};
 use crate::server::prebuilt::{ResultSlot, SlotContent};
 use crate::server::{Server, Shared};
 use crate::stdio::input::PipeInput;
@@ -141,8 +141,11 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Pipe<R> {
 
     fn send(
         &mut self,
-        item: TxJsonRpcMessage<RoleServer>,
+        mut item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        if let ServerJsonRpcMessage::Error(error) = &mut item {
+            make_readable(&mut error.error);
+        }
         let id = match &item {
             ServerJsonRpcMessage::Response(response) => Some(&response.id),
             ServerJsonRpcMessage::Error(error) => error.id.as_ref(),

@@ -37,6 +37,12 @@ async fn metrics_count_calls_requests_sessions_and_streams() {
     web.request("made/up", json!({})).await;
     web.post(&[("host", "evil.example")], "{}").await;
     let session = web.initialized().await;
+    for tool in ["load_skill", "unload_skill"] {
+        let params = json!({"name": tool, "arguments": {"name": "staff"}});
+        let call =
+            json!({"jsonrpc": "2.0", "id": tool, "method": "tools/call", "params": params}).to_string();
+        assert_eq!(web.post(&[("mcp-session-id", &session)], &call).await.json()["result"]["isError"], false);
+    }
     let mut stream = web.stream_of(&session, "").await;
     stream.until("HTTP/1.1 200").await;
     let page = web.get("/metrics", "").await;
@@ -46,6 +52,7 @@ async fn metrics_count_calls_requests_sessions_and_streams() {
         r#"prowess_calls_total{tool="load_skill",skill="alpha",reason="ok"} 1"#,
         r#"prowess_calls_total{tool="load_skill",skill="beta",reason="ok"} 1"#,
         r#"prowess_calls_total{tool="load_skill",skill="",reason="unknown-skill"} 1"#,
+        r#"prowess_calls_total{tool="unload_skill",skill="staff",reason="ok"} 1"#,
         r#"prowess_calls_total{tool="unknown",skill="",reason="unknown-tool"} 1"#,
         r#"prowess_requests_total{method="other",status="404"} 1"#,
         r#"prowess_requests_total{method="initialize",status="200"} 1"#,
@@ -74,7 +81,11 @@ async fn requests_that_are_refused_before_they_are_read_are_counted() {
     let body = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string();
     assert_eq!(web.post(&[("mcp-session-id", "gone")], &body).await.0, 404);
     assert_eq!(web.post(&[("accept", "text/html")], &body).await.0, 406);
-    for reason in ["head-size", "head", "session", "accept"] {
+    let post =
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n";
+    let chunks = format!("{post}transfer-encoding: chunked\r\n\r\nno size\r\n");
+    assert_eq!(web.raw(chunks.as_bytes()).await.0, 400);
+    for reason in ["head-size", "head", "session", "accept", "body"] {
         let wanted = format!(r#"prowess_refusals_total{{reason="{reason}"}} 1"#);
         assert_eq!(web.until("/metrics", &wanted).await, 200);
     }

@@ -172,6 +172,12 @@ async fn prompts_take_arguments_and_names_are_completed() {
     let message = got["messages"][0]["content"]["text"].as_str().unwrap();
     assert!(message.contains(r#"Greet Ada L. ${how} kindly: "Ada L." kindly now"#), "{message}");
 
+    let unknown = json!({"name": "greet", "arguments": {"who": "Ada", "whom": "x", "where": "y"}});
+    let refused = client.request("prompts/get", unknown).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let said = refused["error"]["message"].as_str().unwrap();
+    assert_eq!(said, "this prompt has no such argument: whom, where; its arguments are: who, how, arguments");
+
     let template = json!({"type": "ref/resource", "uri": "skill://{name}/{+path}"});
     let names = json!({"ref": template, "argument": {"name": "name", "value": "al"}});
     assert_eq!(client.result("completion/complete", names).await["completion"]["values"], json!(["alpha"]));

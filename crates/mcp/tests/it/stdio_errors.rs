@@ -300,6 +300,36 @@ async fn a_message_with_a_text_or_a_depth_that_cannot_be_read_is_refused_with_it
 }
 
 #[tokio::test]
+async fn an_error_about_a_text_of_a_client_shows_it_escaped_and_cut() {
+    let web = HttpTestServer::with(HttpOptions::default()).await;
+    let message = |method: &str, version: &str| {
+        let meta = json!({"io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientCapabilities": {}});
+        json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": {"_meta": meta}}).to_string()
+    };
+    let long = "z".repeat(20_000);
+    for (name, method, version) in [
+        ("tools/list", "tools/list", "\u{202e}2026"),
+        ("\u{202e}meth", "\u{202e}meth", "2026-07-28"),
+        ("x\u{202e}y", "tools/list", "2026-07-28"),
+        ("\u{1b}[31m", "tools/list", "2026-07-28"),
+        (&*long, "tools/list", "2026-07-28"),
+    ] {
+        let encoded = format!("=?base64?{}?=", prowess::internal::base64(name.as_bytes()));
+        let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", &*encoded)];
+        let response = web.post(&headers, &message(method, version)).await;
+        let shown = response.json()["error"].to_string();
+        assert!(response.0 >= 400 && shown.contains("message"), "{name}: {}", response.2);
+        assert!(!shown.contains(['\u{202e}', '\u{1b}']) && shown.len() < 10_000, "{name}: {shown}");
+    }
+    let mut client =
+        PipeClient::initialized(served(registry(web.root.path()), ServeOptions::default()), false).await;
+    let unknown = client.request("logging/setLevel", json!({"level": "info"})).await;
+    assert_eq!(unknown["error"]["message"], "no such method: logging/setLevel", "{unknown}");
+    web.end().await;
+}
+
+#[tokio::test]
 async fn a_cursor_that_is_no_text_is_refused_by_every_list_on_every_transport() {
     let root = library();
     let web = HttpTestServer::with(HttpOptions::default()).await;

@@ -41,18 +41,22 @@ pub(crate) fn run(args: &Replay, ui: &mut Ui) -> Result<Outcome, CommandError> {
         .with_options(options)
         .with_approval(move |_, _| approves.load(Ordering::Relaxed))
         .build_on(registry);
-    let mut replay = Host { chat: skills.chat("replay"), approving, model_only: args.model_only };
+    let mut replay =
+        Host { chat: skills.chat("replay"), approving, model_only: args.model_only, is_misled: false };
     if args.calls == Path::new(STDIN) {
         while let Some(line) = ui::read_line(MAX_LINE)? {
             replay.line(&line, ui)?;
         }
     } else {
         let bytes = read::read_small(&args.calls, MAX_FILE).map_err(|error| Failure::from(&error))?;
-        for line in bytes.split(|byte| *byte == b'\n') {
+        // After the last line break there is no line.
+        let lines = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+        for line in lines.split(|byte| *byte == b'\n').filter(|_| !bytes.is_empty()) {
             replay.line(line, ui)?;
         }
     }
-    Ok(answered(skills.registry(), &args.places))
+    let answered = answered(skills.registry(), &args.places);
+    Ok(if replay.is_misled && answered == Outcome::Fine { Outcome::Problems } else { answered })
 }
 
 /// A host whose model is a file.
@@ -62,6 +66,8 @@ struct Host {
     approving: Arc<AtomicBool>,
     /// Whether lines for the host are refused.
     model_only: bool,
+    /// Whether a line was no call.
+    is_misled: bool,
 }
 
 /// Why a line was refused, and a hint.
@@ -72,12 +78,10 @@ const CALL: [&str; 3] = ["tool", "arguments", "filter"];
 const ACT: [&str; 2] = ["host", "arguments"];
 
 impl Host {
-    /// Answers one line; an empty one is skipped.
+    /// Answers one line.
     fn line(&mut self, line: &[u8], ui: &mut Ui) -> Result<(), CommandError> {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            return Ok(());
-        }
         let result = self.answer(line).unwrap_or_else(|(reason, hint)| {
+            self.is_misled = true;
             ToolResult::refused(
                 Reason::BadCall,
                 format!("this line is not a call: {}", inline(&reason)),
@@ -93,6 +97,9 @@ impl Host {
         let of_call = |reason: String| (reason, CALL_HINT);
         if line.len() > MAX_LINE {
             return Err(of_call(format!("it is longer than {MAX_LINE} bytes")));
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Err(of_call("it is empty".to_owned()));
         }
         let line = prowess::internal::parse_json(line).map_err(|error| of_call(error.to_string()))?;
         let line = line.as_object().ok_or_else(|| of_call("it is not an object".to_owned()))?;

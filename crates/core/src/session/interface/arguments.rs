@@ -167,10 +167,25 @@ fn text<'v>(name: &str, value: &'v Value) -> Result<&'v str, Refusal> {
 fn number(name: &str, value: &Value, least: u64) -> Result<u64, Refusal> {
     let whole = match value {
         Value::String(text) => text.trim().parse().ok(),
-        value => value.as_u64(),
+        // `1e3` and `1000.0` are whole numbers of JSON.
+        value => value.as_u64().or_else(|| value.as_f64().and_then(whole)),
     };
     let whole = whole.filter(|whole| *whole >= least);
-    whole.ok_or_else(|| mistyped(name, &format!("a whole number from {least}"), value))
+    let wanted = format!("a whole number from {least}");
+    whole.ok_or_else(|| match value {
+        Value::Number(given) => (
+            format!("the argument is not {wanted}: {}: {given}", for_message(name)),
+            format!("give {wanted}"),
+        ),
+        other => mistyped(name, &wanted, other),
+    })
+}
+
+/// A number without a fraction, in the range in which every such number can be told from the next.
+fn whole(number: f64) -> Option<u64> {
+    let text = format!("{number:.0}");
+    let is_whole = (0.0..9_007_199_254_740_992.0).contains(&number) && number.fract() == 0.0;
+    text.parse().ok().filter(|_| is_whole)
 }
 
 fn texts(name: &str, value: &Value) -> Result<Vec<String>, Refusal> {
@@ -254,6 +269,11 @@ mod tests {
             let values = ask(Tool::Read, json!({"name": "pdf", alias: "a.md", "limit": "7"})).unwrap();
             assert_eq!((values.path.as_deref(), values.limit), (Some("a.md"), Some(7)));
         }
+        for (number, wanted) in [("1e3", 1000), ("7.0", 7), ("9007199254740991", 9_007_199_254_740_991)] {
+            let arguments = serde_json::from_str(&format!(r#"{{"offset": {number}}}"#)).unwrap();
+            assert_eq!(ask(Tool::List, arguments).unwrap().offset, wanted, "{number}");
+        }
+        assert!(ask(Tool::List, json!({"offset": 1e300})).is_err());
         assert_eq!(ask(Tool::Load, json!("{\"name\": \"pdf\"}")).unwrap().skill, "pdf");
         assert_eq!(ask(Tool::Load, json!({"name": "pdf", "skill": "pdf", "id": null})).unwrap().skill, "pdf");
         assert!(ask(Tool::List, Value::Null).is_ok() && ask(Tool::List, json!("")).is_ok());
@@ -279,13 +299,14 @@ mod tests {
             (
                 Tool::Read,
                 json!({"name": "a", "offset": -1}),
-                "the argument is not a whole number from 0: offset: a number",
+                "the argument is not a whole number from 0: offset: -1",
             ),
             (
                 Tool::Search,
                 json!({"query": "a", "limit": 0}),
-                "the argument is not a whole number from 1: limit: a number",
+                "the argument is not a whole number from 1: limit: 0",
             ),
+            (Tool::List, json!({"offset": 1.5}), "the argument is not a whole number from 0: offset: 1.5"),
             (Tool::Read, json!({"name": "a", "path": ["x"]}), "the argument is not a text: path: a list"),
             (
                 Tool::Run,
