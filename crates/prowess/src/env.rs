@@ -55,10 +55,12 @@ pub(crate) fn resolved(path: &Path) -> Option<PathBuf> {
         if let Ok(real) = std::fs::canonicalize(path) {
             return Some(real);
         }
-        let at = follow(path.parent()?, links)?.join(path.file_name()?);
+        let above = follow(path.parent()?, links)?;
+        let Some(name) = path.file_name() else { return above.parent().map(Path::to_owned) };
+        let at = above.join(name);
         let Ok(target) = std::fs::read_link(&at) else { return Some(at) };
         *links = links.checked_sub(1)?;
-        follow(&at.parent()?.join(target), links)
+        follow(&above.join(target), links)
     }
     follow(path, &mut MAX_LINKS.clone())
 }

@@ -481,7 +481,7 @@ fn trust_commands(
     let is_own = |skill: &&Candidate| skill.entry.origin.scope == Scope::User;
     let (own, of_project): (Vec<&Candidate>, Vec<&Candidate>) = locked.into_iter().partition(is_own);
     let accepted = [(of_project, InstallScope::Project), (own, InstallScope::User)];
-    let accept = |(skills, scope): (Vec<&Candidate>, _)| accept_command(&skills, scope, places);
+    let accept = |(skills, scope): (Vec<&Candidate>, _)| accept_command(&skills, scope, (origins, places));
     let mut commands: Vec<String> = accepted.into_iter().filter_map(accept).collect();
     commands.extend(folders.iter().take(MAX_FOLDERS).map(|folder| trust_command(folder)));
     if folders.len() > MAX_FOLDERS {
@@ -498,12 +498,20 @@ fn trust_commands(
     commands.join(", ")
 }
 
-/// The command that accepts installed skills as they are in the lock, none if there are none: one by its name, and
-/// several with `sync`, which accepts no more than the lock names.
-pub(super) fn accept_command(skills: &[&Candidate], scope: InstallScope, places: &Places) -> Option<String> {
+/// The command that accepts installed skills as they are in the lock, none if there are none: one by its name if it has
+/// these files, and else `sync`, which accepts no more than the lock names.
+pub(super) fn accept_command(
+    skills: &[&Candidate],
+    scope: InstallScope,
+    (origins, places): (&Origins, &Places),
+) -> Option<String> {
+    let is_as_locked = |skill: &Candidate| {
+        let origin = origins.of(skill).or_else(|| origins.around(skill));
+        origin.is_some_and(|it| origins.is_edited(it) == Some(false) && !origins.is_other_version(it))
+    };
     match skills {
         [] => None,
-        [skill] => Some(command_for("trust", &skill.entry.key, &places.options())),
+        [skill] if is_as_locked(skill) => Some(command_for("trust", &skill.entry.key, &places.options())),
         _ => Some(format!("prowess sync{}", scope_option(scope))),
     }
 }

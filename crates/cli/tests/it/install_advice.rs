@@ -105,3 +105,23 @@ fn the_list_of_installed_skills_counts_what_is_missing_and_is_in_the_order_of_it
     assert_eq!(json["installed"].as_array().unwrap().len(), 1, "{json}");
     assert!(run(&place, &["list", "--user"]).starts_with("exit 2"));
 }
+
+#[test]
+fn an_installed_skill_of_a_clone_is_accepted_by_its_name_only_with_the_files_of_the_lock() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    // Another user, who cloned the project.
+    for folder in ["state", "cache"] {
+        fs::remove_dir_all(place.path().join(folder)).unwrap();
+    }
+    let said = |args: &[&str], command: &str| {
+        let said = run(&place, args);
+        assert!(said.contains(command), "{args:?}: {said}");
+        said
+    };
+    said(&["list"], "1 not trusted: prowess trust pdf\n");
+    said(&["doctor"], "prowess trust pdf");
+    place.write(".agents/skills/pdf/SKILL.md", skill("pdf", "evil").as_bytes());
+    said(&["list"], "1 not trusted: prowess sync\n");
+    assert!(!said(&["doctor"], "prowess sync").contains("fix: prowess trust pdf"));
+}

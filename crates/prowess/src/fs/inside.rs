@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::env;
 use crate::error::shown;
 
 /// Whether a real path is in the real folder of a project, and not in a folder `.git`. A repository can contain links to
@@ -41,7 +42,7 @@ impl LeadsOut {
 /// Whether a path, which need not exist, leads out of a project or into its `.git`, and by which link.
 pub fn leads_out(path: &Path, project: &Path) -> Option<LeadsOut> {
     let base = fs::canonicalize(project).ok()?;
-    let refused = |at: &Path| landing(at, MAX_LINKS).filter(|target| !is_inside(target, &base));
+    let refused = |at: &Path| env::resolved(at).filter(|target| !is_inside(target, &base));
     let parts: Vec<&Path> = path.ancestors().collect();
     let below = parts.iter().rev().filter(|at| at.starts_with(project) && **at != project);
     let mut links = below.filter(|at| at.is_symlink());
@@ -50,23 +51,6 @@ pub fn leads_out(path: &Path, project: &Path) -> Option<LeadsOut> {
     }
     // The path may be written in another way than that of the project.
     refused(path).map(|target| LeadsOut::new(path, &target, &base))
-}
-
-/// The most links that lead to links.
-const MAX_LINKS: usize = 40;
-
-/// The real path that a file written at this path would have, also where a link leads to a file that is still to be made.
-fn landing(path: &Path, links: usize) -> Option<PathBuf> {
-    if let Ok(real) = fs::canonicalize(path) {
-        return Some(real);
-    }
-    let above = landing(path.parent()?, links)?;
-    let Some(name) = path.file_name() else { return above.parent().map(Path::to_owned) };
-    let here = above.join(name);
-    match fs::read_link(&here) {
-        Ok(target) => landing(&above.join(target), links.checked_sub(1)?),
-        Err(_) => Some(here),
-    }
 }
 
 #[cfg(test)]

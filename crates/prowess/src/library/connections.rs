@@ -256,9 +256,9 @@ impl Connection<'_> {
             (_, Act::Connect(entry)) if entry.get(name) == Some(value) => true,
             (Some(record), _) => record.entry.get(name) == Some(value),
             (None, Act::Connect(_)) => false,
-            // What starts `prowess serve` is ours, with any options. Clients add the type.
+            // The user may have written other options by hand. Clients add the type.
             (None, Act::Disconnect) => {
-                COMMAND_LINE.contains(&name)
+                COMMAND_LINE.contains(&name) && (value.is_string() || has_usual_line(present))
                     || self.plain.get(name) == Some(value)
                     || (name == "type" && value == "stdio")
             }
@@ -363,8 +363,12 @@ fn command_line(entry: &Value) -> Vec<&str> {
 /// Whether an entry starts a server with every skill that its client does not read by itself, and is not switched off.
 pub fn serves_all(entry: &Value) -> bool {
     let is = |key: &str, value: bool| entry.get(key).and_then(Value::as_bool) == Some(value);
-    let whole = matches!(command_line(entry).as_slice(), [_, _] | [_, _, NOT_READ_BY, _]);
-    is_ours(entry) && whole && !is("enabled", false) && !is("disabled", true)
+    is_ours(entry) && has_usual_line(entry) && !is("enabled", false) && !is("disabled", true)
+}
+
+/// Whether the command line of an entry is one that `connect` writes without options.
+fn has_usual_line(entry: &Value) -> bool {
+    matches!(command_line(entry).as_slice(), [_, _] | [_, _, NOT_READ_BY, _])
 }
 
 /// Whether an entry starts `prowess serve`.

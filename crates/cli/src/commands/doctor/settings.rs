@@ -231,7 +231,7 @@ fn untrusted(look: &Look, opened: &Opened) -> Vec<Trouble> {
         let what = format!("{}: {}{more}", count(all, "skill"), names.join(", "));
         let (words, command) = if is_installed {
             let can_be_shown = skills.iter().all(|skill| word(Path::new(&skill.entry.key)).is_some());
-            let accept = accept_command(&skills, InstallScope::Project, &Places::default());
+            let accept = accept_command(&skills, InstallScope::Project, (&look.origins, &Places::default()));
             ("look at them, then accept their files", accept.filter(|_| can_be_shown))
         } else {
             ("look at them, then trust the folder", word(&folder).map(|_| trust_command(&folder)))

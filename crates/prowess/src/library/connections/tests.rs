@@ -300,3 +300,28 @@ fn an_entry_serves_all_only_when_it_is_on_and_has_no_choice_of_skills() {
         assert!(!serves_all(&off), "{off}");
     }
 }
+
+#[test]
+fn an_entry_that_was_written_by_hand_with_options_is_removed_only_with_overwrite() {
+    for (args, is_removed) in [
+        (&["serve"][..], true),
+        (&["serve", "--not-read-by", "codex"], true),
+        (&["serve", "--only", "a"], false),
+        (&["serve", "--not-read-by", "codex", "--only", "a"], false),
+    ] {
+        let line = [&["prowess"][..], args].concat();
+        for entry in [json!({"command": "/usr/bin/prowess", "args": args}), json!({"command": line})] {
+            let text = json!({"mcpServers": {"prowess": entry}}).to_string();
+            let home = Home::new(JSON, Some(&text));
+            let disconnect = |overwrite| home.at(&home.file).disconnect(overwrite, true, &home.environment);
+            let removed = disconnect(false);
+            assert_eq!(removed.is_ok(), is_removed, "{entry}");
+            if let Err(error) = removed {
+                assert!(matches!(error, ConnectionError::Members { removes: true, .. }), "{error}");
+                assert_eq!(home.text(), text);
+                disconnect(true).unwrap();
+            }
+            assert!(!home.text().contains("serve"), "{entry}");
+        }
+    }
+}
