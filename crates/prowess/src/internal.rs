@@ -52,7 +52,13 @@ pub use crate::settings::values::written as toml_value;
 #[cfg(any(feature = "http", feature = "install"))]
 pub use crate::source::spec::hosts::is_this_machine;
 
-/// Whether the source of a skill could not be listed at all at the last refresh of its registry.
+/// Whether no source of a registry could be listed at its last refresh.
+pub fn none_listed(registry: &crate::Registry) -> bool {
+    registry.lists_nothing()
+}
+
+/// Whether the source of a skill could not be listed at all at the last refresh of a registry, by its label: after a
+/// reload, another registry has the source.
 pub fn is_unlisted(registry: &crate::Registry, skill: &crate::Candidate) -> bool {
     registry.is_unlisted(skill)
 }

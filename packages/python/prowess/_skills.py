@@ -285,7 +285,7 @@ class Skills(Closing):
     def refresh(self) -> Delta:
         """Reads every source again: what changed. Chats use the new skills from their next call on.
 
-        A source that cannot be listed has no skills until it can be listed again.
+        Until it can be listed again, a local source has no skills, and a server or site keeps those that it listed last.
 
         Raises:
             SourceError: If no source can be listed, or one cannot be and ``source_errors`` is ``fail``; the old skills

@@ -83,7 +83,8 @@ pub struct Options {
     /// The longest text of an activation, in bytes; a longer one is refused before it is built.
     pub max_activation_bytes: usize,
     /// The maximum number of bytes that the session keeps of its active skills and pending calls, arguments included. A
-    /// text counts with what it takes beside its bytes, about a quarter more. A call beyond it is refused, or evicts the oldest skills, as [`Options::when_full`] says.
+    /// text counts with what it takes beside its bytes, about a quarter more. A call beyond it is refused,
+    /// or evicts the oldest skills, as [`Options::when_full`] says.
     pub max_kept_bytes: usize,
     /// How `list` and `search` show skills.
     pub catalog: CatalogStyle,

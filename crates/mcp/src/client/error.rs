@@ -25,11 +25,13 @@ pub(crate) struct ClientError {
     pub(crate) hint: &'static str,
     /// Whether it is a timeout.
     pub(crate) timed_out: bool,
+    /// Whether the server refuses for good, as far as it says.
+    pub(crate) is_final: bool,
 }
 
 impl ClientError {
     pub(crate) fn new(reason: impl Into<String>, hint: &'static str) -> Self {
-        Self { reason: reason.into(), hint, timed_out: false }
+        Self { reason: reason.into(), hint, timed_out: false, is_final: false }
     }
 
     /// The error after the connection was closed.

@@ -148,7 +148,11 @@ impl McpHttpClient {
             let older = sent.is_discover() && status.is_client_error() && !busy;
             let error = raw.ok().and_then(|raw| raw.error).or_else(|| older.then(unknown));
             let hint = if busy { "the server has trouble; try again later" } else { CHECK };
-            let failed = || ClientError::new(format!("it answers with status {}", status.as_u16()), hint);
+            let is_final = matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
+            let failed = || {
+                let reason = format!("it answers with status {}", status.as_u16());
+                ClientError { is_final, ..ClientError::new(reason, hint) }
+            };
             ServerJsonRpcMessage::error(error.ok_or_else(failed)?, Some(id))
         };
         Ok(StreamableHttpPostResponse::Json(answer, session))
@@ -195,7 +199,7 @@ fn refusal(head: &Parts, with_token: bool) -> Option<ClientError> {
     let refused = matches!(head.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     refused.then(|| {
         let status = head.status.as_u16();
-        match (head.status, with_token) {
+        let error = match (head.status, with_token) {
             (_, false) => {
                 let reason = format!("it refuses with status {status}");
                 ClientError::new(reason, "name a file with the token it wants: token_file")
@@ -208,7 +212,8 @@ fn refusal(head: &Parts, with_token: bool) -> Option<ClientError> {
                 let reason = format!("it does not allow this with the token: status {status}");
                 ClientError::new(reason, "ask the operator of the server what the token allows")
             }
-        }
+        };
+        ClientError { is_final: true, ..error }
     })
 }
 

@@ -21,7 +21,7 @@ use rmcp::transport::streamable_http_server::session::{ServerSseMessage, Session
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 use tokio_stream::{Stream, StreamExt as _};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFutureOwned};
 
 use prowess::internal::locked;
 
@@ -66,6 +66,9 @@ struct SessionUse {
     requests: HashSet<RequestId>,
     /// The newest stream of notifications. Locked while another one takes over.
     notifications: Arc<tokio::sync::Mutex<Option<Notifications>>>,
+    /// Cancelled at the end of the session, for its streams without notifications.
+    end: CancellationToken,
+    _end: DropGuard,
     _permits: Permits,
 }
 
@@ -225,15 +228,18 @@ impl Sessions {
         stream: impl Future<Output = Result<S, LocalSessionManagerError>>,
     ) -> Result<EventStream, SessionsError> {
         let guard = self.open_stream(id);
-        let known = locked(&self.open).get(id).map(|session_use| Arc::clone(&session_use.notifications));
-        let known = known.unwrap_or_default();
+        let known = locked(&self.open)
+            .get(id)
+            .map(|session_use| (Arc::clone(&session_use.notifications), session_use.end.clone()));
+        let (known, end) = known.unwrap_or_default();
         let mut newest = known.lock().await;
         if let Some(before) = newest.take() {
             before.end();
         }
         let own = Notifications(Arc::new(Mutex::new(Some(Box::pin(stream.await?)))));
         *newest = Some(own.clone());
-        Ok(Box::pin(guard.attach(NotificationStream(own))))
+        let end = Box::pin(end.cancelled_owned());
+        Ok(Box::pin(guard.attach(NotificationStream { events: own, end })))
     }
 
     /// Counts a stream of a session until it is dropped.
@@ -289,16 +295,21 @@ impl fmt::Debug for Notifications {
     }
 }
 
-/// A stream of notifications, which is silent once another one has taken them over.
-struct NotificationStream(Notifications);
+/// A stream of notifications, which is silent once another one has taken them over, until the session ends.
+struct NotificationStream {
+    events: Notifications,
+    end: Pin<Box<WaitForCancellationFutureOwned>>,
+}
 
 impl Stream for NotificationStream {
     type Item = ServerSseMessage;
 
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
-        let NotificationStream(Notifications(events)) = &*self;
-        match &mut *locked(events) {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
+        // Polled in any case, since it becomes silent without being woken.
+        let ended = self.end.as_mut().poll(context).is_ready();
+        match &mut *locked(&self.events.0) {
             Some(events) => events.as_mut().poll_next(context),
+            None if ended => Poll::Ready(None),
             None => Poll::Pending,
         }
     }
@@ -307,7 +318,7 @@ impl Stream for NotificationStream {
 impl Drop for NotificationStream {
     fn drop(&mut self) {
         // The session may refer to them.
-        self.0.end();
+        self.events.end();
     }
 }
 
@@ -344,12 +355,15 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let permits = self.permits().await?;
         let (id, transport) = self.inner.create_session().await?;
+        let end = CancellationToken::new();
         let session_use = SessionUse {
             last: Instant::now(),
             streams: 0,
             owner: self.owner,
             requests: HashSet::new(),
             notifications: Arc::default(),
+            _end: end.clone().drop_guard(),
+            end,
             _permits: permits,
         };
         locked(&self.open).insert(id.clone(), session_use);
@@ -406,8 +420,8 @@ impl SessionManager for Sessions {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let stream = self.inner.resume(id, event_after(&last_event_id));
-        if last_event_id.contains('/') {
-            // That of a request.
+        if last_event_id.parse::<usize>().is_err() {
+            // That of a request, or no event, which silences no other stream.
             let guard = self.open_stream(id);
             return Ok(Box::pin(guard.attach(stream.await?)) as EventStream);
         }

@@ -22,7 +22,7 @@ use crate::library::sessions::{self, Index, Sessions};
 use crate::library::snapshot::Snapshot;
 use crate::library::turns::{Turn, Turns};
 use crate::options::TrustHint;
-use prowess::internal::locked;
+use prowess::internal::{locked, none_listed};
 
 /// How often the background threads check whether to stop.
 const TICK: Duration = Duration::from_millis(250);
@@ -281,7 +281,8 @@ impl LiveLibrary {
             }
         }
         *logged = now.iter().map(ToString::to_string).collect();
-        self.record(|reading| reading.problems = now.len());
+        let lists_nothing = none_listed(&self.registry);
+        self.record(|reading| (reading.problems, reading.lists_nothing) = (now.len(), lists_nothing));
     }
 
     /// Makes a new snapshot of the registry the current one, if the catalog changed.

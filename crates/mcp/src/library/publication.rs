@@ -73,6 +73,8 @@ pub(crate) struct Reading {
     pub(crate) asked: bool,
     /// The number of sources and parts of them that could not be read.
     pub(crate) problems: usize,
+    /// Whether no source at all could be listed. Remote ones may have skills that they listed before.
+    pub(crate) lists_nothing: bool,
 }
 
 impl Publication {
@@ -201,14 +203,14 @@ impl Publication {
         locked(&self.state).reading
     }
 
-    /// Whether anything could be read: not when nothing was found, and sources have problems.
+    /// Whether anything could be read: not when no source could be listed, or nothing was found and sources have problems.
     pub(crate) fn could_read(&self) -> bool {
         let state = locked(&self.state);
         let (whole, reading) =
             (state.current.as_ref().map(|current| Arc::clone(&current.whole)), state.reading);
         drop(state);
         let found = whole.is_some_and(|now| now.catalog().all().next().is_some());
-        reading.ok && (found || reading.problems == 0)
+        reading.ok && !reading.lists_nothing && (found || reading.problems == 0)
     }
 }
 

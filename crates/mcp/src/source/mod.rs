@@ -8,6 +8,7 @@ mod token_file;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -50,6 +51,8 @@ pub struct McpSource {
     limits: McpLimits,
     /// The latest list, by location.
     listed: Mutex<BTreeMap<Location, Arc<ListedSkill>>>,
+    /// Whether that list was read to its end.
+    is_whole: AtomicBool,
     /// The URIs of skills that were requested by name, listed or not.
     named: Mutex<BTreeSet<String>>,
     /// The file that was read last, so that it can be read in parts.
@@ -100,6 +103,7 @@ impl McpSource {
             connection: Reconnecting::new(endpoint),
             limits: McpLimits::default(),
             listed: Mutex::default(),
+            is_whole: AtomicBool::new(false),
             named: Mutex::default(),
             last: Mutex::default(),
         })
@@ -140,8 +144,11 @@ impl McpSource {
         listing: &mut Listing,
         listed: &mut BTreeMap<Location, Arc<ListedSkill>>,
     ) -> Result<(), ListError> {
-        let connection = self.connection.connection(self.limits);
-        let connection = connection.map_err(|failed| ListError::Failed(self.request_error(LIST, failed)))?;
+        let failed = |failed: RequestError| {
+            let end = if failed.error.is_final { ListError::Final } else { ListError::Failed };
+            end(self.request_error(LIST, failed))
+        };
+        let connection = self.connection.connection(self.limits).map_err(failed)?;
         let before = connection.received();
         let mut cursors = BTreeSet::new();
         let mut cursor: Option<String> = None;
@@ -150,10 +157,9 @@ impl McpSource {
         for page in 1.. {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
             let request = CustomRequest::new(wire::LIST, Some(params));
-            let result = self
-                .remaining(started, LIST)
-                .and_then(|limits| self.request(ClientRequest::CustomRequest(request), LIST, limits))
-                .map_err(ListError::Failed)?;
+            let limits = self.remaining(started, LIST).map_err(ListError::Failed)?;
+            let request = ClientRequest::CustomRequest(request);
+            let result = self.connection.request(request, limits).map_err(failed)?;
             let Some(skills) = result.get("skills").and_then(Value::as_array) else {
                 return stop("skills: a list is wanted".to_owned());
             };
@@ -283,7 +289,8 @@ impl McpSource {
         RequestError { connecting, error }: RequestError,
     ) -> SourceError {
         let place = format!("connecting to {}", self.at);
-        self.error(if connecting { About::Request(&place) } else { about }, error.reason, error.hint)
+        let about = if connecting { About::Request(&place) } else { about };
+        self.error(about, error.reason, error.hint)
     }
 
     /// The error for an invalid entry, named by its position when it has no URI.
@@ -324,14 +331,24 @@ impl Source for McpSource {
         let mut listing = Listing::default();
         let mut listed = BTreeMap::new();
         let started = Instant::now();
+        let mut is_whole = true;
         match self.pages(started, &mut listing, &mut listed) {
             Ok(()) => {}
-            // A part is better than nothing, and the last list than a part.
-            Err(ListError::Failed(error)) if listed.is_empty() || !locked(&self.listed).is_empty() => {
+            // A part is better than nothing, and a whole list than a part.
+            // The server has no list any more, or gives none to this host: what it listed is forgotten.
+            Err(ListError::Final(error)) if !locked(&self.listed).is_empty() => {
+                (listing, listed) = Default::default();
+                listing.problems.push(error);
+            }
+            Err(ListError::Final(error)) => return Err(error),
+            Err(ListError::Failed(error)) if listed.is_empty() || self.is_whole.load(Ordering::Relaxed) => {
                 return Err(error);
             }
             Err(ListError::Refused(error)) if listed.is_empty() => return Err(error),
-            Err(ListError::Failed(error) | ListError::Refused(error)) => listing.problems.push(error),
+            Err(ListError::Failed(error) | ListError::Refused(error)) => {
+                is_whole = false;
+                listing.problems.push(error);
+            }
         }
         let named = locked(&self.named).clone();
         for uri in named {
@@ -347,6 +364,7 @@ impl Source for McpSource {
             }
         }
         *locked(&self.listed) = listed;
+        self.is_whole.store(is_whole, Ordering::Relaxed);
         Ok(listing)
     }
 
@@ -395,6 +413,8 @@ impl Source for McpSource {
 enum ListError {
     /// The server did not answer.
     Failed(SourceError),
+    /// It answered that it gives no list, and not only for a moment.
+    Final(SourceError),
     /// What it answered is not accepted.
     Refused(SourceError),
 }

@@ -43,7 +43,7 @@ impl Reconnecting {
         let connection = self.connection(limits)?;
         let received = connection.received();
         connection.request(request, limits.time).map_err(|mut error| {
-            // A server that answers other requests meanwhile does not hang: one slow file must not keep the others away.
+            // A server that sends anything meanwhile does not hang: one slow file must not keep the others away.
             if error.timed_out && connection.received() == received {
                 // Pause first, so that no other request reconnects while the process ends.
                 self.pause(limits, &connection);

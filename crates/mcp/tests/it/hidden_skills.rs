@@ -267,7 +267,7 @@ async fn a_cut_name_that_several_prompts_have_is_refused() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_spelled_as_another_one_is_shown_takes_not_its_place() {
+async fn a_name_that_is_spelled_as_another_one_is_shown_does_not_take_its_place() {
     let source = prowess::MemorySource::new("memory");
     for (key, name) in
         [("a\u{202e}b", r"a\u202Eb"), (r"a\u{202e}b", r"a\\u{202e}b"), ("c\u{202e}", r"c\u202E")]

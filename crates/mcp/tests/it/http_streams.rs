@@ -79,6 +79,14 @@ async fn the_newest_stream_of_a_session_gets_its_events_while_older_ones_look_op
     skill(web.root.path(), "last", "");
     newest.until("notifications/resources/list_changed").await;
     assert!(first.is_silent() && second.is_silent() && third.is_silent());
+    // All of them end with the session.
+    let delete = format!(
+        "DELETE /mcp HTTP/1.1\r\nhost: localhost\r\nmcp-session-id: {session}\r\nconnection: close\r\n\r\n"
+    );
+    assert_eq!(web.raw(delete.as_bytes()).await.0, 202);
+    for stream in &mut older {
+        stream.until("0\r\n\r\n").await;
+    }
     web.end().await;
 }
 

@@ -1,9 +1,12 @@
 //! What operators ask of a server over HTTP: metrics and readiness.
 
-use prowess::Registry;
-use prowess::source::Layer;
-use prowess_mcp::HttpOptions;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use prowess::source::{Chunk, Layer, Listing, Slice, Source, SourceTraits};
+use prowess::{Registry, RelPath, SourceError, SourceSkill};
 use prowess_mcp::testing::RemoteSource;
+use prowess_mcp::{HttpOptions, ServeOptions};
 use serde_json::json;
 
 use crate::support::LONG;
@@ -130,4 +133,51 @@ async fn half_a_head_does_not_delay_the_end() {
     assert_eq!(web.until("/metrics", "prowess_connections 3\n").await, 200);
     web.end().await;
     drop((first, second));
+}
+
+/// A source whose list fails while it is away.
+struct Away {
+    skills: prowess::MemorySource,
+    is_away: AtomicBool,
+}
+
+impl Source for Away {
+    fn id(&self) -> &'static str {
+        "away"
+    }
+
+    fn traits(&self) -> SourceTraits {
+        SourceTraits::remote()
+    }
+
+    fn list(&self) -> Result<Listing, SourceError> {
+        if self.is_away.load(Ordering::SeqCst) {
+            return Err(SourceError::io("away", std::io::ErrorKind::TimedOut.into()));
+        }
+        self.skills.list()
+    }
+
+    fn read(&self, skill: SourceSkill<'_>, path: &RelPath, slice: Slice) -> Result<Chunk, SourceError> {
+        self.skills.read(skill, path, slice)
+    }
+}
+
+#[tokio::test]
+async fn a_library_of_which_no_source_can_be_listed_is_not_read_also_while_its_skills_are_kept() {
+    let skills = prowess::MemorySource::new("away");
+    skills.insert("far", "---\nname: far\ndescription: d\n---\n", prowess::Scope::Remote);
+    let source = Arc::new(Away { skills, is_away: AtomicBool::new(false) });
+    let mut registry = Registry::new();
+    registry.add(Layer::shared(Arc::clone(&source) as Arc<dyn Source>));
+    registry.set_on_error(prowess::fs::walk::OnError::Report);
+    let options = ServeOptions::default().with_ask_again(std::time::Duration::from_millis(20));
+    let root = tempfile::tempdir().unwrap();
+    let web = HttpTestServer::serving(registry, root, options, HttpOptions::default()).await;
+    for (is_away, success) in [(false, 1), (true, 0), (false, 1)] {
+        source.is_away.store(is_away, Ordering::SeqCst);
+        web.until("/metrics", &format!("\nprowess_last_refresh_success {success}\n")).await;
+        web.until("/metrics", "\nprowess_skills{state=\"served\"} 1\n").await;
+        assert_eq!(web.get("/readyz", "").await.0, 200, "kept skills are listed");
+    }
+    web.end().await;
 }

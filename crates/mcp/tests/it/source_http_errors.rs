@@ -136,9 +136,12 @@ fn a_list_that_fails_in_the_middle_replaces_no_list() {
         reply
     });
     let remote = server.source(small_limits());
-    // A part is better than nothing.
-    let part = remote.list().unwrap();
-    assert_eq!((part.skills.len(), part.problems.len()), (1, 1));
+    // A part is better than nothing, as often as the rest fails, and whatever was asked for by name.
+    for _ in 0..2 {
+        let part = remote.list().unwrap();
+        assert_eq!((part.skills.len(), part.problems.len()), (1, 1));
+        assert!(remote.get("skill://pdf/SKILL.md").is_ok());
+    }
     is_broken.store(false, Ordering::Relaxed);
     let skills = remote.list().unwrap().skills;
     assert_eq!(skills.len(), 2);
@@ -149,6 +152,28 @@ fn a_list_that_fails_in_the_middle_replaces_no_list() {
     );
     // What was listed before can still be read.
     assert!(skills.iter().all(|skill| remote.files(skill.source_skill()).is_ok()));
+}
+
+#[test]
+fn a_server_that_refuses_for_good_keeps_no_list() {
+    for status in ["401 Unauthorized", "403 Forbidden", "410 Gone"] {
+        let refuses = Arc::new(AtomicBool::new(false));
+        let refused = Arc::clone(&refuses);
+        let server = FakeServer::with_handler(content(), move |content, sent, params| {
+            if sent == "skills/list" && refused.load(Ordering::Relaxed) {
+                return Reply::Raw(json_response(status, "{}").into_bytes());
+            }
+            content.reply(sent, params)
+        });
+        let mut registry = prowess::Registry::new();
+        registry.set_on_error(prowess::fs::walk::OnError::Report);
+        registry.add(server.source(small_limits()));
+        registry.refresh().unwrap();
+        assert_eq!(registry.catalog().all().count(), 1);
+        refuses.store(true, Ordering::Relaxed);
+        registry.refresh().unwrap();
+        assert_eq!((registry.catalog().all().count(), registry.problems().len()), (0, 1), "{status}");
+    }
 }
 
 #[test]

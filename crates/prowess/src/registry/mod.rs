@@ -333,10 +333,21 @@ impl Registry {
         self.seen().unlisted.into_iter().map(|(_, error)| error).collect()
     }
 
-    /// Whether the source of a skill could not be listed at all at the last refresh.
+    /// Whether the source with the label of this skill could not be listed at all at the last refresh.
     pub(crate) fn is_unlisted(&self, skill: &Candidate) -> bool {
-        let layer = skill.layer;
-        layer.registry == self.id && read_locked(&self.seen).unlisted.iter().any(|(at, _)| *at == layer.at)
+        let is_of = |layer: &Layer| {
+            let rest = skill.source.strip_prefix(&**layer.label());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" › "))
+        };
+        let seen = read_locked(&self.seen);
+        seen.unlisted.iter().filter_map(|(at, _)| self.layers.get(*at)).any(is_of)
+    }
+
+    /// Whether no source could be listed at the last refresh.
+    pub(crate) fn lists_nothing(&self) -> bool {
+        let unlisted = read_locked(&self.seen).unlisted.len();
+        // The first layer has the registered skills.
+        unlisted > 0 && unlisted + 1 == self.layers.len() && self.memory.is_empty()
     }
 
     /// Whether there may be more skills that the sources passed over at the last refresh, as in folders that are deeper

@@ -36,7 +36,7 @@ pub(super) struct Listed {
     skills: Vec<Box<Found>>,
     problems: Vec<Arc<SourceError>>,
     passed_over: bool,
-    /// Whether the source could not be listed at all; the only problem says why.
+    /// Whether the source could not be listed at all; the only problem says why, unless it is ignored.
     failed: bool,
 }
 
@@ -94,6 +94,20 @@ fn is_interrupted(error: &SourceError) -> bool {
     matches!(&error.kind, SourceErrorKind::Io(error) if error.kind() == io::ErrorKind::Interrupted)
 }
 
+/// Whether a site answered that it gives no list, and not only for a moment: it is gone, or may not be read.
+#[cfg(feature = "http")]
+fn is_final(error: &SourceError) -> bool {
+    use SourceErrorKind::{Http, NoIndex};
+
+    use crate::net::HttpError::Status;
+    matches!(error.kind, NoIndex | Http(Status(401 | 403 | 404 | 410)))
+}
+
+#[cfg(not(feature = "http"))]
+fn is_final(_: &SourceError) -> bool {
+    false
+}
+
 impl Registry {
     /// Lists every source again, makes a new catalog and returns what changed. On an error the old one stays. A source
     /// that calls this while it is listed gets [`RegistryError::Nested`].
@@ -122,7 +136,7 @@ impl Registry {
             } else {
                 self.listed(layer.list(self.profile.as_ref()))?
             };
-            if listed.failed {
+            if listed.failed && !listed.problems.is_empty() {
                 unlisted.push((at, problems.len()));
             }
             problems.append(&mut listed.problems);
@@ -216,9 +230,10 @@ impl Registry {
         let mut last = locked(&self.known).clone();
         let mut known = Known::new();
         for ((at, _), listing) in remote.into_iter().zip(listings) {
+            let is_final = listing.as_ref().is_err_and(is_final);
             let mut listed = self.listed(listing)?;
             // A source that fails for a moment keeps its skills: what is read of them fails for itself.
-            if let Some(last) = last.remove(&at).filter(|_| listed.failed) {
+            if let Some(last) = last.remove(&at).filter(|_| listed.failed && !is_final) {
                 (listed.skills, listed.passed_over) = (last.skills, last.passed_over);
             }
             known.insert(at, listed);
@@ -246,7 +261,7 @@ impl Registry {
                 OnError::Report => {
                     Ok(Listed { problems: vec![Arc::new(error)], failed: true, ..Listed::default() })
                 }
-                OnError::Ignore => Ok(Listed::default()),
+                OnError::Ignore => Ok(Listed { failed: true, ..Listed::default() }),
             },
         }
     }

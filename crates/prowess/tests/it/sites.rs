@@ -115,6 +115,15 @@ fn a_site_that_fails_for_a_moment_keeps_its_skills() {
         assert_eq!((keys(&registry), registry.unlisted().len()), (vec!["many".to_owned()], 1));
     }
     assert_eq!(registry.document("many").unwrap().body(), "Body of many.");
+    // A refusal is meant.
+    let index_of_one = site_of_files(1, &Answer::Silent);
+    let mut other = Registry::new();
+    other.set_on_error(prowess::fs::walk::OnError::Ignore).add(index_of_one.source("/index.json"));
+    other.refresh().unwrap();
+    index_of_one.set("/index.json", Answer::Status(503));
+    assert!(other.refresh().unwrap().is_empty(), "an error that is ignored is one for a moment too");
+    index_of_one.set("/index.json", Answer::Status(410));
+    assert_eq!(other.refresh().unwrap().removed, ["many"]);
     // One that it no longer lists is gone.
     site.set("/index.json", index(&json!([])));
     assert_eq!(registry.refresh().unwrap().removed, ["many"]);
