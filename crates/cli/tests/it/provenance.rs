@@ -60,7 +60,7 @@ fn list_and_why_name_where_an_installed_skill_came_from() {
     own  not trusted: Does own.
     pdf  Does pdf.  (from from/pdf)
 
-    3 skills; 2 not trusted: prowess trust mail, prowess trust
+    3 skills; 2 not trusted: prowess sync --user, prowess trust
     ");
     assert_snapshot!(why(&place, "pdf"), @"
     exit 0
@@ -178,7 +178,7 @@ fn a_damaged_lock_is_a_note_and_the_skills_are_listed() {
     own  not trusted: Does own.
     pdf  Does pdf.
 
-    3 skills; 2 not trusted: prowess trust mail, prowess trust
+    3 skills; 2 not trusted: prowess sync --user, prowess trust
     --- stderr
     it is not known where some skills came from: this file is not understood: [DIR]/skills.lock: line 1: key with no value, expected `=`
     ");
