@@ -224,7 +224,7 @@ fn can_run(file: &Path) -> bool {
 }
 
 /// The cases of each property: 10³, or as many as `PROWESS_PROPERTY_CASES` says; `.ci/nightly` says 10⁴.
-#[cfg(test)]
+#[cfg(all(test, any(feature = "edit", feature = "install")))]
 pub(crate) fn many_cases() -> proptest::test_runner::Config {
     let asked =
         Environment::current().get("PROWESS_PROPERTY_CASES").and_then(|text| text.to_str()?.parse().ok());

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use prowess::SourceError;
 use prowess::env::{self, Environment};
-use prowess::fs::walk::FILE_NAMES;
-use prowess::library::clients::{self, CLIENTS, DOT_FOLDERS};
+use prowess::fs::walk::{DOT_FOLDERS, FILE_NAMES};
+use prowess::library::clients::{self, CLIENTS};
 use prowess::registry::trust::Approvals;
 
 use super::hints::trust_command;

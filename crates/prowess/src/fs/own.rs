@@ -66,7 +66,7 @@ fn add(notes: &mut Vec<StateNote>, note: StateNote) {
 }
 
 /// Reads a file below a root. One that is not believed counts as missing, and this is noted.
-#[cfg(any(feature = "http", feature = "install"))]
+#[cfg(any(test, feature = "http", feature = "install"))]
 pub(crate) fn read(root: &Path, file: &Path, limit: usize) -> Result<Vec<u8>, SourceError> {
     or_missing(read_judged(root, file, limit))
 }

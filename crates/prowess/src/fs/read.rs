@@ -9,7 +9,6 @@ use prowess_core::{Document, RelPath, parse_head};
 
 use crate::error::{SourceError, SourceErrorKind, SpecialFile};
 use crate::fs::sandbox::{self, SkillFolder};
-use crate::source::Slice;
 
 #[cfg(feature = "watch")]
 pub(crate) use crate::fs::listing::folders_below;
@@ -41,6 +40,38 @@ impl Head {
     pub fn is_whole(&self) -> bool {
         self.size == self.bytes.len() as u64
     }
+}
+
+/// A range of bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// The first byte.
+    pub offset: u64,
+    /// The most bytes.
+    pub limit: usize,
+}
+
+impl Slice {
+    /// The first bytes of a file.
+    pub const fn first(limit: usize) -> Self {
+        Self { offset: 0, limit }
+    }
+
+    /// This range of a file that is in memory.
+    pub fn of(self, bytes: &[u8]) -> Chunk {
+        let start = usize::try_from(self.offset).unwrap_or(usize::MAX).min(bytes.len());
+        let end = start.saturating_add(self.limit).min(bytes.len());
+        Chunk { bytes: bytes.get(start..end).unwrap_or(&[]).to_vec(), size: bytes.len() as u64 }
+    }
+}
+
+/// Bytes of a file, and the size of all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// The requested bytes.
+    pub bytes: Vec<u8>,
+    /// The size of the whole file.
+    pub size: u64,
 }
 
 /// Reads a SKILL.md: only a regular file, without blocking, and at most one byte more than the limit.

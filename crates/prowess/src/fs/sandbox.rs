@@ -15,10 +15,9 @@ use prowess_core::RelPath;
 
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::dir::{Folder, Kind, Links, Want, leads_out, stamp_of};
-use crate::fs::read;
+use crate::fs::read::{self, Chunk, Slice};
 use crate::fs::stamp::FileStamp;
 use crate::fs::walk::{FILE_NAMES, is_no_part};
-use crate::source::{Chunk, Slice};
 
 /// Whether links out of a skill are followed: only where the system identifies files and opens paths without links.
 const FOLLOWS_OUT: bool = cfg!(target_os = "linux");

@@ -17,78 +17,6 @@ use crate::env::Environment;
 pub use all::{common_roots, installed, own_folders};
 use places::Here;
 
-/// Hidden folders that are walked, because some client keeps skills there.
-pub const DOT_FOLDERS: &[&str] = &[
-    ".adal",
-    ".agent",
-    ".agents",
-    ".aider-desk",
-    ".augment",
-    ".autohand",
-    ".bob",
-    ".claude",
-    ".claude-plugin",
-    ".cline",
-    ".clinerules",
-    ".codeartsdoer",
-    ".codebuddy",
-    ".codemaker",
-    ".codestudio",
-    ".codex",
-    ".commandcode",
-    ".continue",
-    ".cortex",
-    ".crush",
-    ".curated",
-    ".cursor",
-    ".deepagents",
-    ".devin",
-    ".experimental",
-    ".factory",
-    ".forge",
-    ".gemini",
-    ".github",
-    ".goose",
-    ".grok",
-    ".hermes",
-    ".iflow",
-    ".inferencesh",
-    ".jazz",
-    ".junie",
-    ".kilo",
-    ".kilocode",
-    ".kimchi",
-    ".kimi-code",
-    ".kiro",
-    ".kode",
-    ".lingma",
-    ".mcpjam",
-    ".minimax",
-    ".moxby",
-    ".mux",
-    ".neovate",
-    ".ona",
-    ".opencode",
-    ".openhands",
-    ".pi",
-    ".pochi",
-    ".posit",
-    ".qoder",
-    ".qwen",
-    ".reasonix",
-    ".roo",
-    ".rovodev",
-    ".system",
-    ".tabnine",
-    ".terramind",
-    ".tinycloud",
-    ".trae",
-    ".vibe",
-    ".windsurf",
-    ".zcode",
-    ".zencoder",
-];
-
 /// An agent that reads skills.
 ///
 /// Paths may begin with `~`, and with `${VARIABLE:-default}` for a folder that an environment variable moves.
@@ -290,6 +218,7 @@ pub const CLIENTS: &[Client] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fs::walk::DOT_FOLDERS;
 
     #[test]
     fn the_tables_are_sorted_and_agree() {

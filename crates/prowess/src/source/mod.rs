@@ -37,6 +37,7 @@ pub use merged::MergedSource;
 pub use plugin::{PLUGIN_FILES, PluginSource};
 
 use crate::error::{SourceError, SourceErrorKind};
+pub use crate::fs::read::{Chunk, Slice};
 use crate::fs::walk::ScanOptions;
 use crate::registry::digests::DigestLimits;
 
@@ -119,38 +120,6 @@ impl Watched {
             Self::Skills { root, options } => crate::fs::walk::folders(root, options),
         }
     }
-}
-
-/// A range of bytes of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slice {
-    /// The first byte.
-    pub offset: u64,
-    /// The most bytes.
-    pub limit: usize,
-}
-
-impl Slice {
-    /// The first bytes of a file.
-    pub const fn first(limit: usize) -> Self {
-        Self { offset: 0, limit }
-    }
-
-    /// This range of a file that is in memory.
-    pub fn of(self, bytes: &[u8]) -> Chunk {
-        let start = usize::try_from(self.offset).unwrap_or(usize::MAX).min(bytes.len());
-        let end = start.saturating_add(self.limit).min(bytes.len());
-        Chunk { bytes: bytes.get(start..end).unwrap_or(&[]).to_vec(), size: bytes.len() as u64 }
-    }
-}
-
-/// Bytes of a file, and the size of all of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chunk {
-    /// The requested bytes.
-    pub bytes: Vec<u8>,
-    /// The size of the whole file.
-    pub size: u64,
 }
 
 /// A place that skills come from. The skills that a source lists are read through the same source.

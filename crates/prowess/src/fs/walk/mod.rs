@@ -2,6 +2,7 @@
 
 mod ahead;
 mod changes;
+mod hidden;
 mod ignore;
 mod limits;
 mod probe;
@@ -19,8 +20,8 @@ use prowess_core::{Origin, Scope};
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::is_temporary;
-use crate::library::clients::DOT_FOLDERS;
 pub use changes::ScanChanges;
+pub use hidden::DOT_FOLDERS;
 pub(crate) use steps::walk;
 use visitor::OnlyPaths;
 pub(crate) use visitor::{Opened, Reader, Visitor};
