@@ -296,8 +296,7 @@ impl Installer {
         options: &InstallOptions,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Changes, InstallError> {
-        let orders: Vec<Order> =
-            skills.into_iter().map(|skill| Order::Install(Box::new(skill.new))).collect();
+        let orders = skills.into_iter().map(|skill| Order::Install(Box::new(skill))).collect();
         self.change(scope, options, Write::unless(options.dry_run), progress, |_, _| Ok(orders))
     }
 

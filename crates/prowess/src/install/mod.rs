@@ -31,12 +31,13 @@ pub use change::{Action, Change, Changes, ClientAction, ClientChange, Edits, Lef
 pub use compare::FileChange;
 pub use error::{InstallError, InstallErrorKind, InstallLimit, Relock};
 pub use fetch::git::{FetchedRef, Git, GitEntry, GitObject, GitVersion};
+pub use fetch::{Available, AvailableSkill, InstallSource, SkippedSkill};
 pub(crate) use installed::{InstalledNames, named, users_own};
 pub use installed::{InstalledOrigin, InstalledSkill, InstalledState, Origins, upstream_name};
 pub use installer::{InstallFolders, InstallOptions, Installer, Progress};
 pub use leftovers::{Leftover, LeftoverKind};
 pub use links::{ClientDifference, ClientState};
-pub use prepare::{Available, AvailableSkill, Prepared, SkippedSkill};
+pub use prepare::Prepared;
 pub use preview::{HiddenComment, HiddenText, NestedSkill, Preview, RunText};
 pub use records::{
     InstallScope, LOCK_FILE, LinkMode, LockedSkill, SKILLS_FILE, SKILLS_FOLDER, SkillsLock, SkillsToml,

@@ -2,85 +2,27 @@
 //! skill.
 
 use prowess_core::text::{Unseen, hidden};
-use prowess_core::{Origin, parse};
+use prowess_core::{Origin, RelPath, parse};
 
-use super::apply::{NewSkill, check_installable};
-use super::error::{InstallError, InstallErrorKind, InstallLimit};
-use super::fetch::{FetchedSkill, Fetcher, Found, FoundSkill};
+use super::apply::check_installable;
+use super::error::{InstallError, InstallErrorKind};
+use super::fetch::{Available, Fetcher, InstallSource, Refusal, SkippedSkill};
 use super::installer::{InstallOptions, Installer, Progress};
-use super::records::{InstallScope, LockedSkill, recorded};
+use super::records::{InstallScope, LockedSkill, WantedSkill, record};
 use super::spec::{InstallPlace, InstallSpec};
 use super::sync::{Seen, check_records};
 use super::tree::{SkillTree, refused};
 use crate::fs::walk::FILE_NAMES;
 
-/// The skills of a source.
-#[derive(Debug)]
-pub struct Available(Found);
-
-/// One skill of a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AvailableSkill<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its folder in the source; `.` for the whole source.
-    pub path: &'a str,
-    /// Its description.
-    pub description: Option<&'a str>,
-    /// Why no agent would load it, as `check` says it. Such a skill is not installed.
-    pub problem: Option<&'a str>,
-    /// The folder of an earlier skill with the same name and the same files. Both are one skill.
-    pub copy_of: Option<&'a str>,
-}
-
-/// A skill of a source that cannot be installed, while others of the same source can.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SkippedSkill {
-    /// Its name, or its folder in the source if that is all that is known.
-    pub name: String,
-    /// Why it cannot be installed.
-    pub reason: String,
-    /// The limit that it exceeds, if that is the reason.
-    pub limit: Option<InstallLimit>,
-}
-
-impl Available {
-    /// The skills, sorted by their paths.
-    pub fn skills(&self) -> impl ExactSizeIterator<Item = AvailableSkill<'_>> {
-        let shown = |skill| -> AvailableSkill<'_> {
-            let skill: &FoundSkill = skill;
-            let (description, problem) = (skill.description.as_deref(), skill.problem.as_deref());
-            let copy_of = skill.copy_of.and_then(|first| self.0.skills.get(first)).map(FoundSkill::path);
-            AvailableSkill { name: &skill.name, path: skill.path(), description, problem, copy_of }
-        };
-        self.0.skills.iter().map(shown)
-    }
-
-    /// The skills that [`choose`](Self::choose) leaves out of all, and why: those that no agent would load, and folders
-    /// that cannot be read or whose names some systems cannot store.
-    pub fn left_out(&self) -> Vec<SkippedSkill> {
-        let problems = self.skills().filter(|skill| skill.copy_of.is_none());
-        let problems = problems.filter_map(|skill| Some((skill.name, skill.problem?)));
-        let problems = problems.map(|(name, problem)| (name, format!("no agent would load it: {problem}")));
-        let all = problems.chain(self.0.unusable());
-        all.map(|(name, reason)| SkippedSkill { name: name.to_owned(), reason, limit: None }).collect()
-    }
-
-    /// The chosen skills, as indexes into [`skills`](Self::skills): those with these names, all that agents would load,
-    /// or the one that the source itself names. Copies of one skill are chosen once. If there are several skills and
-    /// none is named, that is an error.
-    pub fn choose(&self, names: &[String], all: bool) -> Result<Vec<usize>, InstallError> {
-        let chosen = self.0.choose(names, all)?;
-        self.0.check_names(&chosen).map(|()| chosen)
-    }
-}
-
-/// A skill that was fetched and can be installed.
+/// A skill with its files and its future records, which can be installed.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    pub(super) new: NewSkill,
+    pub(super) tree: SkillTree,
+    pub(super) locked: LockedSkill,
+    /// The new entry in `skills.toml`; none when the entry stays unchanged.
+    pub(super) wanted: Option<WantedSkill>,
+    /// The name in its frontmatter.
+    pub(super) declared_name: String,
     /// Its records when it was planned, for `sync`.
     pub(super) seen: Option<Seen>,
     /// Its commit, if that was asked for by its id or by another ref, and is not known to be on a branch or tag.
@@ -88,30 +30,30 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// A skill that is installed because the records say so.
-    pub(super) fn seen(new: NewSkill, seen: Seen) -> Self {
-        Self { new, seen: Some(seen), unverified_commit: None }
+    pub(super) fn new(tree: SkillTree, locked: LockedSkill, declared_name: String) -> Self {
+        let locked = LockedSkill { digest: tree.digest().to_owned(), ..locked };
+        Self { tree, locked, wanted: None, declared_name, seen: None, unverified_commit: None }
     }
 
     /// The name that its folder will have.
     pub fn name(&self) -> &str {
-        &self.new.locked.name
+        &self.locked.name
     }
 
     /// Its future entry in the lock.
     pub fn locked(&self) -> &LockedSkill {
-        &self.new.locked
+        &self.locked
     }
 
     /// Its files.
     pub fn tree(&self) -> &SkillTree {
-        &self.new.tree
+        &self.tree
     }
 }
 
-/// An error for a name with control characters, also of a skill inside: a lock contains none, so the skill could not have
-/// another name.
-pub(super) fn check_declared_name(skill: &FetchedSkill) -> Result<(), InstallError> {
+/// A skill without control characters in its name, also that of a skill inside: a lock contains none, so the skill could
+/// not have another name.
+pub(super) fn checked(skill: Prepared) -> Result<Prepared, InstallError> {
     let own = skill.tree.manifest().own().map(|own| &own.path);
     for (file, bytes) in skill.tree.files().filter(|(file, _)| FILE_NAMES.contains(&file.path.file_name())) {
         let document = parse(bytes);
@@ -130,9 +72,9 @@ pub(super) fn check_declared_name(skill: &FetchedSkill) -> Result<(), InstallErr
         let inside = inside.map_or_else(String::new, |path| format!(" of {path}"));
         let name = name.escape_debug();
         let message = format!("the name in the frontmatter{inside} has a control character: {name}");
-        return Err(refused(message).of_skill(skill.found.path()));
+        return Err(refused(message).of_skill(skill.locked.path.as_ref().map_or(".", RelPath::as_str)));
     }
-    Ok(())
+    Ok(skill)
 }
 
 impl Installer {
@@ -151,41 +93,35 @@ impl Installer {
         alias.map_or(Ok(()), check_installable)
     }
 
-    /// The skills of a source. Only what is needed to find them is fetched.
-    pub fn find(&self, scope: InstallScope, spec: &InstallSpec) -> Result<Available, InstallError> {
-        self.within_limit(self.fetcher(&self.place(scope)?).find(spec)).map(Available)
+    /// The folder or repository that a spec refers to. Nothing is fetched.
+    pub fn source(&self, spec: &InstallSpec) -> Result<InstallSource, InstallError> {
+        self.fetcher(&self.place(InstallScope::Project)?).resolve(spec)
     }
 
-    /// The repository that a spec refers to, if it is one.
-    pub fn repository(&self, spec: &InstallSpec) -> Result<Option<String>, InstallError> {
-        let place = self.place(InstallScope::Project)?;
-        Ok(match self.fetcher(&place).resolve(spec)?.place {
-            InstallPlace::Git(url) => Some(url),
-            _ => None,
-        })
+    /// The skills of a source. Only what is needed to find them is fetched.
+    pub fn find(&self, scope: InstallScope, source: &InstallSource) -> Result<Available, InstallError> {
+        self.within_limit(self.fetcher(&self.place(scope)?).find(source))
     }
 
     /// Fetches skills of a source: all files, checked and stored. No installed skill is changed.
     pub fn prepare(
         &self,
         scope: InstallScope,
-        spec: &InstallSpec,
         available: &mut Available,
         chosen: &[usize],
         alias: Option<&str>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Vec<Prepared>, InstallError> {
-        let place = self.place(scope)?;
-        let fetcher = self.fetcher(&place);
-        let fetched = self.within_limit(fetcher.take(&mut available.0, chosen))?;
+        let fetcher = self.fetcher(&self.place(scope)?);
+        let fetched = self.within_limit(fetcher.take(available, chosen, Refusal::OfAll))?;
         fetcher.warning().map(Progress::NotStored).map(&mut *progress);
         if alias.is_some() && fetched.len() != 1 {
             let message = format!("one name cannot be given to {} skills", fetched.len());
             return Err(InstallError::new(InstallErrorKind::Request, message, "choose one of them"));
         }
-        fetched.iter().try_for_each(check_declared_name)?;
-        let skills = fetched.into_iter().zip(chosen.iter().copied());
-        Ok(self.prepared(spec, (&available.0, &fetcher), skills, alias))
+        let fetched = fetched.into_iter().zip(chosen);
+        let checked = fetched.map(|(skill, at)| Ok((checked(skill?)?, *at)));
+        Ok(self.recorded(available, &fetcher, checked.collect::<Result<_, InstallError>>()?, alias))
     }
 
     /// Fetches those of the chosen skills that can be installed, as [`prepare`](Self::prepare) does. The others are
@@ -193,37 +129,28 @@ impl Installer {
     pub fn prepare_fit(
         &self,
         scope: InstallScope,
-        spec: &InstallSpec,
         available: &mut Available,
         chosen: &[usize],
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(Vec<Prepared>, Vec<SkippedSkill>), InstallError> {
-        let place = self.place(scope)?;
-        let fetcher = self.fetcher(&place);
-        let fetched = self.within_limit(fetcher.take_fit(&mut available.0, chosen))?;
+        let fetcher = self.fetcher(&self.place(scope)?);
+        let fetched = self.within_limit(fetcher.take(available, chosen, Refusal::OfOne))?;
         fetcher.warning().map(Progress::NotStored).map(&mut *progress);
         let (mut fit, mut skipped, mut first) = (Vec::new(), Vec::new(), None);
         for (skill, at) in fetched.into_iter().zip(chosen) {
-            let checked = |skill| check_declared_name(&skill).map(|()| skill);
             match skill.and_then(checked) {
                 Ok(skill) => fit.push((skill, *at)),
                 // A disk that fails says nothing about this skill.
                 Err(error) if error.is_failure_of_system() => return Err(error),
                 Err(error) => {
-                    let skill = available.0.skills.get(*at);
-                    let name = skill.map(|skill| skill.name.clone()).unwrap_or_default();
-                    let reason = error.full_message();
-                    // The name need not be there twice.
-                    let folder = skill.map(|skill| format!("{}: ", skill.path())).unwrap_or_default();
-                    let reason = reason.strip_prefix(&folder).unwrap_or(&reason).to_owned();
-                    skipped.push(SkippedSkill { name, reason, limit: error.limit() });
+                    skipped.extend(available.skills().get(*at).map(|skill| skill.skipped(&error)));
                     first.get_or_insert(error);
                 }
             }
         }
         match first {
             Some(error) if fit.is_empty() => Err(error),
-            _ => Ok((self.prepared(spec, (&available.0, &fetcher), fit.into_iter(), None), skipped)),
+            _ => Ok((self.recorded(available, &fetcher, fit, None), skipped)),
         }
     }
 
@@ -261,24 +188,24 @@ impl Installer {
     }
 
     /// Fetched skills with their future records. The log has them once they are accepted.
-    fn prepared(
+    fn recorded(
         &self,
-        spec: &InstallSpec,
-        (found, fetcher): (&Found, &Fetcher),
-        skills: impl Iterator<Item = (FetchedSkill, usize)>,
+        available: &Available,
+        fetcher: &Fetcher,
+        skills: Vec<(Prepared, usize)>,
         alias: Option<&str>,
     ) -> Vec<Prepared> {
-        let unverified_commit = fetcher.unverified_commit(found);
-        let prepared = skills.map(|(skill, at)| {
-            // Other sources are recorded by their path.
-            let is_reference = matches!(spec.place, InstallPlace::Reference(_));
-            let choice = is_reference.then(|| found.name_of_choice(at, spec)).flatten();
-            let (new, unverified_commit) =
-                (recorded(spec, skill, (alias, choice)), unverified_commit.clone());
-            Prepared { new, seen: None, unverified_commit }
+        let unverified_commit = fetcher.unverified_commit(available);
+        let asked = &available.source.asked;
+        // Other sources are recorded by their path.
+        let is_reference = matches!(asked.place, InstallPlace::Reference(_));
+        let recorded = skills.into_iter().map(|(mut skill, at)| {
+            let choice = is_reference.then(|| available.name_of_choice(at)).flatten();
+            record(&mut skill, asked, (alias, choice, available.whole_ref()));
+            Prepared { unverified_commit: unverified_commit.clone(), ..skill }
         });
-        let prepared: Vec<Prepared> = prepared.collect();
-        self.fetch_log().note(prepared.iter().map(Prepared::locked));
-        prepared
+        let recorded: Vec<Prepared> = recorded.collect();
+        self.fetch_log().note(recorded.iter().map(Prepared::locked));
+        recorded
     }
 }

@@ -10,8 +10,9 @@ use std::path::{Component, Path, PathBuf};
 
 use prowess_core::RelPath;
 
-use super::apply::{NewSkill, Order};
+use super::apply::Order;
 use super::error::{InstallError, InstallErrorKind};
+use super::prepare::Prepared;
 use super::records::{InstallScope, InstallTarget, LockedSkill, Records, SKILLS_FOLDER, spec_of};
 use super::spec::{InstallPlace, folder_of};
 use super::target::manifest_of;
@@ -119,7 +120,7 @@ impl<'p> Protected<'p> {
     pub(super) fn check_new_source(
         place: &InstallTarget,
         records: &Records,
-        new: &NewSkill,
+        new: &Prepared,
         (clients, environment): (&[String], &Environment),
     ) -> Result<(), InstallError> {
         let Some(path) = SourcePath::of(place, &new.locked) else { return Ok(()) };

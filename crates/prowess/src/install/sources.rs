@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::fetch::InstallSource;
 use super::records::{InstallScope, InstallTarget, LockedSkill};
 use super::spec::{InstallPlace, InstallSpec, host_of, is_on_this_machine};
 use crate::env;
@@ -49,11 +50,11 @@ impl PrivateSource {
 }
 
 impl SyncSource {
-    /// The source of a skill. `asked` is the entry of `skills.toml`, `spec` what it resolves to.
+    /// The source of a skill, which an entry of `skills.toml` asks for.
     pub(super) fn of(
         place: &InstallTarget,
         name: &str,
-        (asked, spec): (&InstallSpec, &InstallSpec),
+        InstallSource { asked, spec }: &InstallSource,
         locked: Option<&LockedSkill>,
     ) -> Self {
         // A source that the user's own file names, directly or by a mapping of organisations, is the user's choice.

@@ -5,21 +5,22 @@
 
 use std::collections::BTreeMap;
 
+use prowess_core::Origin;
+
 use super::apply::Order;
 use super::change::{Action, Changes, Edits};
 use super::compare::is_tree;
 use super::error::{InstallError, InstallErrorKind, Relock};
-use super::fetch::Claim;
+use super::fetch::{Claim, InstallSource};
 use super::installed::{misnamed, name_beside};
 use super::installer::{InstallOptions, Installer, Progress, Write, open_skills};
 use super::links::AcceptedSkills;
-use super::prepare::{Prepared, check_declared_name};
+use super::prepare::{Prepared, checked};
 use super::records::{
-    InstallScope, InstallTarget, LockedSkill, Records, Upstream, WantedSkill, fits, new_skill, recorded,
-    spec_of, with_line_ends_of,
+    InstallScope, InstallTarget, LockedSkill, Records, Upstream, WantedSkill, fits, record, spec_of,
+    with_line_ends_of,
 };
 use super::sources::SyncSource;
-use super::spec::InstallSpec;
 use super::target::{State, read_tree, state_of};
 use super::tree::SkillTree;
 use crate::error::shown;
@@ -45,7 +46,7 @@ pub struct SyncOptions {
 pub struct SyncPlan {
     here: Vec<Prepared>,
     /// Skills whose lock entry is missing or does not match `skills.toml`.
-    new: Vec<(InstallSpec, Seen, String)>,
+    new: Vec<(InstallSource, Seen, String)>,
     /// Locked skills whose files are not stored.
     locked: Vec<(LockedSkill, Seen)>,
     sources: Vec<SyncSource>,
@@ -138,16 +139,15 @@ impl Installer {
         };
         let mut plan = SyncPlan::default();
         for (name, wanted) in records.wanted.skills() {
-            let asked = spec_of(&place, name, wanted)?;
-            let spec = fetcher.resolve(&asked)?;
+            let source = fetcher.resolve(&spec_of(&place, name, wanted)?)?;
             let seen = Seen { wanted: wanted.clone(), locked: records.lock.get(name).cloned() };
-            let locked = records.lock.get(name).filter(|locked| fits(&place, &spec, locked));
+            let locked = records.lock.get(name).filter(|locked| fits(&place, &source.spec, locked));
             let Some(locked) = locked else {
                 if options.locked || options.frozen {
                     return Err(out_of_date(&place, &format!("{name} is not in it as skills.toml says")));
                 }
-                plan.sources.push(SyncSource::of(&place, name, (&asked, &spec), None));
-                plan.new.push((asked, seen, name.clone()));
+                plan.sources.push(SyncSource::of(&place, name, &source, None));
+                plan.new.push((source, seen, name.clone()));
                 continue;
             };
             let there = dir.as_ref().map(|dir| state_of(dir, name)).transpose();
@@ -167,7 +167,7 @@ impl Installer {
                 // The user accepted other files here. These and the lock may have been exchanged together, so the lock
                 // proves nothing: only the source does.
                 if accepted.is_some() && !options.lock_only && !self.fetch_log().has(locked) {
-                    plan.sources.push(SyncSource::of(&place, name, (&asked, &spec), Some(locked)));
+                    plan.sources.push(SyncSource::of(&place, name, &source, Some(locked)));
                     plan.locked.push((locked.clone(), seen));
                     continue;
                 }
@@ -183,7 +183,7 @@ impl Installer {
             match fetcher.stored(locked).filter(|_| !is_claim(locked) && !is_unknown()) {
                 Some(tree) => plan.here.push(prepared(tree, locked.clone(), seen)),
                 None => {
-                    plan.sources.push(SyncSource::of(&place, name, (&asked, &spec), Some(locked)));
+                    plan.sources.push(SyncSource::of(&place, name, &source, Some(locked)));
                     plan.locked.push((locked.clone(), seen));
                 }
             }
@@ -220,20 +220,17 @@ impl Installer {
     ) -> Result<Vec<Prepared>, InstallError> {
         let fetcher = self.fetcher(place);
         let mut skills = plan.here;
-        let asked: Vec<(&str, &InstallSpec)> =
-            plan.new.iter().map(|(asked, _, name)| (&**name, asked)).collect();
+        let entries: Vec<(&str, &InstallSource)> =
+            plan.new.iter().map(|(source, _, name)| (&**name, source)).collect();
         let is_known = |source: &Upstream, commit: &str| self.fetch_log().has_commit(source, commit);
-        let taken = fetcher.take_each(&asked, &is_known, &mut |at| {
+        let taken = fetcher.take_each(&entries, &is_known, &mut |at| {
             plan.new.get(at).into_iter().for_each(|(.., name)| progress(Progress::Fetching(name)));
         })?;
-        for ((asked, seen, name), taken) in plan.new.into_iter().zip(taken) {
-            taken.iter().try_for_each(check_declared_name)?;
-            for skill in taken {
-                let mut new = recorded(&asked, skill, (Some(&name), None));
-                new.wanted = None;
-                self.fetch_log().note([&new.locked].into_iter());
-                skills.push(Prepared::seen(new, seen.clone()));
-            }
+        for ((source, seen, name), skill) in plan.new.into_iter().zip(taken) {
+            let mut skill = checked(skill)?;
+            record(&mut skill, &source.asked, (Some(&name), None, None));
+            self.fetch_log().note([&skill.locked].into_iter());
+            skills.push(Prepared { wanted: None, seen: Some(seen), ..skill });
         }
         if let Some((first, _)) = plan.locked.first() {
             progress(Progress::Fetching(&first.name));
@@ -292,7 +289,7 @@ impl Installer {
                             return Err(changed_meanwhile(&self.place(scope)?, name));
                         }
                         check_name(place, &skill, options)?;
-                        orders.push(Order::Install(Box::new(skill.new)));
+                        orders.push(Order::Install(Box::new(skill)));
                     }
                     None if records.lock.get(name).is_some() => orders.push(Order::Hold(name.clone())),
                     // Another process added it to `skills.toml` in the meantime, and locks it itself.
@@ -341,7 +338,7 @@ impl Installer {
     pub fn are_accepted(&self, scope: InstallScope, skills: &[Prepared]) -> Result<Vec<bool>, InstallError> {
         let place = self.place(scope)?;
         let (accepted, listing) = (AcceptedSkills::of(&place)?, self.listing());
-        let locked = skills.iter().map(|skill| &skill.new.locked);
+        let locked = skills.iter().map(Prepared::locked);
         Ok(locked.map(|locked| accepted.has(&place.skill(&locked.name), &locked.digest, &listing)).collect())
     }
 }
@@ -367,10 +364,12 @@ pub(super) fn check_records(place: &InstallTarget, records: &Records) -> Result<
 
 /// A skill that the lock names, with its author's name as its own files have it.
 fn prepared(tree: SkillTree, mut locked: LockedSkill, seen: Seen) -> Prepared {
-    if let Some(name) = name_beside(&tree.document(), &locked) {
+    let document = tree.document();
+    if let Some(name) = name_beside(&document, &locked) {
         locked.upstream_name = Some(name).filter(|name| *name != locked.name);
     }
-    Prepared::seen(new_skill(tree, locked, None), seen)
+    let at = Origin::at(format!("{}/SKILL.md", locked.name)).with_folder(&*locked.name);
+    Prepared { seen: Some(seen), ..Prepared::new(tree, locked, document.entry(&at).name) }
 }
 
 /// An error when the lock must not change and has another name of a skill's author than its files.

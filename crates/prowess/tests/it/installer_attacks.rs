@@ -281,9 +281,9 @@ impl Door {
             Self::Reference => return installer.install(&reference("@acme/evil"), SCOPE, None),
             Self::Repository => {
                 let spec: InstallSpec = url.parse()?;
-                let mut available = installer.find(SCOPE, &spec)?;
+                let mut available = installer.find(SCOPE, &installer.source(&spec)?)?;
                 let chosen = available.choose(&[], false)?;
-                let skills = installer.prepare(SCOPE, &spec, &mut available, &chosen, None, &mut |_| {})?;
+                let skills = installer.prepare(SCOPE, &mut available, &chosen, None, &mut |_| {})?;
                 installer.add(SCOPE, skills, &InstallOptions::default(), &mut |_| {})?;
                 return Ok(desk.path("project/.agents/skills/evil"));
             }

@@ -24,13 +24,13 @@ fn repository_of_a_reference_is_that_of_its_organisation_or_on_github() {
     let installer = desk.installer();
     let repository = |text: &str| {
         let spec = InstallSpec::of(InstallPlace::Reference(reference(text)));
-        installer.repository(&spec).unwrap()
+        installer.source(&spec).unwrap().repository().map(str::to_owned)
     };
     let own = format!("file://{}/acme/pdf.git", desk.path("repositories").display());
     assert_eq!(repository("@acme/pdf@v1"), Some(own));
     assert_eq!(repository("@other/pdf").as_deref(), Some("https://github.com/other/pdf.git"));
     let folder = InstallSpec::of(InstallPlace::Folder(desk.path("local")));
-    assert_eq!(installer.repository(&folder).unwrap(), None);
+    assert_eq!(installer.source(&folder).unwrap().repository(), None);
 }
 
 #[test]
@@ -137,9 +137,9 @@ fn large_skills(desk: &Desk) -> Installer {
 
 fn prepare(installer: &Installer, name: &str) -> Result<Vec<Prepared>, InstallError> {
     let spec = InstallSpec::of(InstallPlace::Reference(reference(&format!("@acme/{name}"))));
-    let mut available = installer.find(InstallScope::Project, &spec)?;
+    let mut available = installer.find(InstallScope::Project, &installer.source(&spec)?)?;
     let chosen = available.choose(&[], false)?;
-    installer.prepare(InstallScope::Project, &spec, &mut available, &chosen, None, &mut |_| {})
+    installer.prepare(InstallScope::Project, &mut available, &chosen, None, &mut |_| {})
 }
 
 /// How many repositories and stored skills there are.

@@ -15,9 +15,9 @@ const SCOPE: InstallScope = InstallScope::Project;
 /// Adds a skill of a folder under another name.
 fn add_as(installer: &Installer, folder: &Path, alias: &str) -> Result<(), InstallError> {
     let spec: InstallSpec = folder.to_str().unwrap().parse()?;
-    let mut available = installer.find(SCOPE, &spec)?;
+    let mut available = installer.find(SCOPE, &installer.source(&spec)?)?;
     let chosen = available.choose(&[], false)?;
-    let skills = installer.prepare(SCOPE, &spec, &mut available, &chosen, Some(alias), &mut |_| {})?;
+    let skills = installer.prepare(SCOPE, &mut available, &chosen, Some(alias), &mut |_| {})?;
     installer.add(SCOPE, skills, &InstallOptions::default(), &mut |_| {}).map(drop)
 }
 

@@ -47,8 +47,8 @@ fn no_link_for_a_client_is_written_into_the_git_folder_of_a_project() {
     symlink("../.git/hooks", desk.path("project/.claude/skills")).unwrap();
     let (installer, source) = (desk.installer(), desk.folder("pre-commit"));
     let spec = source.to_str().unwrap().parse().unwrap();
-    let mut available = installer.find(SCOPE, &spec).unwrap();
-    let skills = installer.prepare(SCOPE, &spec, &mut available, &[0], None, &mut |_| {}).unwrap();
+    let mut available = installer.find(SCOPE, &installer.source(&spec).unwrap()).unwrap();
+    let skills = installer.prepare(SCOPE, &mut available, &[0], None, &mut |_| {}).unwrap();
     let mut options = InstallOptions::default();
     options.clients = vec!["claude-code".to_owned()];
     let error = installer.add(SCOPE, skills, &options, &mut |_| {}).unwrap_err();

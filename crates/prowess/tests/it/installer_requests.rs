@@ -12,10 +12,10 @@ use crate::installer::{Desk, git, no_git, reference, skill, text};
 const SCOPE: InstallScope = InstallScope::Project;
 
 fn add(installer: &Installer, spec: &InstallSpec, names: &[&str], all: bool) -> Result<(), InstallError> {
-    let mut available = installer.find(SCOPE, spec)?;
+    let mut available = installer.find(SCOPE, &installer.source(spec)?)?;
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let chosen = available.choose(&names, all)?;
-    let skills = installer.prepare(SCOPE, spec, &mut available, &chosen, None, &mut |_| {})?;
+    let skills = installer.prepare(SCOPE, &mut available, &chosen, None, &mut |_| {})?;
     installer.add(SCOPE, skills, &InstallOptions::default(), &mut |_| {}).map(drop)
 }
 
@@ -92,7 +92,7 @@ fn a_version_or_folder_that_is_named_twice_is_refused_by_name() {
         let mut spec: InstallSpec = source.parse().unwrap();
         spec.reference = reference.map(str::to_owned);
         spec.path = path.map(|path| prowess::RelPath::parse(path).unwrap());
-        let error = installer.find(SCOPE, &spec).unwrap_err();
+        let error = installer.source(&spec).and_then(|source| installer.find(SCOPE, &source)).unwrap_err();
         assert_eq!(error.kind(), InstallErrorKind::Request, "{source}: {error}");
         assert!(error.to_string().contains(part) && !error.hint().is_empty(), "{source}: {error}");
     }

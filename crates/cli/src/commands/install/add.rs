@@ -30,11 +30,14 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     }
     installer.check_request(scope, &options, args.alias.as_deref())?;
     let started = Instant::now();
-    report::source(&installer, &spec, ui)?;
+    let source = installer.source(&spec)?;
+    if let Some(url) = source.repository() {
+        ui.note(&format!("from {url}"));
+    }
     let unanswered = Unanswered::new(&installer);
     let bar = report::bar("resolving", 0, json, ui);
     bar.next(&args.source);
-    let mut available = installer.find(scope, &spec)?;
+    let mut available = installer.find(scope, &source)?;
     drop(bar);
     let resolved = started.elapsed();
     let Chosen { skills: chosen, all } = choose::chosen(&available, &spec, args, ui)?;
@@ -46,13 +49,13 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     let mut progress = |what: Progress<'_>| report::in_bar(what, &bar, ui);
     let mut left_out = if all { available.left_out() } else { Vec::new() };
     let skills = if all && alias.is_none() {
-        let prepared = installer.prepare_fit(scope, &spec, &mut available, &chosen, &mut progress);
+        let prepared = installer.prepare_fit(scope, &mut available, &chosen, &mut progress);
         prepared.map(|(skills, skipped)| {
             left_out.extend(skipped);
             skills
         })
     } else {
-        installer.prepare(scope, &spec, &mut available, &chosen, alias, &mut progress)
+        installer.prepare(scope, &mut available, &chosen, alias, &mut progress)
     };
     let skills = skills.and_then(|skills| {
         if !all {
@@ -70,10 +73,10 @@ pub(crate) fn run(args: &Add, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
         }
         _ => error.into(),
     })?;
-    if matches!(installer.repository(&spec), Ok(Some(_))) {
+    if source.repository().is_some() {
         report::phase("fetched", skills.len(), started.elapsed(), ui);
     }
-    let mut previews = report::previews(&installer, scope, &skills)?;
+    let mut previews = installer.previews(scope, &skills)?;
     let overwrites = options.edits == Edits::Overwrite;
     if overwrites || (ui.can_ask() && !args.installing.yes) {
         // Plan first, so that the question names what would be lost, and nothing is asked that fails anyway.

@@ -47,11 +47,12 @@ pub(super) fn chosen(
 
 /// Reports which of the chosen skills are in the source more than once.
 fn say_copies(available: &Available, chosen: &[usize], ui: &mut Ui) {
-    for skill in chosen.iter().filter_map(|at| available.skills().nth(*at)) {
-        let copies = available.skills().filter(|other| other.copy_of == Some(skill.path));
-        let copies: Vec<&str> = copies.map(|other| other.path).collect();
+    for at in chosen {
+        let Some(skill) = available.skills().get(*at) else { continue };
+        let copies = available.skills().iter().filter(|other| other.copy_of == Some(*at));
+        let copies: Vec<&str> = copies.map(AvailableSkill::path).collect();
         if !copies.is_empty() {
-            let (name, path) = (skill.name, skill.path);
+            let (name, path) = (&skill.name, skill.path());
             ui.note(&format!(
                 "one skill, since its copies are identical: {name}: {path} = {}",
                 copies.join(" = ")
@@ -70,13 +71,13 @@ pub(super) fn say_left_out(left_out: &[SkippedSkill], ui: &mut Ui) {
 
 /// Asks the user which skills to install.
 fn pick(available: &Available, ui: &mut Ui) -> Result<Chosen, CommandError> {
-    let offered: Vec<(usize, AvailableSkill<'_>)> =
-        available.skills().enumerate().filter(|(_, skill)| skill.copy_of.is_none()).collect();
+    let offered: Vec<(usize, &AvailableSkill)> =
+        available.skills().iter().enumerate().filter(|(_, skill)| skill.copy_of.is_none()).collect();
     let most = offered.len();
     let mut text = format!("{} in this source:\n", count(most, "skill"));
     let columns = ui.columns().unwrap_or(COLUMNS);
     for (number, (_, skill)) in offered.iter().enumerate() {
-        text.push_str(&menu_line(number + 1, (skill.name, skill.description), columns));
+        text.push_str(&menu_line(number + 1, (&skill.name, skill.description.as_deref()), columns));
     }
     ui.tell(&text);
     let named = |name: &str| {

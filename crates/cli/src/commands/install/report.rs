@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use prowess::env;
 use prowess::install::{
-    Action, Change, Changes, ClientAction, ClientChange, FileChange, InstallError, InstallScope, InstallSpec,
-    Installer, LeftoverKind, LockedSkill, Loss, Prepared, Preview, Progress, SkippedSkill, SyncSource,
+    Action, Change, Changes, ClientAction, ClientChange, FileChange, InstallError, InstallScope, Installer,
+    LeftoverKind, LockedSkill, Loss, Preview, Progress, SkippedSkill, SyncSource,
 };
 use prowess::internal::first_mount;
 use serde_json::{Value, json};
@@ -70,14 +70,6 @@ pub(super) fn unrecorded(installer: &Installer, scope: InstallScope, ui: &mut Ui
             place_option(place_of(installer, scope))
         ));
     }
-}
-
-/// Reports which repository a reference refers to, before anything is fetched from it.
-pub(super) fn source(installer: &Installer, spec: &InstallSpec, ui: &mut Ui) -> Result<(), InstallError> {
-    if let Some(url) = installer.repository(spec)? {
-        ui.note(&format!("from {url}"));
-    }
-    Ok(())
 }
 
 /// Reports where `sync` fetches from, before it does. Folders of the project itself are not reported.
@@ -169,15 +161,6 @@ pub(super) fn left_behind(installer: &Installer, scope: InstallScope, changes: &
             None => format!("{what}; delete it yourself: {path}"),
         });
     }
-}
-
-/// What each skill could do.
-pub(super) fn previews(
-    installer: &Installer,
-    scope: InstallScope,
-    skills: &[Prepared],
-) -> Result<Vec<(String, Preview)>, InstallError> {
-    installer.previews(scope, skills)
 }
 
 /// Adds to previews what each skill would replace.

@@ -107,7 +107,7 @@ fn once(
     let mut new = Vec::new();
     let overwrites = options.install.edits == Edits::Overwrite;
     if !args.fetch_only && !args.lock_only && (overwrites || !skills.is_empty()) {
-        let previews = report::previews(installer, scope, &skills)?;
+        let previews = installer.previews(scope, &skills)?;
         let known = installer.are_accepted(scope, &skills)?;
         new = previews.into_iter().zip(known).filter(|(_, known)| !known).map(|(new, _)| new).collect();
         let (mut lost, mut accepts) = (String::new(), true);

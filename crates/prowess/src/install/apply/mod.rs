@@ -22,31 +22,20 @@ use super::change::{Action, Change, Changes, Edits};
 use super::compare::{Listing, as_kept, is_tree, is_unchanged};
 use super::error::{InstallError, InstallErrorKind};
 use super::links::{AcceptedSkills, Before, end_trust, links};
+use super::prepare::Prepared;
 use super::protected::{Protected, holds_source};
 use super::records::{
-    FetchLog, InstallTarget, LinkMode, LockedSkill, Records, SKILLS_FOLDER, WantedSkill, not_locked,
-    with_line_ends_of,
+    FetchLog, InstallTarget, LinkMode, LockedSkill, Records, SKILLS_FOLDER, not_locked, with_line_ends_of,
 };
 use super::target::{Accepted, Dir, Placements, State, Transaction, state_of};
 use super::tree::{SkillTree, TreeSkill};
 use crate::env::Environment;
 use crate::error::shown;
 
-/// A skill to install.
-#[derive(Clone, Debug)]
-pub(crate) struct NewSkill {
-    pub(crate) tree: SkillTree,
-    pub(crate) locked: LockedSkill,
-    /// The new entry in `skills.toml`; none when the entry stays unchanged.
-    pub(crate) wanted: Option<WantedSkill>,
-    /// The name in its frontmatter.
-    pub(crate) declared_name: String,
-}
-
 /// What to do with one name.
 #[derive(Clone, Debug)]
 pub(crate) enum Order {
-    Install(Box<NewSkill>),
+    Install(Box<Prepared>),
     /// The files are correct; only the links are checked.
     Hold(String),
     Remove(String),
@@ -108,7 +97,7 @@ pub(crate) fn apply(
     let before = Before::of(place, &records)?;
     let mut done = Vec::new();
     if let Some((one, other)) = ordered_twice(orders) {
-        let at = |new: &NewSkill| match &new.locked.path {
+        let at = |new: &Prepared| match &new.locked.path {
             Some(path) => path.to_string(),
             None => new.locked.source.place().to_owned(),
         };
@@ -255,7 +244,7 @@ fn install(
     place: &InstallTarget,
     records: &mut Records,
     (folder, names): (&There<'_>, &mut Names),
-    new: &NewSkill,
+    new: &Prepared,
     how: &Orders<'_>,
     transaction: &mut Transaction<'_>,
 ) -> Result<Change, InstallError> {
@@ -461,7 +450,7 @@ fn drop_extra(
 }
 
 /// What the user accepts with a skill in a folder: the skill, and the skills inside it, with the files that are there.
-fn accepted_in(folder: &Path, new: &NewSkill, files: &SkillTree) -> impl Iterator<Item = Accepted> {
+fn accepted_in(folder: &Path, new: &Prepared, files: &SkillTree) -> impl Iterator<Item = Accepted> {
     let own = files.manifest().own().map(|own| own.path.to_string());
     files.skills().into_iter().map(move |TreeSkill { file, name, digest }| {
         let is_own = own.as_ref() == Some(&file);

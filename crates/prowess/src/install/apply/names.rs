@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{NewSkill, Order};
+use super::Order;
 use crate::error::advice;
 use crate::fs::walk::MODULES;
 use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::prepare::Prepared;
 use crate::install::records::{SkillsLock, check_folder_name, folder_key};
 use crate::install::target::Dir;
 
 /// Two skills that would be installed under one name.
-pub(super) fn ordered_twice(orders: &[Order]) -> Option<(&NewSkill, &NewSkill)> {
+pub(super) fn ordered_twice(orders: &[Order]) -> Option<(&Prepared, &Prepared)> {
     let mut names = BTreeMap::new();
     orders.iter().find_map(|order| match order {
         Order::Install(new) => Some((names.insert(folder_key(&new.locked.name), &**new)?, &**new)),

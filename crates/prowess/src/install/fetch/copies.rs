@@ -5,26 +5,23 @@ use std::fmt::Write as _;
 
 use super::contents::{Kind, files_of};
 use super::trees::tree_of;
-use super::{Fetcher, Found, OpenSource};
+use super::{Available, Fetcher, OpenSource};
 use crate::install::records::folder_key;
 
 impl Fetcher {
     /// Marks every skill that has the name and the files of an earlier one. Only skills that share a name are compared.
-    pub(super) fn mark_copies(&self, found: &mut Found) {
+    pub(super) fn mark_copies(&self, available: &mut Available) {
         let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (at, skill) in found.skills.iter().enumerate() {
+        for (at, skill) in available.skills.iter().enumerate() {
             named.entry(folder_key(&skill.name)).or_default().push(at);
         }
         for same in named.into_values().filter(|same| same.len() > 1) {
             let mut seen: BTreeMap<(String, String), usize> = BTreeMap::new();
             for at in same {
-                let Some(skill) = found.skills.get(at) else { continue };
-                let (name, folder) = (skill.name.clone(), skill.folder.clone());
-                let Some(files) = self.identity(&mut found.place, &folder) else { continue };
-                let first = *seen.entry((name, files)).or_insert(at);
-                if let Some(skill) = found.skills.get_mut(at).filter(|_| first != at) {
-                    skill.copy_of = Some(first);
-                }
+                let Some(skill) = available.skills.get_mut(at) else { continue };
+                let Some(files) = self.identity(&mut available.place, skill.folder()) else { continue };
+                let first = *seen.entry((skill.name.clone(), files)).or_insert(at);
+                skill.copy_of = (first != at).then_some(first);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! [`Found`]: the skills of a source, and the choice among them.
+//! [`Available`]: the skills of a source, and the choice among them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,13 +6,13 @@ use prowess_core::internal::did_you_mean;
 use prowess_core::text::similar;
 use prowess_core::{Origin, RelPath, parse};
 
-use super::OpenSource;
 use super::contents::{Planned, SkillFolder, file_at};
+use super::{InstallSource, OpenSource, last_name};
 use crate::error::{advice, first_of};
 use crate::install::apply::same_name;
-use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::error::{InstallError, InstallErrorKind, InstallLimit};
 use crate::install::records::{Upstream, check_folder_name, folder_key};
-use crate::install::spec::InstallSpec;
+use crate::install::spec::InstallPlace;
 use crate::install::tree::{InstallLimits, refused};
 use crate::source::why_not_offered;
 
@@ -21,81 +21,106 @@ const MAX_LISTED: usize = 20;
 
 /// One skill of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FoundSkill {
+#[non_exhaustive]
+pub struct AvailableSkill {
     /// Its name in the frontmatter if a folder can have that name, else the name of its folder.
-    pub(crate) name: String,
-    /// Its folder within the source; none when it is the whole source.
-    pub(crate) path: Option<RelPath>,
+    pub name: String,
     /// Its description.
-    pub(crate) description: Option<String>,
-    /// The name in its frontmatter.
-    pub(crate) declared_name: Option<String>,
+    pub description: Option<String>,
+    /// Why no agent would load it, as `check` says it. Such a skill is not installed.
+    pub problem: Option<String>,
+    /// The index of an earlier skill with the same name and the same files. Both are one skill.
+    pub copy_of: Option<usize>,
+    /// Its folder within the source; none when it is the whole source.
+    pub(super) path: Option<RelPath>,
+    /// The name in its frontmatter, else that of its folder.
+    pub(super) declared_name: String,
     /// The version in its frontmatter.
-    pub(crate) declared_version: Option<String>,
-    /// Why no agent would load it.
-    pub(crate) problem: Option<String>,
-    /// Its folder; empty for the whole source.
-    pub(super) folder: String,
-    /// The index of an earlier skill with the same name and the same files.
-    pub(crate) copy_of: Option<usize>,
+    pub(super) declared_version: Option<String>,
 }
 
-impl FoundSkill {
+impl AvailableSkill {
     /// Whether a user's text refers to it: by its name, the name of its folder or its path.
     fn is_called(&self, name: &str) -> bool {
-        let folder = self.folder.rsplit('/').next().unwrap_or_default();
+        let folder = self.folder().rsplit('/').next().unwrap_or_default();
         self.name == name || (!folder.is_empty() && folder == name) || self.path() == name
     }
 
-    /// Its folder, as users name it.
-    pub(crate) fn path(&self) -> &str {
-        if self.folder.is_empty() { "." } else { &self.folder }
+    /// Its folder in the source; `.` for the whole source.
+    pub fn path(&self) -> &str {
+        self.path.as_ref().map_or(".", RelPath::as_str)
+    }
+
+    /// Its folder in the source; empty for the whole source.
+    pub(super) fn folder(&self) -> &str {
+        self.path.as_ref().map(RelPath::as_str).unwrap_or_default()
+    }
+
+    /// Why it is not installed while others are.
+    pub(crate) fn skipped(&self, error: &InstallError) -> SkippedSkill {
+        let reason = error.full_message();
+        // The name need not be there twice.
+        let reason = reason.strip_prefix(&format!("{}: ", self.path())).unwrap_or(&reason).to_owned();
+        SkippedSkill { name: self.name.clone(), reason, limit: error.limit() }
     }
 
     pub(super) fn shown(&self) -> String {
-        if self.folder.is_empty() || self.folder == self.name {
-            self.name.clone()
-        } else {
-            format!("{} ({})", self.name, self.folder)
+        match self.folder() {
+            folder if folder.is_empty() || folder == self.name => self.name.clone(),
+            folder => format!("{} ({folder})", self.name),
         }
     }
 }
 
+/// A skill of a source that cannot be installed, while others of the same source can.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SkippedSkill {
+    /// Its name, or its folder in the source if that is all that is known.
+    pub name: String,
+    /// Why it cannot be installed.
+    pub reason: String,
+    /// The limit that it exceeds, if that is the reason.
+    pub limit: Option<InstallLimit>,
+}
+
 /// The skills of a source. None of them is installed yet.
 #[derive(Debug)]
-pub(crate) struct Found {
-    /// The skills, sorted by path.
-    pub(crate) skills: Vec<FoundSkill>,
-    /// Where they come from.
-    pub(crate) source: Upstream,
+pub struct Available {
+    pub(super) skills: Vec<AvailableSkill>,
+    pub(super) place: OpenSource,
+    pub(crate) source: InstallSource,
+    /// Where they come from, as a lock says it.
+    pub(super) upstream: Upstream,
     /// The skill in the folder that was named.
     pub(super) meant: Option<usize>,
-    /// The skill that was named.
-    pub(super) named: Option<String>,
-    /// The skill to choose when there are several and one has this name.
-    pub(super) hinted: Option<String>,
-    pub(super) place: OpenSource,
     /// Folders that may contain more skills and could not be read.
-    pub(super) unread: Vec<(String, InstallError)>,
-    last_name: String,
+    unread: Vec<(String, InstallError)>,
     /// Folders with a SKILL.md whose names are invalid on some system.
     unsafe_folders: Vec<String>,
 }
 
-impl Found {
-    pub(super) fn new(place: OpenSource, source: Upstream, last_name: String) -> Self {
+impl Available {
+    pub(super) fn new(
+        place: OpenSource,
+        source: InstallSource,
+        upstream: Upstream,
+        unread: Vec<(String, InstallError)>,
+    ) -> Self {
         let (skills, unsafe_folders) = (Vec::new(), Vec::new());
-        let unread = Vec::new();
-        Self {
-            skills,
-            source,
-            meant: None,
-            named: None,
-            hinted: None,
-            place,
-            unread,
-            last_name,
-            unsafe_folders,
+        Self { skills, place, source, upstream, meant: None, unread, unsafe_folders }
+    }
+
+    /// The skills, sorted by their paths.
+    pub fn skills(&self) -> &[AvailableSkill] {
+        &self.skills
+    }
+
+    /// The whole name of the requested branch, if a tag has the same name.
+    pub(crate) fn whole_ref(&self) -> Option<&str> {
+        match &self.place {
+            OpenSource::Folder(_) => None,
+            OpenSource::Git(repository) => repository.whole_ref.as_deref(),
         }
     }
 
@@ -129,14 +154,15 @@ impl Found {
             OpenSource::Git(repository) => repository.bytes(&item),
         });
         let folder_name = match folder.path.rsplit('/').next() {
-            None | Some("") => self.last_name.clone(),
+            None | Some("") => last_name(&self.source.spec.place),
             Some(name) => name.to_owned(),
         };
         let document = parse(bytes.as_deref().unwrap_or_default());
         let at = Origin::at(format!("{folder_name}/{}", folder.file.name)).with_folder(folder_name.clone());
         let problem = bytes.and_then(|_| why_not_offered(&document, &at));
-        let written = document.name(&at);
-        let name = written.clone().filter(|name| check_folder_name(name).is_ok()).unwrap_or(folder_name);
+        let declared_name = document.name(&at).unwrap_or_else(|| folder_name.clone());
+        let is_folder = check_folder_name(&declared_name).is_ok();
+        let name = if is_folder { declared_name.clone() } else { folder_name };
         let path = RelPath::parse(&folder.path).ok();
         if path.is_none() && !folder.path.is_empty() {
             // The name of its folder is invalid on some system. It cannot be chosen, and is not silently left out.
@@ -144,22 +170,27 @@ impl Found {
             return;
         }
         let description = document.description().map(str::to_owned);
-        self.skills.push(FoundSkill {
+        let declared_version = document.entry(&at).version;
+        self.skills.push(AvailableSkill {
             name,
-            path,
             description,
-            declared_name: written,
-            declared_version: document.entry(&at).version,
             problem,
-            folder: folder.path.clone(),
             copy_of: None,
+            path,
+            declared_name,
+            declared_version,
         });
     }
 
-    /// The chosen skills, as indexes into [`Found::skills`]: those with these names, or all that agents would load, or
-    /// the one that the source itself names. Copies are chosen once. If there are several skills and none is named, the
-    /// error lists them.
-    pub(crate) fn choose(&self, names: &[String], all: bool) -> Result<Vec<usize>, InstallError> {
+    /// The chosen skills, as indexes into [`skills`](Self::skills): those with these names, all that agents would load,
+    /// or the one that the source itself names. Copies of one skill are chosen once. If there are several skills and
+    /// none is named, the error lists them.
+    pub fn choose(&self, names: &[String], all: bool) -> Result<Vec<usize>, InstallError> {
+        let chosen = self.named(names, all)?;
+        self.check_names(&chosen).map(|()| chosen)
+    }
+
+    pub(super) fn named(&self, names: &[String], all: bool) -> Result<Vec<usize>, InstallError> {
         if all {
             let loads = |at: &usize| self.skills.get(*at).is_some_and(|skill| skill.problem.is_none());
             let fine: Vec<usize> = self.all().into_iter().filter(loads).collect();
@@ -176,10 +207,14 @@ impl Found {
             }
             return Ok(chosen);
         }
-        if let Some(name) = &self.named {
+        let InstallSource { asked, spec } = &self.source;
+        if let Some(name) = &spec.skill {
             return self.called(name).map(|at| vec![at]);
         }
-        let hinted = self.hinted.as_deref().and_then(|name| self.called(name).ok());
+        let hinted = match &asked.place {
+            InstallPlace::Reference(skill) => self.called(&skill.name).ok(),
+            _ => None,
+        };
         match (self.meant.or(hinted), &*self.all()) {
             (Some(at), _) => Ok(vec![at]),
             (None, [only]) => self.check_read().map(|()| vec![*only]),
@@ -192,8 +227,8 @@ impl Found {
 
     /// The name to choose a skill by again: its name, or its path when others are called so. None when the source alone
     /// says which skill it is.
-    pub(crate) fn name_of_choice(&self, at: usize, spec: &InstallSpec) -> Option<String> {
-        if spec.skill.is_none() && self.choose(&[], false).is_ok_and(|alone| alone == [at]) {
+    pub(crate) fn name_of_choice(&self, at: usize) -> Option<String> {
+        if self.source.asked.skill.is_none() && self.choose(&[], false).is_ok_and(|alone| alone == [at]) {
             return None;
         }
         let skill = self.skills.get(at)?;
@@ -202,7 +237,7 @@ impl Found {
     }
 
     /// An error when two of the chosen skills would be installed under one name.
-    pub(crate) fn check_names(&self, chosen: &[usize]) -> Result<(), InstallError> {
+    fn check_names(&self, chosen: &[usize]) -> Result<(), InstallError> {
         let mut taken = BTreeMap::new();
         for (at, skill) in chosen.iter().filter_map(|at| Some((*at, self.skills.get(*at)?))) {
             match taken.insert(folder_key(&skill.name), (at, skill)) {
@@ -236,13 +271,18 @@ impl Found {
         }
     }
 
-    /// What can never be chosen, each with the reason: folders whose names some systems cannot store, and folders that
-    /// could not be read.
-    pub(crate) fn unusable(&self) -> impl Iterator<Item = (&str, String)> {
-        let names = self.unsafe_folders.iter();
-        let names = names
-            .map(|folder| (&**folder, "the name of its folder cannot be stored on some systems".to_owned()));
-        names.chain(self.unread.iter().map(|(folder, error)| (&**folder, error.full_message())))
+    /// The skills that [`choose`](Self::choose) leaves out of all, and why: those that no agent would load, and folders
+    /// that cannot be read or whose names some systems cannot store.
+    pub fn left_out(&self) -> Vec<SkippedSkill> {
+        let skipped = |name: &str, reason| SkippedSkill { name: name.to_owned(), reason, limit: None };
+        let problems = self.skills.iter().filter(|skill| skill.copy_of.is_none()).filter_map(|skill| {
+            Some(skipped(&skill.name, format!("no agent would load it: {}", skill.problem.as_ref()?)))
+        });
+        let names = self.unsafe_folders.iter().map(|folder| {
+            skipped(folder, "the name of its folder cannot be stored on some systems".to_owned())
+        });
+        let unread = self.unread.iter().map(|(folder, error)| skipped(folder, error.full_message()));
+        problems.chain(names).chain(unread).collect()
     }
 
     /// The index of the skill that this one is a copy of, or its own.
@@ -281,7 +321,7 @@ impl Found {
     }
 
     fn listing(&self, kind: InstallErrorKind, message: &str, hint: &str, which: &[usize]) -> InstallError {
-        let shown = which.iter().filter_map(|at| self.skills.get(*at)).map(FoundSkill::shown);
+        let shown = which.iter().filter_map(|at| self.skills.get(*at)).map(AvailableSkill::shown);
         let listed = first_of(shown, MAX_LISTED);
         InstallError::new(kind, format!("{message}: {listed}"), hint)
     }

@@ -20,16 +20,17 @@ use prowess_core::RelPath;
 pub(crate) use self::contents::FindLimits;
 use self::contents::{Contents, SkillFolder, file_at, files_of, skills_below};
 use self::folder::FolderContents;
-pub(crate) use self::found::{Found, FoundSkill};
+pub use self::found::{Available, AvailableSkill, SkippedSkill};
 use self::git::{Git, GitCommand, GitLimits, GitVersion, Received, Waiting};
 pub(crate) use self::git::{REPOSITORIES, UNACCEPTED};
 pub(crate) use self::reachable::Claim;
 use self::repository::GitContents;
+pub(crate) use self::trees::Refusal;
 use super::error::{InstallError, InstallErrorKind};
 use super::records::{Upstream, relative};
 use super::spec::{InstallPlace, InstallSpec};
 use super::store::Store;
-use super::tree::{InstallLimits, SkillTree};
+use super::tree::InstallLimits;
 use crate::env::{self, Environment};
 
 /// The options of fetching.
@@ -56,23 +57,21 @@ pub(crate) struct FetchOptions {
     pub(crate) base: Option<PathBuf>,
 }
 
-/// A skill that was fetched and checked.
-#[derive(Clone, Debug)]
-pub(crate) struct FetchedSkill {
-    /// The skill as it was found in its source.
-    pub(crate) found: FoundSkill,
-    /// Its files.
-    pub(crate) tree: SkillTree,
-    /// Where it comes from.
-    pub(crate) source: Upstream,
-    /// The requested version, such as `tag:v1`; none for the default.
-    pub(crate) requested: Option<String>,
-    /// The whole name of the requested branch, if a tag has the same name.
-    pub(crate) whole_ref: Option<String>,
-    /// The commit.
-    pub(crate) commit: Option<String>,
-    /// The id of its folder's tree in git.
-    pub(crate) git_tree: Option<String>,
+/// A source as a user asked for it, and the folder or repository that it refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstallSource {
+    pub(crate) asked: InstallSpec,
+    pub(crate) spec: InstallSpec,
+}
+
+impl InstallSource {
+    /// The address of the repository, if it is one.
+    pub fn repository(&self) -> Option<&str> {
+        match &self.spec.place {
+            InstallPlace::Git(url) => Some(url),
+            _ => None,
+        }
+    }
 }
 
 /// An open source.
@@ -91,13 +90,10 @@ impl OpenSource {
     }
 }
 
-/// Where a spec leads.
+/// Where in a source its skills are.
 #[derive(Debug)]
 struct Located<'s> {
-    /// The spec of the user.
-    asked: &'s InstallSpec,
-    /// The folder or repository that it refers to.
-    spec: InstallSpec,
+    source: &'s InstallSource,
     /// The version of the repository.
     wanted: GitVersion,
     /// The whole name of its branch, if a tag has the same name.
@@ -113,8 +109,8 @@ impl Located<'_> {
 
     /// Whether it leads to the same version of the same repository as another.
     fn is_beside(&self, other: &Self) -> bool {
-        let is_git = matches!(self.spec.place, InstallPlace::Git(_));
-        is_git && self.spec.place == other.spec.place && self.wanted == other.wanted
+        let url = self.source.repository();
+        url.is_some() && url == other.source.repository() && self.wanted == other.wanted
     }
 }
 
@@ -153,10 +149,10 @@ impl Fetcher {
     }
 
     /// Resolves a spec: a reference becomes the folder or repository that it refers to. Nothing is fetched.
-    pub(crate) fn resolve(&self, spec: &InstallSpec) -> Result<InstallSpec, InstallError> {
-        let InstallPlace::Reference(skill) = &spec.place else {
-            version::check_tree(spec, (spec.reference.as_deref(), spec.path.as_ref()))?;
-            return Ok(spec.clone());
+    pub(crate) fn resolve(&self, asked: &InstallSpec) -> Result<InstallSource, InstallError> {
+        let InstallPlace::Reference(skill) = &asked.place else {
+            version::check_tree(asked, (asked.reference.as_deref(), asked.path.as_ref()))?;
+            return Ok(InstallSource { asked: asked.clone(), spec: asked.clone() });
         };
         // Hosts do not distinguish cases either, and `@ACME` must not lead elsewhere than `@acme`.
         let known = self.options.organisations.get_key_value(&skill.org).or_else(|| {
@@ -167,38 +163,37 @@ impl Fetcher {
                 (&**org, &**template)
             });
         let text = template.replace("{org}", org).replace("{name}", &skill.name);
-        let mut place: InstallSpec = text.parse()?;
-        if matches!(place.place, InstallPlace::Reference(_)) {
+        let mut spec: InstallSpec = text.parse()?;
+        if matches!(spec.place, InstallPlace::Reference(_)) {
             let message = format!("an organisation leads to another reference: {}: {template}", skill.org);
             return Err(InstallError::new(InstallErrorKind::Request, message, "write an address for it"));
         }
-        if !template.contains("{name}") || spec.skill.is_some() {
-            place.skill = Some(spec.skill.clone().unwrap_or_else(|| skill.name.clone()));
+        if !template.contains("{name}") || asked.skill.is_some() {
+            spec.skill = Some(asked.skill.clone().unwrap_or_else(|| skill.name.clone()));
         }
-        version::merge(&mut place, spec, skill)?;
-        Ok(place)
+        version::merge(&mut spec, asked, skill)?;
+        Ok(InstallSource { asked: asked.clone(), spec })
     }
 
     /// The skills of a source. Only what is needed to find them is fetched.
-    pub(crate) fn find(&self, spec: &InstallSpec) -> Result<Found, InstallError> {
-        let located = self.locate(spec)?;
+    pub(crate) fn find(&self, source: &InstallSource) -> Result<Available, InstallError> {
+        let located = self.locate(source)?;
         let place = self.open(&located)?;
         self.find_in(place, &located)
     }
 
-    /// Where a spec leads: the version and the folder that it refers to. Only the names of refs are fetched, if needed.
-    fn locate<'s>(&self, asked: &'s InstallSpec) -> Result<Located<'s>, InstallError> {
-        let spec = self.resolve(asked)?;
-        let (wanted, start, whole_ref) = match &spec.place {
-            InstallPlace::Git(url) => self.wanted(url, &spec)?,
-            _ => (GitVersion::Default, spec.path.clone(), None),
+    /// The version and the folder that a source refers to. Only the names of refs are fetched, if needed.
+    fn locate<'s>(&self, source: &'s InstallSource) -> Result<Located<'s>, InstallError> {
+        let (wanted, start, whole_ref) = match source.repository() {
+            Some(url) => self.wanted(url, &source.spec)?,
+            None => (GitVersion::Default, source.spec.path.clone(), None),
         };
-        Ok(Located { asked, spec, wanted, whole_ref, start })
+        Ok(Located { source, wanted, whole_ref, start })
     }
 
     /// Opens a source, and fetches its commit unless it is on this machine.
     fn open(&self, located: &Located<'_>) -> Result<OpenSource, InstallError> {
-        match &located.spec.place {
+        match &located.source.spec.place {
             InstallPlace::Folder(path) => {
                 let contents = FolderContents::open(&env::place(path))?;
                 Ok(OpenSource::Folder(contents.without(self.options.installed.as_deref())))
@@ -215,9 +210,8 @@ impl Fetcher {
     }
 
     /// The skills of an open source.
-    fn find_in(&self, mut place: OpenSource, located: &Located<'_>) -> Result<Found, InstallError> {
-        let Located { asked, spec, .. } = located;
-        let start = located.start();
+    fn find_in(&self, mut place: OpenSource, located: &Located<'_>) -> Result<Available, InstallError> {
+        let (start, InstallSource { asked, spec }) = (located.start(), located.source);
         let (folders, unread) = skills_below(place.contents(), start, &self.options.find)?;
         if folders.is_empty() {
             let unread = unread.into_iter().next().map(|(_, error)| error);
@@ -226,25 +220,19 @@ impl Fetcher {
         if let OpenSource::Git(repository) = &mut place {
             self.load_heads(repository, &folders, spec.skill.as_deref())?;
         }
-        let last = last_name(&spec.place);
-        let mut found = Found::new(place, self.upstream(spec), last);
-        found.unread = unread;
+        let mut available = Available::new(place, located.source.clone(), self.upstream(spec), unread);
         for folder in &folders {
-            found.add(folder, &self.options.limits);
+            available.add(folder, &self.options.limits);
         }
-        self.mark_copies(&mut found);
-        if found.skills.is_empty() {
-            found.check_folders()?;
+        self.mark_copies(&mut available);
+        if available.skills.is_empty() {
+            available.check_folders()?;
         }
         // The folder that was named is the skill, also when there are others in it.
         let named = start.is_empty() && matches!(spec.place, InstallPlace::Git(_));
         let meant = !named || matches!(asked.place, InstallPlace::Reference(_));
-        found.meant = found.skills.iter().position(|skill| meant && skill.folder == start);
-        found.named.clone_from(&spec.skill);
-        if let InstallPlace::Reference(skill) = &asked.place {
-            found.hinted = Some(skill.name.clone());
-        }
-        Ok(found)
+        available.meant = available.skills.iter().position(|skill| meant && skill.folder() == start);
+        Ok(available)
     }
 
     /// Loads every SKILL.md. When they must be fetched, the other files of those skills are fetched with them.

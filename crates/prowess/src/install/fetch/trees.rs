@@ -10,79 +10,52 @@ use super::contents::{Contents, Planned, files_of};
 use super::folder::FolderContents;
 use super::git::{self, GitVersion};
 use super::repository::GitContents;
-use super::{FetchedSkill, Fetcher, Found, FoundSkill, OpenSource};
+use super::{Available, AvailableSkill, Fetcher, OpenSource};
 use crate::error::plain_cause;
 use crate::install::error::{About, InstallError, InstallErrorKind, InstallLimit};
+use crate::install::prepare::Prepared;
 use crate::install::records::{LockedSkill, Upstream};
 use crate::install::spec::{InstallPlace, InstallSpec};
 use crate::install::tree::{InstallLimits, SkillTree, TreeFile, refused};
 
 impl Fetcher {
-    /// The files of the chosen skills, by their indexes in [`Found::skills`]. Everything that must be fetched is
-    /// fetched in one request.
+    /// The chosen skills with their files, by their indexes in [`Available::skills`]. Everything that must be fetched is
+    /// fetched in one request. With [`Refusal::OfAll`], every one of them can be installed.
     pub(crate) fn take(
         &self,
-        found: &mut Found,
+        available: &mut Available,
         chosen: &[usize],
-    ) -> Result<Vec<FetchedSkill>, InstallError> {
-        let skills: Vec<FoundSkill> = chosen.iter().filter_map(|at| found.skills.get(*at).cloned()).collect();
-        self.take_from(&mut found.place, &found.source, skills)
+        refusal: Refusal,
+    ) -> Result<Vec<Result<Prepared, InstallError>>, InstallError> {
+        let skills = chosen.iter().filter_map(|at| available.skills.get(*at).cloned()).collect();
+        self.take_from(&mut available.place, &available.upstream, skills, refusal)
     }
 
-    /// As [`take`](Self::take), but a skill that cannot be installed is an error of its own, and stops no other.
-    pub(crate) fn take_fit(
-        &self,
-        found: &mut Found,
-        chosen: &[usize],
-    ) -> Result<Vec<Result<FetchedSkill, InstallError>>, InstallError> {
-        let skills: Vec<FoundSkill> = chosen.iter().filter_map(|at| found.skills.get(*at).cloned()).collect();
-        self.take_each_of(&mut found.place, &found.source, skills, Refusal::OfOne)
-    }
-
-    /// The files of skills that were found in a source.
+    /// Skills that were found in a source, with their files.
     pub(super) fn take_from(
         &self,
         place: &mut OpenSource,
         source: &Upstream,
-        skills: Vec<FoundSkill>,
-    ) -> Result<Vec<FetchedSkill>, InstallError> {
-        if let Some((skill, problem)) = skills.iter().find_map(|skill| Some((skill, skill.problem.as_ref()?)))
-        {
+        skills: Vec<AvailableSkill>,
+        refusal: Refusal,
+    ) -> Result<Vec<Result<Prepared, InstallError>>, InstallError> {
+        let with_problem = skills.iter().find_map(|skill| Some((skill, skill.problem.as_ref()?)));
+        if let Some((skill, problem)) = with_problem.filter(|_| refusal == Refusal::OfAll) {
             return Err(refused(format!("no agent would load this skill: {}: {problem}", skill.shown())));
         }
-        self.take_each_of(place, source, skills, Refusal::OfAll)?.into_iter().collect()
-    }
-
-    fn take_each_of(
-        &self,
-        place: &mut OpenSource,
-        source: &Upstream,
-        skills: Vec<FoundSkill>,
-        refusal: Refusal,
-    ) -> Result<Vec<Result<FetchedSkill, InstallError>>, InstallError> {
-        let folders: Vec<&str> = skills.iter().map(|skill| skill.folder.as_str()).collect();
+        let folders: Vec<&str> = skills.iter().map(AvailableSkill::folder).collect();
         let trees = self.each_tree(place, &folders, (&self.options.limits, refusal))?;
-        let (commit, requested, whole_ref) = match place {
-            OpenSource::Folder(_) => (None, None, None),
-            OpenSource::Git(repository) => {
-                (Some(repository.commit.clone()), repository.requested.clone(), repository.whole_ref.clone())
+        let taken = |(skill, tree): (AvailableSkill, Result<SkillTree, InstallError>)| {
+            let mut locked = LockedSkill::of(&*skill.name, source.clone());
+            if let OpenSource::Git(repository) = &*place {
+                locked.git_tree = repository.tree_id(skill.folder());
+                locked.commit = Some(repository.commit.clone());
+                locked.requested.clone_from(&repository.requested);
             }
+            (locked.path, locked.declared_version) = (skill.path, skill.declared_version);
+            Ok(Prepared::new(tree?, locked, skill.declared_name))
         };
-        let fetched = |(skill, tree): (FoundSkill, Result<SkillTree, InstallError>)| {
-            Ok(FetchedSkill {
-                git_tree: match place {
-                    OpenSource::Folder(_) => None,
-                    OpenSource::Git(repository) => repository.tree_id(&skill.folder),
-                },
-                found: skill,
-                tree: tree?,
-                source: source.clone(),
-                requested: requested.clone(),
-                whole_ref: whole_ref.clone(),
-                commit: commit.clone(),
-            })
-        };
-        Ok(skills.into_iter().zip(trees).map(fetched).collect())
+        Ok(skills.into_iter().zip(trees).map(taken).collect())
     }
 
     /// The files of a locked skill, if the store has them.
@@ -232,7 +205,7 @@ pub(super) fn tree_of(
 
 /// What an error about one skill stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Refusal {
+pub(crate) enum Refusal {
     /// All skills.
     OfAll,
     /// This skill alone.

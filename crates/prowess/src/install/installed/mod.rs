@@ -19,6 +19,7 @@ pub(crate) use self::users_own::users_own;
 use super::apply::{Order, copy};
 use super::compare::{Difference, FileChange, Listing, is_tree};
 use super::error::{InstallError, InstallErrorKind};
+use super::fetch::Refusal;
 use super::installer::{InstallOptions, Installer, Write, open_skills};
 use super::links::{AcceptedSkills, ClientDifference, ClientState, differences};
 use super::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER, org_of};
@@ -279,14 +280,14 @@ impl Installer {
         scope: InstallScope,
         alias: Option<&str>,
     ) -> Result<PathBuf, InstallError> {
-        let mut available = self.find(scope, spec)?;
+        let mut available = self.find(scope, &self.source(spec)?)?;
         let chosen = available.choose(&[], false)?;
-        let skills = self.prepare(scope, spec, &mut available, &chosen, alias, &mut |_| {})?;
+        let skills = self.prepare(scope, &mut available, &chosen, alias, &mut |_| {})?;
         // The caller of the library accepts it by this call.
         let options = InstallOptions { accepted: true, ..InstallOptions::default() };
         let name = skills.first().map(|skill| skill.name().to_owned()).unwrap_or_default();
         let place = self.place(scope)?;
-        let orders = skills.into_iter().map(|skill| Order::Install(Box::new(skill.new))).collect();
+        let orders = skills.into_iter().map(|skill| Order::Install(Box::new(skill))).collect();
         self.change(scope, &options, Write::unless(false), &mut |_| {}, |place, _| {
             // Under the lock, so that of two calls at once one succeeds.
             if place.skill(&name).symlink_metadata().is_err() {
@@ -300,13 +301,15 @@ impl Installer {
 
     fn copy_into(&self, spec: &InstallSpec, folder: &Path) -> Result<PathBuf, InstallError> {
         let fetcher = self.fetcher(&self.place(InstallScope::Project)?);
-        let mut found = self.within_limit(fetcher.find(spec))?;
-        let chosen = found.choose(&[], false)?;
-        let Some(skill) = self.within_limit(fetcher.take(&mut found, &chosen))?.pop() else {
+        let mut available = self.within_limit(fetcher.find(&fetcher.resolve(spec)?))?;
+        let chosen = available.choose(&[], false)?;
+        let Some(skill) = self.within_limit(fetcher.take(&mut available, &chosen, Refusal::OfAll))?.pop()
+        else {
             let message = format!("there is no skill there: {spec}");
             return Err(InstallError::new(InstallErrorKind::NotFound, message, "name another source"));
         };
+        let skill = skill?;
         self.accept_fetched(std::iter::empty());
-        copy(&self.folders().state, folder, &skill.found.name, &skill.tree)
+        copy(&self.folders().state, folder, skill.name(), &skill.tree)
     }
 }

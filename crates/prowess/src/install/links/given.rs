@@ -1,8 +1,9 @@
 //! [`Given`]: what a client gets of an installed skill.
 
-use crate::install::apply::{NewSkill, Order, Orders, state};
+use crate::install::apply::{Order, Orders, state};
 use crate::install::change::Action;
 use crate::install::error::InstallError;
+use crate::install::prepare::Prepared;
 use crate::install::records::{InstallTarget, LockedSkill};
 use crate::install::target::{Dir, State, read_tree};
 use crate::install::tree::SkillTree;
@@ -27,7 +28,7 @@ impl Installed<'_> {
     /// A copy has the files of the lock, never those of an edited skill. A link needs a target.
     pub(super) fn give(&self, locked: &LockedSkill, copies: bool) -> Result<Given, InstallError> {
         // By its name too: another skill may have the same files.
-        let is_it = |new: &NewSkill| new.locked.name == locked.name && new.locked.digest == locked.digest;
+        let is_it = |new: &Prepared| new.locked.name == locked.name && new.locked.digest == locked.digest;
         let ordered = self.orders.iter().find_map(|order| match order {
             Order::Install(new) if is_it(new) => Some(&new.tree),
             _ => None,

@@ -41,7 +41,7 @@ impl Installer {
         let (accepted, here) = (AcceptedSkills::of(&place).ok(), env::absolute(Path::new(".")));
         let preview = |skill: &Prepared| {
             let name = skill.name();
-            let mut preview = Preview::of(&skill.new.tree, name, &others);
+            let mut preview = Preview::of(&skill.tree, name, &others);
             let hides = |names: &[&str]| -> Vec<String> {
                 let hidden = of_user.called(names, None);
                 hidden.map(|folder| own.join(folder).to_string_lossy().into_owned()).collect()
@@ -106,7 +106,7 @@ impl Skills {
     fn replace(&mut self, new: &Prepared) {
         let name = new.name();
         self.0.retain(|below, _| !is_in(below, name));
-        let own = vec![new.new.declared_name.clone(), name.to_owned()];
+        let own = vec![new.declared_name.clone(), name.to_owned()];
         for skill in new.tree().skills() {
             if let Some((folder, _)) = skill.file.rsplit_once('/') {
                 self.0.insert(format!("{name}/{folder}"), vec![skill.name]);

@@ -16,4 +16,4 @@ pub use skills_lock::{LOCK_FILE, LockedSkill, SkillsLock};
 pub(crate) use skills_lock::{check_folder_name, folder_key};
 pub use skills_toml::{LinkMode, SKILLS_FILE, SkillsToml, WantedSkill};
 pub use upstream::Upstream;
-pub(crate) use wanted::{fits, is_meant, new_skill, not_locked, org_of, recorded, relative, spec_of};
+pub(crate) use wanted::{fits, is_meant, not_locked, org_of, record, relative, spec_of};

@@ -2,90 +2,60 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use prowess_core::{Origin, RelPath};
+use prowess_core::RelPath;
 
 use super::install_target::InstallTarget;
 use super::skills_lock::LockedSkill;
 use super::skills_toml::WantedSkill;
 use super::upstream::Upstream;
 use crate::env;
-use crate::install::apply::NewSkill;
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::fetch::FetchedSkill;
 use crate::install::fetch::git::GitVersion;
+use crate::install::prepare::Prepared;
 use crate::install::spec::{InstallPlace, InstallSpec, SkillRef, checked_reference};
-use crate::install::tree::SkillTree;
 
-/// The records of a fetched skill. `choice` is the name to choose it by when a reference alone does not say which skill it
-/// is.
-pub(crate) fn recorded(
-    spec: &InstallSpec,
-    skill: FetchedSkill,
-    (alias, choice): (Option<&str>, Option<String>),
-) -> NewSkill {
-    let name = alias.unwrap_or(&skill.found.name).to_owned();
-    let wanted = match &spec.place {
+/// Records how a user asked for a skill: in its entry of `skills.toml`, and in the lock. `choice` is the name to choose it
+/// by when a reference alone does not say which skill it is, `whole_ref` that of the branch if a tag has the same name.
+pub(crate) fn record(
+    skill: &mut Prepared,
+    asked: &InstallSpec,
+    (alias, choice, whole_ref): (Option<&str>, Option<String>, Option<&str>),
+) {
+    let (locked, mut wanted) = (&mut skill.locked, WantedSkill::default());
+    match &asked.place {
         InstallPlace::Reference(reference) => {
-            let version = reference.version.clone().or_else(|| spec.reference.clone());
-            let text = Some(SkillRef { version, ..reference.clone() }.to_string());
-            let path = spec.path.as_ref().map(RelPath::to_string);
-            WantedSkill { text, path, skill: choice, ..WantedSkill::default() }
+            let version = reference.version.clone().or_else(|| asked.reference.clone());
+            wanted.text = Some(SkillRef { version, ..reference.clone() }.to_string());
+            (wanted.path, wanted.skill) = (asked.path.as_ref().map(RelPath::to_string), choice);
+            locked.reference = Some(reference.full_name());
         }
         InstallPlace::Git(_) => {
-            let version = || skill.requested.as_deref().map(|requested| version_of(requested).to_owned());
-            WantedSkill {
-                git: skill.source.git().map(str::to_owned),
-                path: skill.found.path.as_ref().map(RelPath::to_string),
-                reference: spec.reference.clone().or_else(|| skill.whole_ref.clone()).or_else(version),
-                ..WantedSkill::default()
-            }
+            let version = || locked.requested.as_deref().map(version_of);
+            let reference = asked.reference.as_deref().or(whole_ref).or_else(version);
+            wanted.reference = reference.map(str::to_owned);
+            wanted.git = locked.source.git().map(str::to_owned);
+            wanted.path = locked.path.as_ref().map(RelPath::to_string);
         }
         InstallPlace::Folder(_) => {
-            let from = skill.source.folder().unwrap_or_default();
+            let from = locked.source.folder().unwrap_or_default();
             // Between the source and its skills there are no links.
-            let path = match &skill.found.path {
+            let path = match locked.path.take() {
                 Some(own) if from == "." => own.to_string(),
                 Some(own) => format!("{from}/{own}"),
                 None => from.to_owned(),
             };
-            WantedSkill { path: Some(path), ..WantedSkill::default() }
+            wanted.path = Some(path.clone());
+            // A folder is its own source.
+            locked.source = Upstream::Folder { path };
         }
-    };
-    let (source, path) = match &wanted.path {
-        // A folder is its own source.
-        Some(path) if matches!(spec.place, InstallPlace::Folder(_)) => {
-            (Upstream::Folder { path: path.clone() }, None)
-        }
-        _ => (skill.source, skill.found.path),
-    };
-    let reference = match &spec.place {
-        InstallPlace::Reference(reference) => Some(reference.full_name()),
-        _ => None,
-    };
-    let declared_name = skill.found.declared_name.unwrap_or_else(|| name.clone());
+    }
+    locked.name = alias.unwrap_or(&locked.name).to_owned();
     // A lock contains no control characters.
     let recordable = |text: &String| !text.chars().any(char::is_control);
-    let locked = LockedSkill {
-        upstream_name: Some(declared_name.clone())
-            .filter(|upstream| *upstream != name && recordable(upstream)),
-        name,
-        source,
-        path,
-        requested: skill.requested,
-        commit: skill.commit,
-        git_tree: skill.git_tree,
-        digest: skill.tree.digest().to_owned(),
-        reference,
-        declared_version: skill.found.declared_version.filter(recordable),
-    };
-    NewSkill { tree: skill.tree, locked, wanted: Some(wanted), declared_name }
-}
-
-/// A skill to install with this lock entry.
-pub(crate) fn new_skill(tree: SkillTree, locked: LockedSkill, wanted: Option<WantedSkill>) -> NewSkill {
-    let at = Origin::at(format!("{}/SKILL.md", locked.name)).with_folder(&*locked.name);
-    let declared_name = tree.document().entry(&at).name;
-    NewSkill { tree, locked, wanted, declared_name }
+    let upstream = Some(&skill.declared_name).filter(|name| **name != locked.name && recordable(name));
+    locked.upstream_name = upstream.cloned();
+    locked.declared_version = locked.declared_version.take().filter(recordable);
+    skill.wanted = Some(wanted);
 }
 
 /// What is known of a skill that `skills.toml` names and the lock does not: its source, and the digest that the user

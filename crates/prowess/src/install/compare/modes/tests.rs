@@ -68,10 +68,9 @@ impl Desk {
             fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
         }
         let spec = InstallSpec::of(InstallPlace::Folder(self.path("pdf")));
-        let mut available = self.installer.find(SCOPE, &spec).unwrap();
+        let mut available = self.installer.find(SCOPE, &self.installer.source(&spec).unwrap()).unwrap();
         let chosen = available.choose(&[], false).unwrap();
-        let skills =
-            self.installer.prepare(SCOPE, &spec, &mut available, &chosen, None, &mut |_| {}).unwrap();
+        let skills = self.installer.prepare(SCOPE, &mut available, &chosen, None, &mut |_| {}).unwrap();
         let clients = vec!["claude-code".to_owned()];
         let options = InstallOptions {
             accepted: true,

@@ -44,7 +44,7 @@ fn links_inside_a_repository_become_plain_files() {
     std::os::unix::fs::symlink("../b/SKILL.md", world.path("repo/skills/c/SKILL.md")).unwrap();
     world.commit("repo");
     let fetched = take(&world.fetcher(), &world.url("repo")).unwrap();
-    let paths = |skill: &FetchedSkill| {
+    let paths = |skill: &Prepared| {
         skill.tree.files().map(|(file, bytes)| format!("{}={}", file.path, bytes.len())).collect::<Vec<_>>()
     };
     assert_eq!(paths(&fetched[0])[1..], ["doc=10", "more/run.sh=5", "scripts/run.sh=5"]);
@@ -251,19 +251,19 @@ fn a_skill_in_a_folder_that_some_system_cannot_keep_is_refused_by_name() {
     world.skill("repo/skills/aux");
     world.commit("repo");
     let fetcher = world.fetcher();
-    let found = fetcher.find(&world.url("repo").parse().unwrap()).unwrap();
+    let found = fetcher.find_asked(&world.url("repo").parse().unwrap()).unwrap();
     assert_eq!(names(&found), ["a"]);
     // All others can be installed, and it is named with the reason.
     assert_eq!(found.choose(&[], true).unwrap(), [0]);
-    let unusable: Vec<(&str, String)> = found.unusable().collect();
+    let left_out = found.left_out();
     assert!(
-        matches!(&*unusable, [("skills/aux", reason)] if reason.contains("some systems")),
-        "{unusable:?}"
+        matches!(&*left_out, [one] if one.name == "skills/aux" && one.reason.contains("some systems")),
+        "{left_out:?}"
     );
     assert_eq!(found.choose(&["a".to_owned()], false).unwrap(), [0]);
     world.git("repo", &["rm", "-rq", "skills/a"]);
     world.commit("repo");
-    let error = fetcher.find(&world.url("repo").parse().unwrap()).unwrap_err();
+    let error = fetcher.find_asked(&world.url("repo").parse().unwrap()).unwrap_err();
     assert!(error.to_string().contains("skills/aux"), "{error}");
 }
 
@@ -313,11 +313,11 @@ fn a_ref_is_checked_also_when_a_program_wrote_it() {
     for text in ["+main:refs/heads/x", "refs/heads/*", "^main", "--upload-pack=x", "main main", ""] {
         let mut spec = InstallSpec::of(InstallPlace::Git(world.url("repo")));
         spec.reference = Some(text.to_owned());
-        assert_eq!(fetcher.find(&spec).unwrap_err().kind(), InstallErrorKind::Request, "{text}");
+        assert_eq!(fetcher.find_asked(&spec).unwrap_err().kind(), InstallErrorKind::Request, "{text}");
         let mut skill: crate::install::SkillRef = "@o/a".parse().unwrap();
         skill.version = Some(text.to_owned());
         let spec = InstallSpec::of(InstallPlace::Reference(skill));
-        assert_eq!(fetcher.find(&spec).unwrap_err().kind(), InstallErrorKind::Request, "{text}");
+        assert_eq!(fetcher.find_asked(&spec).unwrap_err().kind(), InstallErrorKind::Request, "{text}");
     }
     assert!(!is_there(&world.path("store/git")));
 }

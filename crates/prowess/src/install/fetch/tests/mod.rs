@@ -20,6 +20,7 @@ use prowess_testing::without_settings;
 
 use super::git::GitVersion;
 use super::*;
+use crate::install::prepare::Prepared;
 use crate::install::records::LockedSkill;
 
 /// Settings of the caller that would change what git does, and that the code does not set itself.
@@ -141,23 +142,26 @@ impl World {
     }
 }
 
-/// Takes all skills of a place.
-fn take(fetcher: &Fetcher, text: &str) -> Result<Vec<FetchedSkill>, InstallError> {
-    let mut found = fetcher.find(&text.parse()?)?;
-    let all = found.choose(&[], true)?;
-    fetcher.take(&mut found, &all)
+impl Fetcher {
+    fn find_asked(&self, asked: &InstallSpec) -> Result<Available, InstallError> {
+        self.find(&self.resolve(asked)?)
+    }
 }
 
-fn names(found: &Found) -> Vec<&str> {
+/// Takes all skills of a place.
+fn take(fetcher: &Fetcher, text: &str) -> Result<Vec<Prepared>, InstallError> {
+    let mut found = fetcher.find_asked(&text.parse()?)?;
+    // Also those with one name, which cannot be installed together.
+    let all = found.named(&[], true)?;
+    fetcher.take(&mut found, &all, Refusal::OfAll)?.into_iter().collect()
+}
+
+fn names(found: &Available) -> Vec<&str> {
     found.skills.iter().map(|skill| skill.name.as_str()).collect()
 }
 
-fn locked(skill: &FetchedSkill) -> LockedSkill {
-    let mut locked = LockedSkill::of(&*skill.found.name, skill.source.clone());
-    locked.path.clone_from(&skill.found.path);
-    locked.commit.clone_from(&skill.commit);
-    locked.digest = skill.tree.digest().to_owned();
-    locked
+fn locked(skill: &Prepared) -> LockedSkill {
+    skill.locked.clone()
 }
 
 fn empty_store(world: &World) {

@@ -64,7 +64,7 @@ impl Forge {
             let commit = &self.commits[commit];
             let source = format!("{}#{commit}", self.world.url("repo"));
             let fetched = take(&self.world.fetcher(), &source).unwrap();
-            let mut locked = locked(fetched.iter().find(|skill| skill.found.name == *name).unwrap());
+            let mut locked = locked(fetched.iter().find(|skill| skill.locked.name == *name).unwrap());
             locked.source = Upstream::Git { url: url.to_owned() };
             locked.requested = requested.map(str::to_owned);
             lock.insert(locked);
@@ -227,11 +227,10 @@ fn a_force_pushed_branch_and_a_moved_tag_are_explained_and_named_to_be_added_aga
         for relock in error.relocks() {
             assert_eq!(relock.spec.reference.as_deref(), kept, "a version that is gone is not named");
             // What is named can be found.
-            let mut found = forge.installer().find(PROJECT, &relock.spec).unwrap();
-            let chosen = found.choose(&[], false).unwrap();
             let installer = forge.installer();
-            let skills =
-                installer.prepare(PROJECT, &relock.spec, &mut found, &chosen, None, &mut |_| {}).unwrap();
+            let mut found = installer.find(PROJECT, &installer.source(&relock.spec).unwrap()).unwrap();
+            let chosen = found.choose(&[], false).unwrap();
+            let skills = installer.prepare(PROJECT, &mut found, &chosen, None, &mut |_| {}).unwrap();
             installer.add(PROJECT, skills, &InstallOptions::default(), &mut |_| {}).unwrap();
         }
         sync(&forge.installer(), &locked_options()).unwrap();
@@ -354,9 +353,9 @@ fn a_commit_that_skills_toml_names_must_be_on_a_branch_or_tag_unless_the_user_ad
     let strange = &forge.commits["on nothing"];
     let spec: InstallSpec = format!("{url}#{strange}").parse().unwrap();
     let installer = forge.installer();
-    let mut found = installer.find(PROJECT, &spec).unwrap();
+    let mut found = installer.find(PROJECT, &installer.source(&spec).unwrap()).unwrap();
     let chosen = found.choose(&["a".to_owned()], false).unwrap();
-    let skills = installer.prepare(PROJECT, &spec, &mut found, &chosen, None, &mut |_| {}).unwrap();
+    let skills = installer.prepare(PROJECT, &mut found, &chosen, None, &mut |_| {}).unwrap();
     write(strange);
     // Once it is accepted, and not before.
     let error = sync(&forge.installer(), &SyncOptions::default()).unwrap_err();

@@ -11,16 +11,19 @@ fn a_repository_gives_the_same_trees_as_a_folder_with_its_commit_and_its_git_tre
     let plain = take(&fetcher, &format!("{}/skills", world.path("repo").display())).unwrap();
     assert_eq!(fetched.len(), 2);
     for (skill, plain) in fetched.iter().zip(&plain) {
-        let path = format!("skills/{}", skill.found.name);
-        assert_eq!(skill.found.path.as_ref().unwrap().as_str(), path);
+        let path = format!("skills/{}", skill.locked.name);
+        assert_eq!(skill.locked.path.as_ref().unwrap().as_str(), path);
         assert_eq!(skill.tree, plain.tree);
-        assert_eq!(skill.source.git(), Some(&*world.url("repo")));
-        assert_eq!((skill.commit.as_deref(), skill.requested.as_deref()), (Some(commit.as_str()), None));
+        assert_eq!(skill.locked.source.git(), Some(&*world.url("repo")));
         assert_eq!(
-            skill.git_tree.as_deref(),
+            (skill.locked.commit.as_deref(), skill.locked.requested.as_deref()),
+            (Some(commit.as_str()), None)
+        );
+        assert_eq!(
+            skill.locked.git_tree.as_deref(),
             Some(&*world.git("repo", &["rev-parse", &format!("HEAD:{path}")]))
         );
-        assert_eq!(skill.found.declared_version.as_deref(), Some("1.2.0"));
+        assert_eq!(skill.locked.declared_version.as_deref(), Some("1.2.0"));
         assert_eq!(fetcher.store().get(skill.tree.digest()).as_ref(), Some(&skill.tree));
     }
     assert_eq!(fetcher.warning(), None);
@@ -47,7 +50,7 @@ fn branches_tags_and_commits_are_told_apart() {
         ("#refs/heads/main", Some("branch:main".to_owned()), &second),
         (&*format!("#{first}"), Some(format!("commit:{first}")), &first),
     ] {
-        let found = fetcher.find(&format!("{url}{reference}").parse().unwrap()).unwrap();
+        let found = fetcher.find_asked(&format!("{url}{reference}").parse().unwrap()).unwrap();
         assert_eq!(found.commit(), Some(commit.as_str()), "{reference}");
         assert_eq!(found.requested(), requested.as_deref(), "{reference}");
         assert_eq!(found.skills.len(), if commit == &second { 3 } else { 2 }, "{reference}");
@@ -60,7 +63,7 @@ fn a_ref_that_is_not_there_is_named_with_those_that_are_like_it() {
     world.two_skills();
     world.git("repo", &["tag", "v1.2.0"]);
     let fetcher = world.fetcher();
-    let find = |text: String| fetcher.find(&text.parse().unwrap()).unwrap_err();
+    let find = |text: String| fetcher.find_asked(&text.parse().unwrap()).unwrap_err();
     let error = find(format!("{}#v1.2.1", world.url("repo")));
     assert_eq!(error.kind(), InstallErrorKind::NotFound);
     assert!(
@@ -88,7 +91,7 @@ fn the_address_of_a_folder_is_split_at_the_longest_ref() {
     let mut spec = InstallSpec::of(InstallPlace::Git(world.url("repo")));
     let mut at = |tree: &str| {
         spec.tree = Some(tree.to_owned());
-        fetcher.find(&spec).map(|found| {
+        fetcher.find_asked(&spec).map(|found| {
             (
                 found.commit().unwrap().to_owned(),
                 found.requested().unwrap_or_default().to_owned(),
@@ -113,7 +116,7 @@ fn several_skills_are_ambiguous_until_one_is_named() {
     world.write("repo/odd/SKILL.md", "---\nname: ../../up\ndescription: Odd.\n---\n");
     world.commit("repo");
     let fetcher = world.fetcher();
-    let found = fetcher.find(&world.url("repo").parse().unwrap()).unwrap();
+    let found = fetcher.find_asked(&world.url("repo").parse().unwrap()).unwrap();
     assert_eq!(names(&found), ["odd", "a", "a", "b"]);
     assert_eq!(found.skills[3].description.as_deref(), Some("Does b."));
     let choose = |names: &[&str]| {
@@ -130,14 +133,14 @@ fn several_skills_are_ambiguous_until_one_is_named() {
     // The skill in a folder that was named is chosen, and so is a skill that the text names.
     let mut spec: InstallSpec = world.url("repo").parse().unwrap();
     spec.path = Some("skills/a".parse().unwrap());
-    assert_eq!(fetcher.find(&spec).unwrap().choose(&[], false).unwrap(), [0]);
+    assert_eq!(fetcher.find_asked(&spec).unwrap().choose(&[], false).unwrap(), [0]);
     spec.path = None;
     spec.skill = Some("b".to_owned());
-    assert_eq!(fetcher.find(&spec).unwrap().choose(&[], false).unwrap(), [3]);
+    assert_eq!(fetcher.find_asked(&spec).unwrap().choose(&[], false).unwrap(), [3]);
     world.init("none");
     world.write("none/readme.md", "x");
     world.commit("none");
-    let none = fetcher.find(&world.url("none").parse().unwrap()).unwrap_err();
+    let none = fetcher.find_asked(&world.url("none").parse().unwrap()).unwrap_err();
     assert_eq!(none.kind(), InstallErrorKind::NotFound);
     assert!(none.to_string().contains("no SKILL.md"), "{none}");
 }
@@ -151,13 +154,16 @@ fn a_skill_in_the_root_is_the_whole_repository_and_has_its_name() {
     let commit = world.commit("whole.git");
     let fetcher = world.fetcher();
     let fetched = take(&fetcher, &world.url("whole.git")).unwrap();
-    assert_eq!((fetched[0].found.name.as_str(), fetched[0].found.path.as_ref()), ("whole", None));
-    assert_eq!(fetched[0].git_tree.as_deref(), Some(&*world.git("whole.git", &["rev-parse", "HEAD^{tree}"])));
+    assert_eq!((fetched[0].locked.name.as_str(), fetched[0].locked.path.as_ref()), ("whole", None));
+    assert_eq!(
+        fetched[0].locked.git_tree.as_deref(),
+        Some(&*world.git("whole.git", &["rev-parse", "HEAD^{tree}"]))
+    );
     assert_eq!(fetched[0].tree.manifest().files.len(), 2);
     // So is a repository that a reference leads to.
     let organisations = BTreeMap::from([("acme".to_owned(), format!("{}{{name}}.git", world.url("")))]);
     let fetcher = world.fetcher_with(FetchOptions { organisations, ..FetchOptions::default() });
-    let found = fetcher.find(&format!("@acme/whole@{commit}").parse().unwrap()).unwrap();
+    let found = fetcher.find_asked(&format!("@acme/whole@{commit}").parse().unwrap()).unwrap();
     assert_eq!((found.choose(&[], false).unwrap(), found.commit()), (vec![0], Some(commit.as_str())));
 }
 
@@ -271,7 +277,7 @@ fn a_fetch_that_did_not_end_is_noticed_when_the_repository_is_opened() {
     let object = world.bare().join("objects").join(first).join(rest);
     assert!(world.bare().join("fetching").exists() && !is_there(&object));
     // Nothing is taken yet: the list of skills is enough.
-    assert_eq!(names(&world.fetcher().find(&text.parse().unwrap()).unwrap()), ["a", "b"]);
+    assert_eq!(names(&world.fetcher().find_asked(&text.parse().unwrap()).unwrap()), ["a", "b"]);
     assert!(is_there(&object) && !world.bare().join("fetching").exists());
     // A fetch that failed in an ordinary way leaves the repository as it was.
     fs::rename(world.path("repo"), world.path("away")).unwrap();
@@ -310,7 +316,7 @@ fn without_git_the_error_says_what_to_install() {
     let empty = Environment::of([("PATH", "/no/such/folder:.")]);
     let git = Arc::new(GitCommand::new(world.path("clones"), empty, GitLimits::default()));
     let fetcher = Fetcher::with_git(Store::at(world.path("store")), git, FetchOptions::default());
-    let error = fetcher.find(&world.url("x").parse().unwrap()).unwrap_err();
+    let error = fetcher.find_asked(&world.url("x").parse().unwrap()).unwrap_err();
     assert_eq!((error.kind(), error.to_string()), (InstallErrorKind::Git, "git is not installed".to_owned()));
     assert!(error.hint().contains("install git"));
 }
@@ -326,7 +332,7 @@ fn an_organisation_leads_to_its_mapping_or_to_github() {
         ("round".to_owned(), "@acme/{name}".to_owned()),
     ]);
     let fetcher = world.fetcher_with(FetchOptions { organisations, ..FetchOptions::default() });
-    let resolved = |text: &str| fetcher.resolve(&text.parse().unwrap()).map(|spec| spec.to_string());
+    let resolved = |text: &str| fetcher.resolve(&text.parse().unwrap()).map(|source| source.spec.to_string());
     assert_eq!(resolved("@acme/pdf@v1").unwrap(), "https://git.acme.example/acme/pdf.git#v1");
     // Another case is no other organisation.
     assert_eq!(resolved("@ACME/pdf").unwrap(), "https://git.acme.example/acme/pdf.git");

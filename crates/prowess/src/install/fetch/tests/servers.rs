@@ -38,7 +38,7 @@ fn only_the_files_of_skills_are_fetched_and_all_of_them_at_once() {
             fetched.iter().map(|skill| &skill.tree).collect::<Vec<_>>(),
             plain.iter().map(|skill| &skill.tree).collect::<Vec<_>>()
         );
-        assert_eq!(fetched[0].commit.as_deref(), Some(next.as_str()));
+        assert_eq!(fetched[0].locked.commit.as_deref(), Some(next.as_str()));
         fs::remove_dir_all(world.path("store")).unwrap();
         // One for the commit, one for its files, and one for where a link leads.
         let before = server.fetches();
@@ -168,7 +168,7 @@ fn a_redirect_to_another_host_is_named_and_never_followed() {
     assert!(error.to_string().contains(&format!(": {}/info/refs", other.url("repo"))), "{error}");
     let mut tree = InstallSpec::of(InstallPlace::Git(server.url("repo")));
     tree.tree = Some("main/skills".to_owned());
-    assert!(world.fetcher().find(&tree).unwrap_err().to_string().contains("leads to another address"));
+    assert!(world.fetcher().find_asked(&tree).unwrap_err().to_string().contains("leads to another address"));
     assert_eq!(other.fetches(), 0);
 }
 
@@ -179,11 +179,11 @@ fn a_redirect_on_the_same_host_is_followed_and_the_lock_keeps_the_address_that_w
     let Some(server) = Server::start(&world, Mode::Moved) else { return };
     let fetched = take(&world.fetcher(), &server.url("moved")).unwrap();
     assert_eq!(fetched.len(), 2);
-    assert_eq!(fetched[0].source.git(), Some(&*server.url("moved")));
+    assert_eq!(fetched[0].locked.source.git(), Some(&*server.url("moved")));
     fs::remove_dir_all(world.path("store")).unwrap();
     let mut tree = InstallSpec::of(InstallPlace::Git(server.url("moved")));
     tree.tree = Some("main/skills".to_owned());
-    assert_eq!(world.fetcher().find(&tree).unwrap().commit(), Some(commit.as_str()));
+    assert_eq!(world.fetcher().find_asked(&tree).unwrap().commit(), Some(commit.as_str()));
 }
 
 #[test]

@@ -70,12 +70,14 @@ fn several_sources_of_one_version_are_fetched_once() {
     };
     let local = InstallSpec::of(InstallPlace::Folder(world.path("local/c")));
     let specs = [spec("b", None), spec("a", Some("v1")), local, spec("a", None), spec("b", Some("v1"))];
+    let sources = specs.map(|spec| fetcher.resolve(&spec).unwrap());
     let mut opened = Vec::new();
     let taken = fetcher
-        .take_each(&specs.each_ref().map(|spec| ("name", spec)), &|_, _| false, &mut |at| opened.push(at))
+        .take_each(&sources.each_ref().map(|source| ("name", source)), &|_, _| false, &mut |at| {
+            opened.push(at);
+        })
         .unwrap();
-    let names: Vec<&str> = taken.iter().map(|skills| skills[0].found.name.as_str()).collect();
+    let names: Vec<&str> = taken.iter().map(Prepared::name).collect();
     assert_eq!((names, opened), (vec!["b", "a", "c", "a", "b"], vec![0, 3, 1, 4, 2]));
     assert_eq!(*git.fetches.lock().unwrap(), ["Default", "Named(\"v1\")"]);
-    assert!(taken.iter().all(|skills| skills.len() == 1));
 }

@@ -1,7 +1,7 @@
 //! Which commit is fetched: by long ids, and by names that two refs have.
 
 use super::*;
-use crate::install::records::recorded;
+use crate::install::records::record;
 
 #[test]
 fn a_repository_with_long_ids_is_fetched() {
@@ -14,7 +14,7 @@ fn a_repository_with_long_ids_is_fetched() {
     let fetcher = world.fetcher();
     for text in [world.url("repo"), format!("{}#{commit}", world.url("repo"))] {
         let fetched = take(&fetcher, &text).unwrap();
-        assert_eq!(fetched[0].commit.as_deref(), Some(commit.as_str()));
+        assert_eq!(fetched[0].locked.commit.as_deref(), Some(commit.as_str()));
     }
     // By the commit alone, as a teammate follows the lock; also where a repository with short ids had this address.
     let lock = locked(&take(&fetcher, &world.url("repo")).unwrap()[0]);
@@ -44,14 +44,13 @@ fn a_branch_beside_a_tag_of_its_name_is_recorded_by_its_whole_name() {
         [("v1/skills/a", "branch:v1", Some("refs/heads/v1")), ("other/skills/a", "branch:other", None)]
     {
         spec.tree = Some(tree.to_owned());
-        let mut found = world.fetcher().find(&spec).unwrap();
+        let mut found = world.fetcher().find_asked(&spec).unwrap();
         let all = found.choose(&[], true).unwrap();
-        let fetched = world.fetcher().take(&mut found, &all).unwrap().remove(0);
-        assert_eq!(
-            (fetched.requested.as_deref(), fetched.whole_ref.as_deref()),
-            (Some(requested), whole_ref)
-        );
-        let wanted = recorded(&spec, fetched, (None, None)).wanted.unwrap();
+        let taken = world.fetcher().take(&mut found, &all, Refusal::OfAll).unwrap();
+        let mut skill = taken.into_iter().next().unwrap().unwrap();
+        assert_eq!((skill.locked.requested.as_deref(), found.whole_ref()), (Some(requested), whole_ref));
+        record(&mut skill, &spec, (None, None, found.whole_ref()));
+        let wanted = skill.wanted.unwrap();
         assert_eq!(wanted.reference.as_deref(), whole_ref.or(Some("other")));
     }
 }
