@@ -32,8 +32,8 @@
 //!
 //! Each module uses only those before it.
 //!
-//! 1. [`limits`], [`text`], [`path`] and [`span`] are used by all others: named limits, escaping, [`RelPath`],
-//!    and places in a file.
+//! 1. [`limits`], [`text`], [`path`], [`span`] and [`digest`] are used by all others: named limits, escaping,
+//!    [`RelPath`], places in a file, and [`Digest`].
 //! 2. [`finding`]: a [`Finding`] is a fact about the input, an instance of a [`Rule`]. A [`Problem`] is a finding with a
 //!    [`Severity`].
 //! 3. [`document`]: [`parse`] makes a [`Document`] of any bytes, with the place of every value.
@@ -85,6 +85,7 @@ macro_rules! with_methods {
 pub mod catalog;
 pub mod check;
 pub mod client;
+pub mod digest;
 pub mod document;
 pub mod files;
 pub mod finding;
@@ -102,6 +103,7 @@ pub use check::{
     EntryBuilder, FixMode, Fixed, LoadError, NameRule, Profile, UnknownRule, check, check_description,
     check_name, fix,
 };
+pub use digest::Digest;
 pub use document::{Document, parse, parse_head, parse_prefix, read_frontmatter};
 pub use files::{FileEntry, FileKind, LeftOut, Manifest, Resource, TooLarge};
 pub use finding::{Edit, Finding, Fix, Level, Preset, Problem, Related, Rule, Severity};

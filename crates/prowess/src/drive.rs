@@ -33,14 +33,14 @@ use std::sync::Arc;
 
 use prowess_core::select::{SelectOptions, Selector, search};
 use prowess_core::session::{Effect, Failure, Outcome, Session, Step, ToolCall, ToolResult};
-use prowess_core::{Candidate, Catalog, Entry, Location, RelPath};
+use prowess_core::{Candidate, Catalog, Digest, Entry, Location, RelPath};
 
 use crate::error::{SourceError, SourceErrorKind};
 use crate::registry::Registry;
 use crate::source::{Chunk, Slice};
 
 /// Asks the user whether a skill with this digest may be used.
-pub type Approve<'h> = &'h (dyn Fn(&Candidate, &str) -> bool + Sync);
+pub type Approve<'h> = &'h (dyn Fn(&Candidate, Digest) -> bool + Sync);
 
 /// Runs a script of a skill: gets the skill, the file and the arguments, and returns the exit code, which is none when a
 /// signal ended the script, and what it wrote. After an error, the model reads that the script could not be run.
@@ -135,7 +135,7 @@ impl<'h> Performer<'h> {
                 let skill = self.at(key, location)?;
                 // The digest is computed first, so that what the user approves is what was there when they were asked.
                 let digest = self.registry.approvable(&skill)?;
-                let approved = self.approve.is_some_and(|approve| approve(&skill, &digest));
+                let approved = self.approve.is_some_and(|approve| approve(&skill, digest));
                 Ok(if approved { Outcome::Approved { digest } } else { Outcome::Declined })
             }
             Effect::Run { key, location, path, args, expect_digest } => {
@@ -164,7 +164,7 @@ impl<'h> Performer<'h> {
         path: &RelPath,
         slice: Slice,
         with_digest: bool,
-    ) -> Result<(Chunk, Option<String>), SourceError> {
+    ) -> Result<(Chunk, Option<Digest>), SourceError> {
         if with_digest {
             let (chunk, digest) = self.registry.read_with_digest_of(skill, path, slice)?;
             return Ok((chunk, Some(digest)));

@@ -67,11 +67,11 @@ pub use source::{DirSource, JsonlSource, Layer, MemorySource, MergedSource, Plug
 
 // 2. Documents, skills and their files.
 pub use prowess_core::{
-    ClientFields, Document, Entry, EntryBuilder, FileEntry, FileKind, HostTools, Invocation, JsonError,
-    LeftOut, LineIndex, LoadError, Location, Manifest, Origin, Position, RelPath, Resource, Scope, SkillData,
-    Span, TooLarge, ToolGrant, ToolList, parse, parse_head, parse_prefix, read_frontmatter,
+    ClientFields, Digest, Document, Entry, EntryBuilder, FileEntry, FileKind, HostTools, Invocation,
+    JsonError, LeftOut, LineIndex, LoadError, Location, Manifest, Origin, Position, RelPath, Resource, Scope,
+    SkillData, Span, TooLarge, ToolGrant, ToolList, parse, parse_head, parse_prefix, read_frontmatter,
 };
-pub use prowess_core::{client, document, files, limits, path, skill, span, text};
+pub use prowess_core::{client, digest, document, files, limits, path, skill, span, text};
 
 // 3. Checks.
 pub use prowess_core::{

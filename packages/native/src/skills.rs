@@ -121,7 +121,7 @@ impl Skills {
             }
             "digest" => {
                 let skill = self.named(&read::<String>(input)?)?;
-                registry.digest_of(&skill).map_err(|error| of_source(&error))?.into()
+                registry.digest_of(&skill).map_err(|error| of_source(&error))?.to_string().into()
             }
             "activation" => {
                 let asked: Activation = read(input)?;

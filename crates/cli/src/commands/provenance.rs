@@ -4,7 +4,7 @@ use std::path::Path;
 
 use prowess::env::{self, Environment};
 use prowess::install::{FileChange, InstallFolders, InstalledOrigin, Installer, Origins, Upstream};
-use prowess::{Candidate, Location};
+use prowess::{Candidate, Digest, Location};
 use serde::Serialize;
 
 use super::install::{report, verify};
@@ -28,7 +28,7 @@ pub(super) struct Provenance<'o> {
     source_path: Option<&'o str>,
     requested: Option<&'o str>,
     commit: Option<&'o str>,
-    digest: &'o str,
+    digest: Option<Digest>,
     /// Whether this user fetched it from there. If not, only the lock says so.
     fetched: bool,
     /// Whether its files differ from the lock, if they were compared and could be read.
@@ -89,7 +89,7 @@ impl<'o> Provenance<'o> {
             source_path: locked.path.as_ref().map(prowess::RelPath::as_str),
             requested: locked.requested.as_deref(),
             commit: locked.commit.as_deref(),
-            digest: &locked.digest,
+            digest: locked.digest,
             fetched: origin.fetched,
             edited: None,
             other_version: false,

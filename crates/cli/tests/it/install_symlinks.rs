@@ -242,7 +242,10 @@ fn revoking_a_skill_says_when_it_stays_trusted_as_one_that_was_installed_for_the
     symlink("../../home/.agents/skills/pdf", &link).unwrap();
     // As `prowess trust` wrote it before the link was there.
     let trusted = fs::read_to_string(place.path().join("state/prowess/trust.json")).unwrap();
-    let own = format!(r#"{{"name":"pdf","location":"{}/SKILL.md","digest":"sha256:0"}},"#, link.display());
+    let own = format!(
+        r#"{{"name":"pdf","location":"{}/SKILL.md","digest":"sha256:0000000000000000000000000000000000000000000000000000000000000000"}},"#,
+        link.display()
+    );
     let both = trusted.replace("\"skills\": [", &format!("\"skills\": [{own}"));
     place.write("state/prowess/trust.json", both.as_bytes());
     let said = run(&place, &["trust", "--revoke", "./.claude/skills/pdf", "--yes"]);

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::found::{Announced, Found, SourceSkill, Stamp, joined};
 use crate::client::Sighting;
+use crate::digest::Digest;
 use crate::files::manifest::Manifest;
 use crate::finding::Problem;
 use crate::finding::rule::Preset;
@@ -73,7 +74,7 @@ pub struct Candidate {
     pub obstacle: Option<Obstacle>,
     /// The approved digest over all its files, when it may be used only because of this approval.
     #[serde(skip)]
-    pub approved: Option<String>,
+    pub approved: Option<Digest>,
     /// The files that this digest covers, each with its own digest. Only these bytes are read.
     #[serde(skip)]
     pub approved_files: Option<Arc<Manifest>>,
@@ -154,7 +155,7 @@ impl Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approved {
     /// The digest over all its files.
-    pub digest: String,
+    pub digest: Digest,
     /// The files that the digest covers; none when its source checks them against what it announces.
     pub files: Option<Arc<Manifest>>,
 }

@@ -9,6 +9,7 @@ use super::candidate::Obstacle;
 use super::key::KeyFrom;
 use crate::check::profile::Profile;
 use crate::client::Sighting;
+use crate::digest::Digest;
 use crate::document::Document;
 use crate::finding::{Problem, Severity};
 use crate::path::RelPath;
@@ -62,7 +63,7 @@ pub struct Announced {
     /// Its fields.
     pub frontmatter: Map<String, Value>,
     /// Its digest.
-    pub digest: String,
+    pub digest: Digest,
 }
 
 /// A skill as its source lists it. The registry decides about it and builds a [`Candidate`].

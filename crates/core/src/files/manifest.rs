@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::repository;
+use crate::digest::Digest;
 use crate::path::RelPath;
 
 /// What a file is for, by its folder.
@@ -79,9 +80,9 @@ pub struct FileEntry {
     /// Whether it may be executed.
     #[serde(default)]
     pub executable: bool,
-    /// `sha256:` and 64 hexadecimal digits over its bytes, when they were computed.
+    /// The digest of its bytes, when it was computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<String>,
+    pub digest: Option<Digest>,
     /// What it is for.
     pub kind: FileKind,
 }
@@ -99,7 +100,7 @@ impl FileEntry {
     }
 
     /// Sets its size and digest, once its bytes were read.
-    pub fn measure(&mut self, size: u64, digest: String) {
+    pub fn measure(&mut self, size: u64, digest: Digest) {
         (self.size, self.digest, self.unmeasured) = (size, Some(digest), false);
     }
 }

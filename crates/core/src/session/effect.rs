@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::filter::Filter;
 use super::interface::result::ToolResult;
+use crate::digest::Digest;
 use crate::files::manifest::Manifest;
 use crate::path::RelPath;
 use crate::select::{Hit, Query};
@@ -120,7 +121,7 @@ pub enum Effect {
         /// The digest over all files of the skill that was approved. The host computes the present digest together
         /// with the bytes it returns, and the session compares.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        expect_digest: Option<String>,
+        expect_digest: Option<Digest>,
     },
     /// Rank skills for a query: [`Outcome::Hits`].
     Search {
@@ -150,7 +151,7 @@ pub enum Effect {
         /// cannot compare it: the host computes the present digest, and answers [`Failure::NotAsListed`] without running
         /// anything if it differs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        expect_digest: Option<String>,
+        expect_digest: Option<Digest>,
     },
     /// Ask the user whether a skill may be used: [`Outcome::Approved`] or [`Outcome::Declined`].
     Approve {
@@ -180,7 +181,7 @@ pub enum Outcome {
         /// The size of the whole file.
         size: u64,
         /// The digest over all files of the skill, when one is expected.
-        digest: Option<String>,
+        digest: Option<Digest>,
     },
     /// The best skills, the best first.
     Hits {
@@ -197,7 +198,7 @@ pub enum Outcome {
     /// The user approved the skill.
     Approved {
         /// The digest over all its files at that time.
-        digest: String,
+        digest: Digest,
     },
     /// The user did not approve it.
     Declined,

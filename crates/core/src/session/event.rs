@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::digest::Digest;
+
 /// Who acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -104,7 +106,7 @@ pub enum EventKind {
         /// Its key.
         key: String,
         /// The digest of its files.
-        digest: String,
+        digest: Digest,
     },
     /// A skill is not approved: it changed since its approval, or the user declined.
     NotApproved {

@@ -234,12 +234,10 @@ impl Session {
 
     /// What the session keeps besides the texts of active skills.
     fn rest_bytes(&self) -> usize {
-        let approvals = self.state.approvals.iter();
+        let approvals = self.state.approvals.keys();
         self.state.active.iter().map(active_rest).sum::<usize>()
             + self.state.pending.values().map(pending_bytes).sum::<usize>()
-            + approvals
-                .map(|(key, approval)| size_of::<Approval>() + key.len() + approval.digest.len())
-                .sum::<usize>()
+            + approvals.map(|key| size_of::<Approval>() + key.len()).sum::<usize>()
     }
 
     /// Counts in the pool what the session keeps now.
@@ -400,8 +398,6 @@ fn pending_bytes(call: &PendingCall) -> usize {
 }
 
 fn manifest_bytes(files: &Manifest) -> usize {
-    let file = |file: &FileEntry| {
-        size_of::<FileEntry>() + file.path.as_str().len() + file.digest.as_ref().map_or(0, String::len)
-    };
+    let file = |file: &FileEntry| size_of::<FileEntry>() + file.path.as_str().len();
     files.files.iter().map(file).sum::<usize>() + files.left_out.len() * size_of::<LeftOut>()
 }

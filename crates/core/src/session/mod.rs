@@ -68,6 +68,7 @@ use tool_scope::spellings;
 pub use tool_scope::{ToolMode, grants, scope_tools};
 
 use crate::catalog::{Candidate, Catalog};
+use crate::digest::Digest;
 use crate::skill::Invocation;
 use crate::skill::tool_list::{ToolGrant, ToolList};
 
@@ -188,10 +189,10 @@ impl Session {
     }
 
     /// The digest of the approved skill, if it was approved.
-    fn approved<'s>(&'s self, candidate: &'s Candidate) -> Option<&'s str> {
+    fn approved(&self, candidate: &Candidate) -> Option<Digest> {
         let here = self.state.approvals.get(&candidate.entry.key);
         let here = here.filter(|approval| approval.location == candidate.entry.origin.location);
-        here.map(|approval| approval.digest.as_str()).or(candidate.approved.as_deref())
+        here.map(|approval| approval.digest).or(candidate.approved)
     }
 
     /// The keys of the active skills, sorted. [`SessionState::active`] has them in the order of their activation.

@@ -5,6 +5,7 @@ use super::event::{Actor, EventKind};
 use super::interface::result::Reason;
 use super::state::{Goal, PendingCall, Stage};
 use super::{Filter, Session};
+use crate::digest::Digest;
 use crate::files::page::MARGIN;
 use crate::limits::MAX_FILE_BYTES;
 use crate::path::RelPath;
@@ -83,7 +84,7 @@ impl Session {
     /// The effect that a call waits for. It follows from the state, so it is not stored.
     fn effect_of(&self, waiting: &PendingCall) -> Effect {
         let (key, location) = (waiting.want.key().unwrap_or_default().to_owned(), waiting.location.clone());
-        let read = |path: RelPath, offset: u64, limit: usize, expect_digest: Option<String>| Effect::Read {
+        let read = |path: RelPath, offset: u64, limit: usize, expect_digest: Option<Digest>| Effect::Read {
             key: key.clone(),
             location: location.clone(),
             path,
@@ -107,23 +108,18 @@ impl Session {
                 location,
                 path: path.clone(),
                 args: args.clone(),
-                expect_digest: expect_digest.clone(),
+                expect_digest: *expect_digest,
             },
             (Stage::Bytes { expect_digest, .. }, Goal::ReadFile { path, offset, limit, .. }) => {
                 // A few bytes more, so that a page can begin and end with whole characters.
-                read(path.clone(), *offset, limit.saturating_add(MARGIN), expect_digest.clone())
+                read(path.clone(), *offset, limit.saturating_add(MARGIN), *expect_digest)
             }
             (Stage::Inline { left, expect_digest, .. }, _) if !left.is_empty() => {
                 let path = left.first().cloned().unwrap_or_else(RelPath::skill_file);
-                read(
-                    path,
-                    0,
-                    self.options.activation.max_inline_bytes.saturating_add(1),
-                    expect_digest.clone(),
-                )
+                read(path, 0, self.options.activation.max_inline_bytes.saturating_add(1), *expect_digest)
             }
             (Stage::Bytes { expect_digest, .. }, _) => {
-                read(RelPath::skill_file(), 0, MAX_FILE_BYTES + 1, expect_digest.clone())
+                read(RelPath::skill_file(), 0, MAX_FILE_BYTES + 1, *expect_digest)
             }
             _ => Effect::Files { key, location },
         }

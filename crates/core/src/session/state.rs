@@ -9,6 +9,7 @@ use super::event::{Actor, EndReason, Event, EventKind};
 use super::filter::Filter;
 use super::migrate;
 use crate::catalog::Stamp;
+use crate::digest::Digest;
 use crate::files::manifest::Manifest;
 use crate::path::RelPath;
 use crate::render::Activation;
@@ -100,7 +101,7 @@ impl Active {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Approval {
     pub(super) location: Location,
-    pub(super) digest: String,
+    pub(super) digest: Digest,
 }
 
 /// A call that waits for an effect.
@@ -159,7 +160,7 @@ pub(super) enum Stage {
     /// The files of the skill were listed; some of them are read to be shown with it.
     Inline {
         files: Option<Manifest>,
-        expect_digest: Option<String>,
+        expect_digest: Option<Digest>,
         read: Vec<(RelPath, String)>,
         left: Vec<RelPath>,
     },
@@ -167,11 +168,11 @@ pub(super) enum Stage {
     Bytes {
         files: Option<Manifest>,
         inlined: Vec<(RelPath, String)>,
-        expect_digest: Option<String>,
+        expect_digest: Option<Digest>,
     },
     Hits,
     Exit {
-        expect_digest: Option<String>,
+        expect_digest: Option<Digest>,
     },
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn inspect(
                 }
                 // The digests and the text are from two reads, which must match.
                 let own = own_path().and_then(|own| files.get(&own)).ok_or("it has no SKILL.md")?;
-                if own.digest.as_deref().is_some_and(|digest| digest != digests::of_bytes(&head.bytes)) {
+                if own.digest.is_some_and(|digest| digest != digests::of_bytes(&head.bytes)) {
                     limits.remembered = false;
                     continue;
                 }
@@ -119,9 +119,7 @@ fn published(key: &str, document: &Document, files: Manifest) -> Option<Publishe
     let resources = files
         .files
         .iter()
-        .map(|file| {
-            Some(File { uri: uri::file(key, &file.path), digest: file.digest.clone()?, size: file.size })
-        })
+        .map(|file| Some(File { uri: uri::file(key, &file.path), digest: file.digest?, size: file.size }))
         .collect::<Option<Vec<_>>>();
     let frontmatter = document.frontmatter_json();
     let entry = Skill {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use prowess::render::estimate_tokens;
 use prowess::session::{Actor, Filter, ReinjectBudget};
-use prowess::{Candidate, Catalog, Location, Registry, RelPath};
+use prowess::{Candidate, Catalog, Digest, Location, Registry, RelPath};
 use sha2::{Digest as _, Sha256};
 
 use crate::library::pages::PageCache;
@@ -150,7 +150,7 @@ pub(crate) struct Snapshot {
     file_changes: Arc<FileChanges>,
     pages: PageCache,
     /// Computed once for all clients, when the first is to be notified.
-    lists: OnceLock<[ListDigest; 3]>,
+    lists: OnceLock<[Digest; 3]>,
 }
 
 /// A skill by its key and its place: in the whole library, another one may have its key.
@@ -441,7 +441,7 @@ impl Snapshot {
         let (key, path) = uri::parse(uri)?;
         let published = self.published_by_now(&key)?;
         let file = published.files.get(&RelPath::from_request(&path).ok()?)?;
-        Some(file.digest.clone().unwrap_or_default())
+        Some(file.digest.map(String::from).unwrap_or_default())
     }
 
     /// The versions of the lists, which change with their content.
@@ -453,7 +453,7 @@ impl Snapshot {
     }
 
     /// The digests of the lists of tools, prompts and resources.
-    fn list_digests(&self) -> [ListDigest; 3] {
+    fn list_digests(&self) -> [Digest; 3] {
         let shown = |skill: &Candidate| {
             let (entry, client) = (&skill.entry, &skill.entry.client);
             format!("{:?}", (&entry.key, &entry.description, &client.arguments, &client.argument_hint))
@@ -473,13 +473,13 @@ impl Snapshot {
 }
 
 /// A digest of texts, in this order.
-fn digest(texts: impl Iterator<Item = String>) -> ListDigest {
+fn digest(texts: impl Iterator<Item = String>) -> Digest {
     let mut digest = Sha256::new();
     for text in texts {
         digest.update(text);
         digest.update("\n");
     }
-    digest.finalize().into()
+    Digest::from(<[u8; 32]>::from(digest.finalize()))
 }
 
 /// Whether two skills have the same files, as far as their listing says: a reload reads the same skill through another
@@ -492,18 +492,15 @@ fn is_same(old: &Candidate, new: &Candidate) -> bool {
     }
 }
 
-/// A digest of what a list shows.
-type ListDigest = [u8; 32];
-
 /// The versions of the lists, which change with their content. Every connection keeps those that its client knows, so they
 /// are digests and not the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ListVersions {
     /// The number of the last change of files, among those of these skills.
     pub(crate) files: u64,
-    pub(crate) tools: ListDigest,
-    pub(crate) prompts: ListDigest,
-    pub(crate) resources: ListDigest,
+    pub(crate) tools: Digest,
+    pub(crate) prompts: Digest,
+    pub(crate) resources: Digest,
 }
 
 #[cfg(test)]

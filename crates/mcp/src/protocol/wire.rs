@@ -1,5 +1,6 @@
 //! The wire types of the skills extension (SEP-2640), for which rmcp 3.8 has none.
 
+use prowess::Digest;
 use rmcp::model::CacheScope;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -42,8 +43,7 @@ pub(crate) enum Resources {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct File {
     pub(crate) uri: String,
-    /// `sha256:` and 64 lower-case hexadecimal digits.
-    pub(crate) digest: String,
+    pub(crate) digest: Digest,
     pub(crate) size: u64,
 }
 
@@ -135,9 +135,11 @@ mod tests {
     #[test]
     fn resources_are_a_list_or_dynamic() {
         assert_eq!(serde_json::to_string(&Resources::Dynamic).unwrap(), "\"dynamic\"");
-        let file = File { uri: "skill://a/SKILL.md".to_owned(), digest: "sha256:00".to_owned(), size: 7 };
+        let file = File { uri: "skill://a/SKILL.md".to_owned(), digest: [0xa5; 32].into(), size: 7 };
         let files = serde_json::to_string(&Resources::Files(vec![file])).unwrap();
-        assert_eq!(files, r#"[{"uri":"skill://a/SKILL.md","digest":"sha256:00","size":7}]"#);
+        let digest = "a5".repeat(32);
+        let expected = format!(r#"[{{"uri":"skill://a/SKILL.md","digest":"sha256:{digest}","size":7}}]"#);
+        assert_eq!(files, expected);
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl ServedFile {
         }
         // The content must match a digest: the listed one or, if the file was changed since, the current one.
         let digest = digests::of_bytes(&chunk.bytes);
-        let matches = |listed: &FileEntry| listed.digest.as_ref().is_none_or(|listed| *listed == digest);
+        let matches = |listed: &FileEntry| listed.digest.is_none_or(|listed| listed == digest);
         if !matches(&self.listed) {
             let now = self.snapshot.published_now(&self.key);
             if !now.is_some_and(|now| now.files.get(&self.path).is_some_and(matches)) {

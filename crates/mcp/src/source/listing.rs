@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use prowess::digest::NoDigest;
 use prowess::path::PathError;
-use prowess::{Document, FileEntry, Manifest, RelPath, parse};
+use prowess::{Digest, Document, FileEntry, Manifest, RelPath, parse};
 use serde_json::{Map, Value};
 
 use crate::protocol::uri::decode;
@@ -35,7 +36,7 @@ pub(in crate::source) struct ListedFile {
     pub(in crate::source) uri: String,
     path: RelPath,
     pub(in crate::source) size: u64,
-    pub(in crate::source) digest: String,
+    pub(in crate::source) digest: Digest,
 }
 
 /// Why an entry is rejected.
@@ -90,7 +91,7 @@ impl ListedSkill {
     pub(in crate::source) fn manifest(&self) -> Option<Manifest> {
         let file = |file: &ListedFile| {
             let mut entry = FileEntry::new(file.path.clone(), file.size);
-            entry.digest = Some(file.digest.clone());
+            entry.digest = Some(file.digest);
             entry
         };
         Some(Manifest::new(self.files.as_ref()?.values().map(file).collect()))
@@ -160,20 +161,14 @@ fn read_files(
         let refused = |error: PathError| format!("this path is refused: {shown}: {}", error.rule().problem());
         let path = RelPath::parse(&path).map_err(refused)?;
         let digest = value.get("digest").and_then(Value::as_str).unwrap_or_default();
-        let hex = digest.strip_prefix("sha256:").unwrap_or_default();
-        if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
-        {
-            return Err(format!(
-                "{shown}: digest: sha256: and 64 hexadecimal digits in lower case are wanted"
-            ));
-        }
+        let digest = digest.parse().map_err(|error: NoDigest| format!("{shown}: digest: {error}"))?;
         let size = value.get("size").and_then(Value::as_u64);
         let size = size.ok_or_else(|| format!("{shown}: size: a number of bytes is wanted"))?;
         total = total.saturating_add(size);
         if total > limits.skill_bytes {
             return Err(format!("its files have more than {} bytes", limits.skill_bytes));
         }
-        let file = ListedFile { uri: uri.to_owned(), path: path.clone(), size, digest: digest.to_owned() };
+        let file = ListedFile { uri: uri.to_owned(), path: path.clone(), size, digest };
         if files.insert(path.as_str().to_owned(), file).is_some() {
             return Err(format!("this file is listed twice: {shown}"));
         }

@@ -34,7 +34,7 @@ async fn listed_files_can_be_read_and_match_their_digests() {
                     vec![0, 159, 146, 150]
                 }
             };
-            assert_eq!(file["digest"], digests::of_bytes(&bytes));
+            assert_eq!(file["digest"], digests::of_bytes(&bytes).to_string());
             assert_eq!(file["size"], bytes.len());
         }
         let got = client.result("skills/get", json!({"uri": "skill://alpha/SKILL.md"})).await;

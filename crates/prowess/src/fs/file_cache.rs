@@ -135,7 +135,7 @@ impl FileCache {
 
     /// Writes a cache of these files, whole or not at all. They are sorted by path.
     pub(crate) fn save<'h>(
-        files: impl IntoIterator<Item = (&'h [u8], FileStamp, &'h [u8])>,
+        files: impl IntoIterator<Item = (&'h [u8], FileStamp, impl AsRef<[u8]>)>,
         to: &Path,
     ) -> std::io::Result<()> {
         let settled = settled();
@@ -146,7 +146,7 @@ impl FileCache {
             }
             put_bytes(&mut body, path);
             put_stamp(&mut body, stamp.into());
-            put_bytes(&mut body, kept);
+            put_bytes(&mut body, kept.as_ref());
         }
         atomic::write_own(None, to, &[FORMAT, &checksum(&body).to_le_bytes(), &body], Durability::Rebuilt)
     }

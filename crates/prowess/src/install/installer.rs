@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use prowess_core::Manifest;
+use prowess_core::{Digest, Manifest};
 
 use super::apply::{Loss, Order, Orders, apply};
 use super::change::{Changes, Edits};
@@ -283,9 +283,9 @@ impl Installer {
     }
 
     /// The files of a tree that was installed before.
-    pub(super) fn listing(&self) -> impl Fn(&str) -> Option<Manifest> {
+    pub(super) fn listing(&self) -> impl Fn(Digest) -> Option<Manifest> {
         let store = self.store();
-        move |digest: &str| store.listing(digest)
+        move |digest| store.listing(digest)
     }
 
     /// Installs skills that were prepared.

@@ -31,7 +31,7 @@ pub struct Prepared {
 
 impl Prepared {
     pub(super) fn new(tree: SkillTree, locked: LockedSkill, declared_name: String) -> Self {
-        let locked = LockedSkill { digest: tree.digest().to_owned(), ..locked };
+        let locked = LockedSkill { digest: Some(tree.digest()), ..locked };
         Self { tree, locked, wanted: None, declared_name, seen: None, unverified_commit: None }
     }
 

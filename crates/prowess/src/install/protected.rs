@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Component, Path, PathBuf};
 
-use prowess_core::RelPath;
+use prowess_core::{Digest, RelPath};
 
 use super::apply::Order;
 use super::error::{InstallError, InstallErrorKind};
@@ -39,13 +39,13 @@ pub(super) struct SourcePath {
     path: PathBuf,
     is_repository: bool,
     /// Where the other scope has the skill, and the digest of its files there; none for a skill of the place itself.
-    elsewhere: Option<(PathBuf, String)>,
+    elsewhere: Option<(PathBuf, Option<Digest>)>,
 }
 
 /// The folders and links that a source consists of.
 struct Source {
     /// Where the other scope has the skill that comes from here, with its digest.
-    elsewhere: Option<(PathBuf, String)>,
+    elsewhere: Option<(PathBuf, Option<Digest>)>,
     /// The links on the path to it, its folder, and the folders and links in that.
     own: BTreeSet<Identity>,
     /// The folders that the path to it passes.
@@ -213,8 +213,8 @@ fn is_target(
 pub(super) struct RecordedSource {
     pub(super) name: String,
     pub(super) source: SourceAt,
-    /// The digest of its files; empty without an entry in the lock.
-    digest: String,
+    /// The digest of its files; none without an entry in the lock.
+    digest: Option<Digest>,
 }
 
 /// Whether the source of a skill is on this machine.
@@ -231,7 +231,7 @@ pub(super) fn recorded_sources(place: &InstallTarget, records: &Records) -> Vec<
     let locked = records.lock.skills().iter().map(|locked| RecordedSource {
         name: locked.name.clone(),
         source: SourcePath::of(place, locked).map_or(SourceAt::Away, SourceAt::Here),
-        digest: locked.digest.clone(),
+        digest: locked.digest,
     });
     let unlocked = records.wanted.skills().iter().filter(|(name, _)| records.lock.get(name).is_none());
     let unlocked = unlocked.map(|(name, wanted)| {
@@ -240,7 +240,7 @@ pub(super) fn recorded_sources(place: &InstallTarget, records: &Records) -> Vec<
             Ok(InstallPlace::Git(url)) => SourcePath::of_git(&url).map_or(SourceAt::Away, SourceAt::Here),
             Ok(InstallPlace::Reference(_)) | Err(_) => SourceAt::Unknown,
         };
-        RecordedSource { name: name.clone(), source, digest: String::new() }
+        RecordedSource { name: name.clone(), source, digest: None }
     });
     locked.chain(unlocked).collect()
 }
@@ -297,7 +297,7 @@ impl Source {
         way.append(&mut identities_below(&copy, MAX_ENTRIES));
         let is_another = !way.contains(&folder) && way.is_disjoint(below);
         let files = manifest_of(&copy).ok().filter(|files| is_another && files.left_out.is_empty());
-        files.and_then(|files| digests::of_tree(&files)).is_some_and(|there| there == *digest)
+        files.and_then(|files| digests::of_tree(&files)).is_some_and(|there| Some(there) == *digest)
     }
 
     /// Whether a folder is in it, or would be if it existed.

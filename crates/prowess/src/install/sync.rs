@@ -153,15 +153,15 @@ impl Installer {
             let there = dir.as_ref().map(|dir| state_of(dir, name)).transpose();
             let there = there.map_err(|error| InstallError::io("read", &place.skill(name), error))?.flatten();
             let there = match there {
-                Some(State::Tree(digest)) if is_tree(&digest, &locked.digest, &place.base, &listing) => {
+                Some(State::Tree(digest)) if is_tree(digest, locked.digest, &place.base, &listing) => {
                     Some(digest).filter(|_| !options.fetch_only)
                 }
                 _ => None,
             };
             if let Some(there) = there.filter(|_| !options.locked || !is_claim(locked)) {
-                let accepted = accepted.digest_in(&place.skill(name));
+                let accepted = accepted.approval_in(&place.skill(name));
                 let is_misnamed = misnamed(&place.skill(name), locked).is_some();
-                if accepted == Some(&*there) && !is_misnamed {
+                if accepted.is_some_and(|own| own.digest == Some(there)) && !is_misnamed {
                     continue;
                 }
                 // The user accepted other files here. These and the lock may have been exchanged together, so the lock
@@ -172,7 +172,8 @@ impl Installer {
                     continue;
                 }
                 // It is installed correctly, but perhaps the user was never asked.
-                let tree = read_tree(&place.skill(name)).ok().filter(|tree| tree.digest() == locked.digest);
+                let tree =
+                    read_tree(&place.skill(name)).ok().filter(|tree| Some(tree.digest()) == locked.digest);
                 if let Some(tree) = tree.or_else(|| fetcher.stored(locked)) {
                     plan.here.push(prepared(tree, locked.clone(), seen));
                 }
@@ -339,7 +340,7 @@ impl Installer {
         let place = self.place(scope)?;
         let (accepted, listing) = (AcceptedSkills::of(&place)?, self.listing());
         let locked = skills.iter().map(Prepared::locked);
-        Ok(locked.map(|locked| accepted.has(&place.skill(&locked.name), &locked.digest, &listing)).collect())
+        Ok(locked.map(|locked| accepted.has(&place.skill(&locked.name), locked.digest, &listing)).collect())
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use prowess_core::path::{MAX_DEPTH, first_collision};
-use prowess_core::{Document, FileEntry, Manifest, Origin, RelPath, parse};
+use prowess_core::{Digest, Document, FileEntry, Manifest, Origin, RelPath, parse};
 
 use super::error::{About, InstallError, InstallErrorKind, InstallLimit};
 use crate::fs::walk::{FILE_NAMES, is_no_part};
@@ -164,7 +164,7 @@ pub(crate) struct TreeSkill {
     /// Its name.
     pub(crate) name: String,
     /// The tree digest of its folder.
-    pub(crate) digest: String,
+    pub(crate) digest: Digest,
 }
 
 /// The files of one skill: within the limits, with paths that are valid on every system, and with the digests of these
@@ -174,7 +174,7 @@ pub struct SkillTree {
     manifest: Manifest,
     /// The bytes of each file of the manifest, in its order.
     contents: Vec<Arc<[u8]>>,
-    digest: String,
+    digest: Digest,
 }
 
 impl SkillTree {
@@ -210,7 +210,7 @@ impl SkillTree {
         if manifest.own().is_none() {
             return Err(refused(format!("there is no {} in the skill's folder", FILE_NAMES[0])));
         }
-        let digest = digests::of_tree(&manifest).unwrap_or_default();
+        let digest = digests::of_tree(&manifest).ok_or_else(|| refused("a file has no digest"))?;
         Ok(Self { manifest, contents: files.into_iter().map(|file| file.bytes).collect(), digest })
     }
 
@@ -219,9 +219,9 @@ impl SkillTree {
         &self.manifest
     }
 
-    /// The tree digest v1: `sha256:` and 64 hexadecimal digits.
-    pub fn digest(&self) -> &str {
-        &self.digest
+    /// The tree digest v1.
+    pub fn digest(&self) -> Digest {
+        self.digest
     }
 
     /// Each file with its bytes.
@@ -233,7 +233,7 @@ impl SkillTree {
     pub(crate) fn with_modes(&self, executable: bool) -> Self {
         let mut tree = self.clone();
         tree.manifest.files.iter_mut().for_each(|file| file.executable = executable);
-        tree.digest = digests::of_tree(&tree.manifest).unwrap_or_default();
+        tree.digest = digests::of_tree(&tree.manifest).unwrap_or(tree.digest);
         tree
     }
 
@@ -258,9 +258,9 @@ impl SkillTree {
     }
 
     /// The tree digest of one of its folders.
-    fn digest_below(&self, folder: &str) -> String {
+    fn digest_below(&self, folder: &str) -> Digest {
         if folder.is_empty() {
-            return self.digest.clone();
+            return self.digest;
         }
         let files = self.manifest.files.iter().filter_map(|file| {
             let path = file.path.as_str().strip_prefix(folder)?.strip_prefix('/')?;
@@ -268,7 +268,7 @@ impl SkillTree {
             below.path = RelPath::parse(path).ok()?;
             Some(below)
         });
-        digests::of_tree(&Manifest::new(files.collect())).unwrap_or_default()
+        digests::of_tree(&Manifest::new(files.collect())).unwrap_or(self.digest)
     }
 
     /// Its parsed SKILL.md.
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_digest_changes_with_a_name_a_byte_or_a_mode_and_not_with_the_order() {
-        let digest = |files| tree(files).unwrap().digest().to_owned();
+        let digest = |files| tree(files).unwrap().digest();
         let plain = digest(&[("SKILL.md", false, "x"), ("a", false, "bc")]);
         assert_eq!(plain, digest(&[("a", false, "bc"), ("SKILL.md", false, "x")]));
         for other in [

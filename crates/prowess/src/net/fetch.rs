@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::address::{checked, names_private, resolved, same_site};
 use super::{Deadline, HttpClient, HttpError, HttpRequest, HttpResponse, PublicHosts};
-use prowess_core::with_methods;
+use prowess_core::{Digest, with_methods};
 
 use crate::fs::atomic::{self, Durability};
 use crate::fs::own;
@@ -122,7 +122,7 @@ impl fmt::Debug for Fetcher {
 struct Remembered {
     url: String,
     etag: String,
-    digest: String,
+    digest: Digest,
 }
 
 impl Fetcher {
@@ -171,11 +171,10 @@ impl Fetcher {
     pub(crate) fn fetch_exactly(
         &self,
         url: &str,
-        digest: &str,
+        digest: Digest,
         permission: Permission,
     ) -> Result<Vec<u8>, HttpError> {
-        let file = self.cache.as_deref().zip(digest.strip_prefix("sha256:"));
-        let file = file.map(|(cache, hex)| cache.join("bytes").join(hex));
+        let file = self.cache.as_deref().map(|cache| cache.join("bytes").join(format!("{digest:x}")));
         if let Some(bytes) = file.as_deref().and_then(|file| self.read(file, permission.limit))
             && digests::of_bytes(&bytes) == digest
         {
@@ -187,7 +186,7 @@ impl Fetcher {
         }
         let got = digests::of_bytes(&answer.body);
         if got != digest {
-            return Err(HttpError::Digest { wanted: digest.to_owned(), got });
+            return Err(HttpError::Digest { wanted: digest, got });
         }
         if let Some(file) = file {
             // If the cache cannot be written, the next fetch is only slower.
@@ -235,7 +234,7 @@ impl Fetcher {
 
     fn file_for(&self, url: &str) -> Option<PathBuf> {
         let digest = digests::of_bytes(url.as_bytes());
-        Some(self.cache.as_deref()?.join("tagged").join(digest.strip_prefix("sha256:")?))
+        Some(self.cache.as_deref()?.join("tagged").join(format!("{digest:x}")))
     }
 
     fn recall(&self, url: &str, limit: u64) -> Option<(Remembered, Vec<u8>)> {

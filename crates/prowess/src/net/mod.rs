@@ -8,6 +8,8 @@ pub(crate) mod public;
 
 use std::time::Duration;
 
+use prowess_core::Digest;
+
 use crate::error::shown_address;
 
 pub(crate) use address::{below, checked, resolved};
@@ -85,9 +87,9 @@ pub enum HttpError {
     #[error("its bytes are not those that were promised: wanted {wanted}, got {got}")]
     Digest {
         /// The expected digest.
-        wanted: String,
+        wanted: Digest,
         /// The digest of the body.
-        got: String,
+        got: Digest,
     },
 }
 

@@ -3,6 +3,7 @@
 //! Sizes are checked before bytes are read, so a file of terabytes costs nothing. The cache saves time where a list
 //! names digests. Trust never depends on it: an approval is compared with the current bytes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -13,10 +14,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use prowess_core::catalog::Announced;
+use prowess_core::{Digest, Location, Manifest, SourceSkill, with_methods};
 #[cfg(feature = "install")]
 use prowess_core::{FileEntry, RelPath};
-use prowess_core::{Location, with_methods};
-use prowess_core::{Manifest, SourceSkill};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -32,9 +32,17 @@ const LISTING: &str = "agent-skill-tree 1\n";
 const EXECUTABLE: &str = "100755";
 const PLAIN: &str = "100644";
 
-/// The digest of some bytes: `sha256:` and 64 hexadecimal digits.
-pub fn of_bytes(bytes: &[u8]) -> String {
-    named(Sha256::digest(bytes).as_slice())
+/// The digest of some bytes.
+pub fn of_bytes(bytes: &[u8]) -> Digest {
+    Digest::from(<[u8; 32]>::from(Sha256::digest(bytes)))
+}
+
+/// The first half of the digits of the digest of some bytes, for the name of a file or a folder.
+#[cfg(feature = "install")]
+pub(crate) fn short_name(bytes: &[u8]) -> String {
+    let mut name = format!("{:x}", of_bytes(bytes));
+    name.truncate(32);
+    name
 }
 
 /// The digest of a skill: any change of a name, a byte or an executable bit changes it. None when the digest of one of
@@ -42,7 +50,7 @@ pub fn of_bytes(bytes: &[u8]) -> String {
 ///
 /// It is the SHA-256 of `agent-skill-tree 1`, then a line for each file in the order of its path: mode, SHA-256 of
 /// the bytes, size, path.
-pub fn of_tree(files: &Manifest) -> Option<String> {
+pub fn of_tree(files: &Manifest) -> Option<Digest> {
     with_frontmatter(files, None)
 }
 
@@ -50,18 +58,18 @@ pub fn of_tree(files: &Manifest) -> Option<String> {
 /// separately, of the frontmatter too, since a model sees it before any file is read.
 ///
 /// In that case one more line follows the files: `frontmatter`, and its SHA-256.
-pub fn of_skill(skill: SourceSkill<'_>, files: &Manifest) -> Result<String, SourceError> {
-    let announced = skill.announced.map(|announced| announced.digest.as_str());
+pub fn of_skill(skill: SourceSkill<'_>, files: &Manifest) -> Result<Digest, SourceError> {
+    let announced = skill.announced.map(|announced| announced.digest);
     with_frontmatter(files, announced).ok_or_else(|| {
         let reason = "its source gives no digests".to_owned();
         SourceErrorKind::Damaged { reason }.at_location(skill.location().clone())
     })
 }
 
-fn with_frontmatter(files: &Manifest, announced: Option<&str>) -> Option<String> {
+fn with_frontmatter(files: &Manifest, announced: Option<Digest>) -> Option<Digest> {
     let mut tree = listing(files)?;
     if let Some(frontmatter) = announced {
-        let _ = writeln!(tree, "frontmatter {}", frontmatter.strip_prefix("sha256:")?);
+        let _ = writeln!(tree, "frontmatter {frontmatter:x}");
     }
     Some(of_bytes(tree.as_bytes()))
 }
@@ -70,9 +78,9 @@ fn with_frontmatter(files: &Manifest, announced: Option<&str>) -> Option<String>
 pub(crate) fn listing(files: &Manifest) -> Option<String> {
     let mut text = String::from(LISTING);
     for file in &files.files {
-        let digest = file.digest.as_deref()?.strip_prefix("sha256:")?;
+        let digest = file.digest?;
         let mode = if file.executable { EXECUTABLE } else { PLAIN };
-        let _ = writeln!(text, "{mode} {digest} {} {}", file.size, file.path);
+        let _ = writeln!(text, "{mode} {digest:x} {} {}", file.size, file.path);
     }
     Some(text)
 }
@@ -85,7 +93,7 @@ pub(crate) fn files_of(listing: &str) -> Option<Manifest> {
         let (mode, digest) = (parts.next()?, parts.next()?);
         let (size, path) = (parts.next()?.parse().ok()?, parts.next()?);
         let mut file = FileEntry::new(RelPath::parse(path).ok()?, size);
-        file.digest = Some(format!("sha256:{digest}"));
+        file.digest = Some(Digest::from_hex(digest).ok()?);
         file.executable = match mode {
             EXECUTABLE => true,
             PLAIN => false,
@@ -98,7 +106,7 @@ pub(crate) fn files_of(listing: &str) -> Option<Manifest> {
 }
 
 /// The digest of a frontmatter: of its JSON without spaces and with sorted keys.
-pub fn of_frontmatter(frontmatter: &Map<String, Value>) -> String {
+pub fn of_frontmatter(frontmatter: &Map<String, Value>) -> Digest {
     let mut frontmatter = Value::Object(frontmatter.clone());
     frontmatter.sort_all_objects();
     of_bytes(frontmatter.to_string().as_bytes())
@@ -200,7 +208,7 @@ impl DigestLimits {
 }
 
 /// The digest and the size of a file, or why they are not known.
-pub(crate) type DigestResult = Result<(String, u64), SourceError>;
+pub(crate) type DigestResult = Result<(Digest, u64), SourceError>;
 
 /// The remaining limits while files are read: a file may grow after its size was checked.
 #[derive(Debug)]
@@ -255,8 +263,8 @@ impl Running {
     }
 
     /// The digest, and the number of bytes.
-    pub(crate) fn finish(self) -> (String, u64) {
-        (named(&self.hasher.finalize()), self.size)
+    pub(crate) fn finish(self) -> (Digest, u64) {
+        (Digest::from(<[u8; 32]>::from(self.hasher.finalize())), self.size)
     }
 }
 
@@ -276,19 +284,13 @@ pub(crate) fn of_file(path: &Path, file: &mut File, allowed: &mut Allowance<'_>)
     )
 }
 
-fn named(hash: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
-    let digits = hash.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]);
-    "sha256:".chars().chain(digits).collect()
-}
-
 /// A cache of digests by path and state of a file, in a file that is safe to delete. New digests are written when it is
 /// dropped.
 #[derive(Debug, Default)]
 pub struct Digests {
     file: Option<PathBuf>,
     known: FileCache,
-    fresh: Mutex<BTreeMap<Vec<u8>, (FileStamp, String)>>,
+    fresh: Mutex<BTreeMap<Vec<u8>, (FileStamp, Digest)>>,
 }
 
 impl Digests {
@@ -312,7 +314,7 @@ impl Digests {
         let (digest, size) = of_file(path, file, allowed)?;
         // A file that changed just now may change again without a change of its stamp.
         if is_settled(&stamp) {
-            self.remember(path, stamp, &digest);
+            self.remember(path, stamp, digest);
         }
         Ok((digest, size))
     }
@@ -323,25 +325,25 @@ impl Digests {
         let stamp = stamp_of(&file.metadata().map_err(|error| SourceError::io(path, error))?);
         let (digest, size) = of_file(path, file, allowed)?;
         if self.remembered(path, &stamp).is_some_and(|remembered| remembered != digest) {
-            self.remember(path, stamp, &digest);
+            self.remember(path, stamp, digest);
         }
         Ok((digest, size))
     }
 
     /// The cached digest for a state of a file. The latest one counts.
-    fn remembered(&self, path: &Path, stamp: &FileStamp) -> Option<String> {
+    fn remembered(&self, path: &Path, stamp: &FileStamp) -> Option<Digest> {
         let key = path.as_os_str().as_encoded_bytes();
         let fresh = locked(&self.fresh);
         if let Some((_, digest)) = fresh.get(key).filter(|(known, _)| known == stamp) {
-            return Some(digest.clone());
+            return Some(*digest);
         }
         let at = self.known.find(path, stamp)?;
-        std::str::from_utf8(self.known.kept(at)).ok().map(str::to_owned)
+        std::str::from_utf8(self.known.kept(at)).ok()?.parse().ok()
     }
 
-    fn remember(&self, path: &Path, stamp: FileStamp, digest: &str) {
+    fn remember(&self, path: &Path, stamp: FileStamp, digest: Digest) {
         let mut fresh = locked(&self.fresh);
-        fresh.insert(path.as_os_str().as_encoded_bytes().to_vec(), (stamp, digest.to_owned()));
+        fresh.insert(path.as_os_str().as_encoded_bytes().to_vec(), (stamp, digest));
     }
 
     /// Writes new digests to the cache; those of other files stay.
@@ -349,9 +351,11 @@ impl Digests {
         let fresh = locked(&self.fresh);
         let Some(file) = self.file.as_deref().filter(|_| !fresh.is_empty()) else { return };
         let known = (0..self.known.len()).filter_map(|at| self.known.file(at));
-        let mut all: Vec<(&[u8], FileStamp, &[u8])> =
-            known.filter(|(path, ..)| !fresh.contains_key(*path)).collect();
-        all.extend(fresh.iter().map(|(path, (stamp, digest))| (path.as_slice(), *stamp, digest.as_bytes())));
+        let known = known.filter(|(path, ..)| !fresh.contains_key(*path));
+        let mut all: Vec<(&[u8], FileStamp, Cow<'_, [u8]>)> =
+            known.map(|(path, stamp, digest)| (path, stamp, digest.into())).collect();
+        let text = |digest: &Digest| Cow::from(digest.to_string().into_bytes());
+        all.extend(fresh.iter().map(|(path, (stamp, digest))| (path.as_slice(), *stamp, text(digest))));
         all.sort_by(|a, b| a.0.cmp(b.0));
         // A cache that cannot be written only costs time.
         let _ = FileCache::save(all, file);

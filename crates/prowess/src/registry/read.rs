@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use prowess_core::catalog::Approved;
 use prowess_core::internal::MARGIN;
-use prowess_core::{Candidate, Document, FileEntry, Found, Manifest, RelPath, Scope, SourceSkill};
+use prowess_core::{Candidate, Digest, Document, FileEntry, Found, Manifest, RelPath, Scope, SourceSkill};
 
 use super::Registry;
 use crate::error::{SourceError, SourceErrorKind};
@@ -71,7 +71,7 @@ impl Registry {
 
     /// The digest that an approval of a skill is bound to, or why there is none. It covers all its files, and its
     /// frontmatter if that is announced.
-    pub fn approvable(&self, candidate: &Candidate) -> Result<String, SourceError> {
+    pub fn approvable(&self, candidate: &Candidate) -> Result<Digest, SourceError> {
         let skill = candidate.source_skill();
         digests::of_skill(skill, &self.layer(candidate)?.source().manifest(skill, &self.limits.binding())?)
     }
@@ -82,7 +82,7 @@ impl Registry {
         let Some(files) = &candidate.approved_files else { return layer.source().read(skill, path, slice) };
         let counted = counted(files, skill, path)?;
         let whole = whole(layer, skill, path, counted)?;
-        if counted.digest.as_deref() != Some(&*digests::of_bytes(&whole)) {
+        if counted.digest != Some(digests::of_bytes(&whole)) {
             return Err(changed(skill));
         }
         Ok(slice.of(&whole))
@@ -94,12 +94,12 @@ impl Registry {
     }
 
     /// The digest over all files of a skill, which an approval is bound to.
-    pub fn digest(&self, key: &str) -> Result<String, SourceError> {
+    pub fn digest(&self, key: &str) -> Result<Digest, SourceError> {
         self.digest_of(&*self.get(key)?)
     }
 
     /// The digest over all current files of a skill that was found.
-    pub fn digest_of(&self, candidate: &Candidate) -> Result<String, SourceError> {
+    pub fn digest_of(&self, candidate: &Candidate) -> Result<Digest, SourceError> {
         digests::of_skill(candidate.source_skill(), &self.manifest_of(candidate)?)
     }
 
@@ -109,7 +109,7 @@ impl Registry {
         key: &str,
         path: &RelPath,
         slice: Slice,
-    ) -> Result<(Chunk, String), SourceError> {
+    ) -> Result<(Chunk, Digest), SourceError> {
         self.read_with_digest_of(&*self.get(key)?, path, slice)
     }
 
@@ -119,7 +119,7 @@ impl Registry {
         candidate: &Candidate,
         path: &RelPath,
         slice: Slice,
-    ) -> Result<(Chunk, String), SourceError> {
+    ) -> Result<(Chunk, Digest), SourceError> {
         let skill = candidate.source_skill();
         let mut files = self.manifest_of(candidate)?;
         let file = counted(&files, skill, path)?.clone();
@@ -166,7 +166,7 @@ pub(super) fn read_approved(
     found: &mut Found,
     layer: &Layer,
     files: Manifest,
-    digest: String,
+    digest: Digest,
 ) -> Option<Approved> {
     // Nothing of an announced skill is read yet; the digest covers what was announced.
     if found.announced.is_some() {
@@ -184,7 +184,7 @@ fn read_counted(skill: SourceSkill<'_>, layer: &Layer, files: &Manifest) -> Resu
     let read = source::found(&Head::whole(bytes.clone()).document(), &skill.entry.origin);
     // The index of a site may give a skill another name than its SKILL.md does.
     let same = read.entry.name == skill.entry.name || skill.entry.origin.scope == Scope::Remote;
-    if !same || counted.digest.as_deref() != Some(&*digests::of_bytes(&bytes)) {
+    if !same || counted.digest != Some(digests::of_bytes(&bytes)) {
         return Err(changed(skill));
     }
     Ok(read)

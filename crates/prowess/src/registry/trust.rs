@@ -13,7 +13,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::{Candidate, Location, Origin, Scope};
+use prowess_core::{Candidate, Digest, Location, Origin, Scope};
 use serde::{Deserialize, Serialize};
 
 use crate::env::{Environment, resolved};
@@ -63,8 +63,29 @@ pub struct Approval {
     pub key: Option<String>,
     /// The place of its SKILL.md.
     pub location: Location,
-    /// The digest of all its files, and of its frontmatter if a source announces that separately.
-    pub digest: String,
+    /// The digest of all its files, and of its frontmatter if a source announces that separately; none while the trust is
+    /// withheld.
+    #[serde(with = "digest_or_empty")]
+    pub digest: Option<Digest>,
+}
+
+/// The stored form of a digest that may be withheld: then the text is empty.
+mod digest_or_empty {
+    use prowess_core::Digest;
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    #[expect(clippy::ref_option, reason = "serde calls it with a reference")]
+    pub(super) fn serialize<S: Serializer>(
+        digest: &Option<Digest>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&digest.map_or_else(String::new, String::from))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Digest>, D::Error> {
+        let text = String::deserialize(from)?;
+        if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(D::Error::custom) }
+    }
 }
 
 /// Whether a skill may be used, and on what condition. Exhaustive, because a host that does not know a verdict would
@@ -76,7 +97,7 @@ pub enum Verdict {
     /// It may, with any content.
     Yes,
     /// It may as long as it has this digest.
-    AsApproved(String),
+    AsApproved(Digest),
 }
 
 impl Approval {
@@ -129,7 +150,7 @@ impl Trust {
     }
 
     /// Whether a skill that the user did not name may be used, and why. The digest is computed only if it decides this.
-    pub fn judge(&self, origin: &Origin, digest: impl FnOnce() -> Result<String, SourceError>) -> Verdict {
+    pub fn judge(&self, origin: &Origin, digest: impl FnOnce() -> Result<Digest, SourceError>) -> Verdict {
         if self.everything {
             return Verdict::Yes;
         }
@@ -143,9 +164,9 @@ impl Trust {
         if approval.is_none() && origin.scope != Scope::User {
             return Verdict::No;
         }
-        let is_accepted = |digest: &String| match approval {
-            Some(approval) => approval.digest == *digest,
-            None => self.approvals.skills.iter().any(|other| other.digest == *digest),
+        let is_accepted = |digest: &Digest| match approval {
+            Some(approval) => approval.digest == Some(*digest),
+            None => self.approvals.skills.iter().any(|other| other.digest == Some(*digest)),
         };
         digest().ok().filter(is_accepted).map_or(Verdict::No, Verdict::AsApproved)
     }
@@ -291,7 +312,8 @@ impl Approvals {
     /// Trusts a skill as long as it has the digest that [`Registry::approvable`] returns.
     ///
     /// [`Registry::approvable`]: crate::Registry::approvable
-    pub fn trust_skill(&mut self, skill: &Candidate, digest: String) {
+    pub fn trust_skill(&mut self, skill: &Candidate, digest: Digest) {
+        let digest = Some(digest);
         let location = skill.entry.origin.location.clone();
         let (name, key) = (skill.entry.name.clone(), skill.entry.key.clone());
         // By another path, the files that were accepted before would be trusted still.
@@ -300,7 +322,7 @@ impl Approvals {
         let mut is_known = false;
         for approval in self.skills.iter_mut().filter(|approval| is_same(&approval.location)) {
             is_known = true;
-            approval.digest.clone_from(&digest);
+            approval.digest = digest;
             approval.name.clone_from(&name);
             approval.key = Some(key.clone()).filter(|key| *key != name);
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use prowess_core::render::{Budget, CatalogStyle, Shape};
 use prowess_core::select::{self, Selector};
 use prowess_core::session::{Options, Policy};
-use prowess_core::{Candidate, Duplicates, Profile, RelPath, with_methods};
+use prowess_core::{Candidate, Digest, Duplicates, Profile, RelPath, with_methods};
 
 use super::{Shared, Skill, Skills, SkillsError};
 use crate::env::Environment;
@@ -22,7 +22,7 @@ use crate::source::open::{OpenServer, Opening};
 use crate::source::spec::SourceSpec;
 
 /// Asks whether a skill with this digest may be used.
-pub(super) type Approver = dyn Fn(&Candidate, &str) -> bool + Send + Sync;
+pub(super) type Approver = dyn Fn(&Candidate, Digest) -> bool + Send + Sync;
 
 /// Runs a script of a skill.
 pub(super) type Runner =
@@ -148,7 +148,7 @@ impl SkillsBuilder {
     #[must_use]
     pub fn with_approval(
         mut self,
-        approve: impl Fn(&Candidate, &str) -> bool + Send + Sync + 'static,
+        approve: impl Fn(&Candidate, Digest) -> bool + Send + Sync + 'static,
     ) -> Self {
         self.approve = Some(Box::new(approve));
         self

@@ -180,8 +180,8 @@ fn a_forged_cache_of_digests_approves_nothing() {
     let registry = with(Some(Trust::in_approved(approvals)));
     let candidate = registry.get("a").unwrap();
     assert!(!candidate.is_usable(), "a changed script is not approved");
-    let now = approve_all(folder.path()).skills[0].digest.clone();
-    assert_eq!((registry.approvable(&candidate).unwrap(), registry.digest("a").unwrap()), (now.clone(), now));
+    let now = approve_all(folder.path()).skills[0].digest.unwrap();
+    assert_eq!((registry.approvable(&candidate).unwrap(), registry.digest("a").unwrap()), (now, now));
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn a_wrong_digest_that_is_remembered_is_corrected_by_a_look_at_the_bytes() {
     let listed = |registry: &Registry, limits: DigestLimits| {
         let candidate = registry.get("a").unwrap();
         let files = registry.manifest_within(&candidate, &limits).unwrap();
-        files.get(&RelPath::parse("note.md").unwrap()).unwrap().digest.clone()
+        files.get(&RelPath::parse("note.md").unwrap()).unwrap().digest
     };
     let registry = open();
     assert_eq!(listed(&registry, DigestLimits::publishing()), Some(of_bytes(b"false")));

@@ -72,7 +72,7 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     let mut approvals = Approvals::default();
     let mine = before.get("mine").unwrap();
     let digest = before.approvable(&mine).unwrap();
-    approvals.trust_skill(&mine, digest.clone());
+    approvals.trust_skill(&mine, digest);
     assert_eq!(before.digest("mine").unwrap(), digest, "both ways to digest agree");
     let approved = registry(approvals);
     let mut session = Session::new("test", approved.catalog(), Policy::default(), Options::default());
@@ -94,7 +94,7 @@ fn an_approval_holds_what_was_approved_and_nothing_else() {
     let mut session = Session::new("test", everything.catalog(), policy, Options::default());
     let no = load(&mut session, &Performer::new(&everything, &All), None);
     assert_eq!(no.reason.map(Reason::code), Some("not-approved"));
-    let yes = |_: &prowess::Candidate, digest: &str| digest.starts_with("sha256:");
+    let yes = |_: &prowess::Candidate, digest: prowess::Digest| digest.to_string().starts_with("sha256:");
     let performer = Performer::new(&everything, &All).with_approval(&yes);
     assert!(load(&mut session, &performer, None).is_ok());
     fs::write(skill.join("new.md"), "new\n").unwrap();
@@ -240,7 +240,7 @@ fn a_refresh_that_races_with_reads_never_gives_the_bytes_of_another_skill() {
             }
         });
         let digests = std::cell::RefCell::new(std::collections::BTreeSet::new());
-        let approve = |_: &prowess::Candidate, _: &str| true;
+        let approve = |_: &prowess::Candidate, _: prowess::Digest| true;
         let performer = Performer::new(&registry, &All).with_approval(&approve);
         let (key, path) = ("mine".to_owned(), RelPath::parse("SKILL.md").unwrap());
         let read = |expect_digest| Effect::Read {
@@ -254,7 +254,7 @@ fn a_refresh_that_races_with_reads_never_gives_the_bytes_of_another_skill() {
         for _ in 0..race_reads() {
             for effect in [
                 read(None),
-                read(Some(String::new())),
+                read(Some([0; 32].into())),
                 Effect::Files { key: key.clone(), location: location.clone() },
                 Effect::Approve { key: key.clone(), location: location.clone(), scope: Scope::Explicit },
             ] {

@@ -249,7 +249,7 @@ fn only_a_file_that_was_approved_is_run() {
     let candidate = registry.get("a").unwrap();
     let mut approvals = Approvals::default();
     let digest = registry.approvable(&candidate).unwrap();
-    approvals.trust_skill(&candidate, digest.clone());
+    approvals.trust_skill(&candidate, digest);
     registry.set_trust(Trust::in_approved(approvals));
     registry.refresh().unwrap();
 

@@ -313,7 +313,8 @@ fn a_skill_that_must_be_approved_is_given_when_the_host_says_yes() {
     let rule = OriginRule::usual(Scope::Explicit).with_approve(true);
     let policy = Policy::default().with_origin(Scope::Explicit, rule);
     let build = || Skills::builder().with_source(SourceSpec::dir(folder.path())).with_policy(policy.clone());
-    let mut asked = build().with_approval(|skill, digest| skill.entry.key == "a" && !digest.is_empty());
+    let mut asked = build()
+        .with_approval(|skill, digest| skill.entry.key == "a" && digest.to_string().starts_with("sha256:"));
     asked = asked.with_options(Options::default());
     let mut chat = asked.build().unwrap().chat("chat-1");
     assert!(loads(&mut chat, "a").contains("Body of a."));

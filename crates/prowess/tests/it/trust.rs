@@ -181,7 +181,7 @@ fn an_approval_is_called_by_its_place_its_key_or_its_name_without_its_source() {
         "/home/x/refunds/SKILL.md",
     ];
     let skills =
-        places.map(|place| format!(r#"{{"name":"refunds","location":"{place}","digest":"sha256:0"}}"#));
+        places.map(|place| format!(r#"{{"name":"refunds","location":"{place}","digest":"sha256:0000000000000000000000000000000000000000000000000000000000000000"}}"#));
     let stored = format!(r#"{{"version":1,"folders":[],"skills":[{}]}}"#, skills.join(","));
     fs::write(&file, &stored).unwrap();
     let approvals = Approvals::load(&file).unwrap();
@@ -209,8 +209,8 @@ fn skills_of_one_archive_are_trusted_each_by_itself() {
         skill
     };
     let mut approvals = Approvals::default();
-    approvals.trust_skill(&entry("a"), "sha256:a".to_owned());
-    approvals.trust_skill(&entry("b"), "sha256:b".to_owned());
+    approvals.trust_skill(&entry("a"), [0xa; 32].into());
+    approvals.trust_skill(&entry("b"), [0xb; 32].into());
     let names: Vec<&str> = approvals.skills.iter().map(|approval| &*approval.name).collect();
     assert_eq!(names, ["a", "b"]);
 }

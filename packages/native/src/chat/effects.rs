@@ -49,7 +49,7 @@ impl Chat {
                 let skill = self.at(key, location)?;
                 // The digest comes first, so that what is approved is what was there when the user was asked.
                 let digest = registry.approvable(&skill).map_err(|error| Box::new(lost_source(&error)))?;
-                let (shown, asked) = (candidate_json(&skill, None), digest.clone());
+                let (shown, asked) = (candidate_json(&skill, None), digest.to_string());
                 let approved = rules
                     .ask("the approval", move || host.approve(shown, asked))
                     .map_err(|error| Box::new((error, Outcome::Declined)))?;

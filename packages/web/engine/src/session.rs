@@ -9,7 +9,7 @@ use prowess_core::session::{
     PromptOptions, Reason, ReceivedCall, ReinjectBudget, Session as CoreSession, SessionState, Ticket,
     ToolCall, ToolResult, UnknownDialect,
 };
-use prowess_core::{Catalog, Entry};
+use prowess_core::{Catalog, Digest, Entry};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -167,10 +167,10 @@ pub(crate) fn dialect(name: &str) -> Result<Dialect, Failure> {
 #[serde(rename_all = "camelCase")]
 enum GivenOutcome {
     Files(Vec<GivenFile>),
-    Read { size: u64, digest: Option<String> },
+    Read { size: u64, digest: Option<Digest> },
     Hits(Vec<GivenHit>),
     Ran { code: Option<i32>, output: String },
-    Approved(String),
+    Approved(Digest),
     Declined,
     Failed(EffectFailure),
 }

@@ -278,7 +278,7 @@ fn value(change: &Change) -> Value {
         "source_path": locked.path.as_ref().map(prowess::RelPath::as_str),
         "requested": locked.requested,
         "commit": locked.commit,
-        "digest": locked.digest,
+        "digest": locked.digest_text(),
         "fetched": change.fetched,
         "recorded": change.recorded,
         "newly_trusted": change.newly_trusted,
@@ -410,8 +410,7 @@ pub(in crate::commands) fn origin(
 ) -> String {
     let origin = locked.origin_from(&env::absolute(".".as_ref()), scope, path);
     // An entry of the lock has a digest, and from git a commit; without them, only skills.toml names it.
-    let is_locked =
-        !locked.digest.is_empty() && (locked.commit.is_some() || locked.source.folder().is_some());
+    let is_locked = locked.digest.is_some() && (locked.commit.is_some() || locked.source.folder().is_some());
     if fetched || !is_locked { origin } else { format!("{origin}, says the lock; not fetched by you") }
 }
 

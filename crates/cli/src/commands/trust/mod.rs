@@ -14,7 +14,7 @@ use prowess::env::{self, Environment};
 use prowess::library::clients;
 use prowess::library::views::Reach;
 use prowess::registry::trust::Approvals;
-use prowess::{Candidate, Catalog, Entry, LookupError, Obstacle, Registry};
+use prowess::{Candidate, Catalog, Digest, Entry, LookupError, Obstacle, Registry};
 use serde_json::json;
 
 use self::named::Named;
@@ -226,7 +226,7 @@ fn trust_skill(
 /// Shows skills with their digests and asks, then trusts exactly these.
 fn trust_digests(
     args: &Trust,
-    digests: Vec<(&Candidate, String)>,
+    digests: Vec<(&Candidate, Digest)>,
     question: String,
     Opened { registry, catalog }: &Opened,
     file: &Path,
@@ -246,7 +246,7 @@ fn trust_digests(
         }
     }
     let lines = |verb: &str| -> String {
-        let line = |(skill, digest): &(&Candidate, String)| {
+        let line = |(skill, digest): &(&Candidate, Digest)| {
             let Entry { key, origin, .. } = &skill.entry;
             let place = origin.location.text();
             let mut line =
@@ -268,7 +268,7 @@ fn trust_digests(
     // The file is locked only now, so that another `prowess trust` does not wait for a server or an answer.
     Approvals::update(file, |approvals| {
         for (skill, digest) in &digests {
-            approvals.trust_skill(skill, digest.clone());
+            approvals.trust_skill(skill, *digest);
         }
         Ok::<_, CommandError>(())
     })?;
@@ -374,7 +374,7 @@ fn list(approvals: &Approvals, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             "skill   {}  {}  {}",
             clean(&approval.name),
             clean(&approval.location.text()),
-            approval.digest
+            approval.digest.map(String::from).unwrap_or_default()
         );
     }
     if text.is_empty() {

@@ -195,7 +195,7 @@ fn withhold(what: &str, skills: &[Approval], approvals: &mut Approvals) -> Optio
     let origins = read_origins();
     let is_edited = |approval: &&Approval| {
         let origin = origins.of_file(&approval.location);
-        !approval.digest.is_empty()
+        approval.digest.is_some()
             && origin.is_some_and(|origin| {
                 approval.digest != origin.locked.digest && !origins.restores_accepted(origin)
             })
@@ -206,7 +206,7 @@ fn withhold(what: &str, skills: &[Approval], approvals: &mut Approvals) -> Optio
         others.revoke_skill(&approval.location.text());
     }
     let withheld = approvals.skills.iter_mut().filter(|approval| !others.skills.contains(approval));
-    withheld.for_each(|approval| approval.digest.clear());
+    withheld.for_each(|approval| approval.digest = None);
     edited.first()?;
     let restore = "restore what was installed with: prowess sync --overwrite --user";
     let done = format!("no longer trusted as it is now: {}; {restore}", clean(what));

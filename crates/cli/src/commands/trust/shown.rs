@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use prowess::install::Preview;
 use prowess::internal::{preview_of_found, toml_value};
-use prowess::{Candidate, Catalog, Manifest, Registry};
+use prowess::{Candidate, Catalog, Digest, Manifest, Registry};
 use serde_json::{Value, json};
 
 use super::folder::FolderLook;
@@ -56,7 +56,7 @@ pub(super) struct ShownSkill {
     key: String,
     location: String,
     /// The digest that is trusted; none where a folder is.
-    digest: Option<String>,
+    digest: Option<Digest>,
     /// The files of a skill on another machine. What can be said of it is in the list of its source alone, so that all of
     /// it is shown.
     remote_files: Option<Vec<String>>,
@@ -78,7 +78,7 @@ impl ShownSkill {
         }
         line("files", &names);
         if let Some(digest) = &self.digest {
-            line("digest", digest);
+            line("digest", &digest.to_string());
         }
         text
     }
@@ -94,13 +94,13 @@ pub(super) struct Setting {
 impl Shown {
     /// Skills that are trusted with these digests.
     pub(super) fn of_skills(
-        digests: &[(&Candidate, String)],
+        digests: &[(&Candidate, Digest)],
         registry: &Registry,
         catalog: &Catalog,
     ) -> Self {
         let (names, mut left) = (names(catalog), MAX_BYTES);
         let shown = digests.iter().map(|(skill, digest)| ShownSkill {
-            digest: Some(digest.clone()),
+            digest: Some(*digest),
             ..previewed(skill, registry, &names, &mut left)
         });
         Self { skills: shown.collect(), ..Self::default() }
@@ -184,7 +184,7 @@ impl Shown {
             let mut shown = json!({"name": key, "location": location, "preview": preview});
             if let Some(shown) = shown.as_object_mut() {
                 let files = remote_files.as_ref().map(|files| json!(files));
-                shown.extend(digest.as_ref().map(|digest| ("digest".to_owned(), json!(digest))));
+                shown.extend(digest.map(|digest| ("digest".to_owned(), json!(digest))));
                 shown.extend(files.map(|files| ("files".to_owned(), files)));
             }
             shown

@@ -49,7 +49,7 @@ impl Session {
         let Some(candidate) = self.catalog.get(key) else {
             return self.skill_gone(key, by, filter.as_ref());
         };
-        let expect_digest = self.approved(candidate).map(str::to_owned);
+        let expect_digest = self.approved(candidate);
         match want {
             Goal::Run { .. } => self.suspend(by, filter, want, Stage::Exit { expect_digest }),
             Goal::Load { .. } if self.options.inline_resources => {
@@ -104,7 +104,7 @@ impl Session {
             _ if self.needs_approval(now) => return self.suspend(by, filter, want, Stage::Approval),
             // It was approved meanwhile: what was read before was not compared with that digest.
             Stage::Bytes { expect_digest, .. } | Stage::Inline { expect_digest, .. }
-                if self.approved(now).is_some_and(|seen| expect_digest.as_deref() != Some(seen)) =>
+                if self.approved(now).is_some_and(|seen| *expect_digest != Some(seen)) =>
             {
                 return self.after_approval(by, filter, want);
             }
@@ -113,7 +113,7 @@ impl Session {
         match (stage, outcome) {
             (Stage::Approval, Outcome::Approved { digest }) => {
                 let key = key.to_owned();
-                self.state.approvals.insert(key.clone(), Approval { location, digest: digest.clone() });
+                self.state.approvals.insert(key.clone(), Approval { location, digest });
                 self.record(EventKind::Approved { key, digest });
                 self.after_approval(by, filter, want)
             }

@@ -38,7 +38,7 @@ fn a_skill_that_needs_approval_by_now_is_asked_about_before_it_is_given() {
             let step = declined.resume(ticket, Outcome::Declined);
             assert_eq!(code(&shelf.finish(&mut declined, step)), "not-approved");
             assert!(declined.active_skills().is_empty());
-            let step = session.resume(ticket, Outcome::Approved { digest: "sha256:1".into() });
+            let step = session.resume(ticket, Outcome::Approved { digest: [1; 32].into() });
             assert!(shelf.finish(&mut session, step).is_ok(), "{tool}");
         }
     }
@@ -67,7 +67,7 @@ fn a_skill_that_needs_approval_by_now_does_not_stay_active() {
     // Once approved it stays, until it is found to be another.
     assert!(shelf.load(&mut session, "a").is_ok());
     assert_eq!(session.set_policy(asking()), [""; 0]);
-    shelf.skills.get_mut("a").unwrap().digest = "sha256:2".into();
+    shelf.skills.get_mut("a").unwrap().digest = [2; 32].into();
     let read = shelf.call(&mut session, "read_skill_resource", json!({"name": "a", "path": "x.md"}));
     assert_eq!((code(&read), session.active_skills().len()), ("changed", 0));
 }

@@ -130,9 +130,9 @@ fn remote_skills_get_tools_when_they_are_approved_and_only_as_approved() {
     // A read after the approval carries the digest, and other bytes are refused.
     let step = session.call(ToolCall::new("read_skill_resource", json!({"name": "far", "path": "x.md"})));
     assert!(
-        matches!(&step, Step::Need(_, Effect::Read { expect_digest: Some(digest), .. }) if digest == "sha256:1")
+        matches!(&step, Step::Need(_, Effect::Read { expect_digest: Some(digest), .. }) if *digest == [1; 32].into())
     );
-    shelf.skills.get_mut("far").unwrap().digest = "sha256:2".into();
+    shelf.skills.get_mut("far").unwrap().digest = [2; 32].into();
     let result = shelf.finish(&mut session, step);
     assert_eq!((code(&result), result.full_text().contains("approve it again")), ("changed", true));
     // And a host that does not say which bytes it read is not believed.

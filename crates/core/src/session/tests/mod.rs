@@ -37,7 +37,7 @@ struct Held {
     /// Whether the host cannot list all of its files.
     incomplete: bool,
     change: fn(&mut Candidate),
-    digest: String,
+    digest: Digest,
 }
 
 impl Shelf {
@@ -54,7 +54,7 @@ impl Shelf {
         let fields = if fields.is_empty() { String::new() } else { format!("{fields}\n") };
         let text = format!("---\nname: {name}\ndescription: About {name}.\n{fields}---\n{body}\n");
         let files = BTreeMap::new();
-        let held = Held { text, files, incomplete: false, change: |_| {}, digest: "sha256:1".into() };
+        let held = Held { text, files, incomplete: false, change: |_| {}, digest: [1; 32].into() };
         self.skills.insert(name.to_owned(), held);
         self.skills.get_mut(name).unwrap()
     }
@@ -92,7 +92,7 @@ impl Shelf {
                 let Some(text) = own.or(held.files.get(path.as_str())) else { return missing };
                 let start = usize::try_from(*offset).unwrap().min(text.len());
                 let bytes = text.as_bytes()[start..].iter().take(*limit).copied().collect();
-                let digest = expect_digest.as_ref().map(|_| held.digest.clone());
+                let digest = expect_digest.map(|_| held.digest);
                 Outcome::Read { bytes, size: text.len() as u64, digest }
             }
             Effect::Search { .. } => {
@@ -100,7 +100,7 @@ impl Shelf {
                 Outcome::Hits { hits: self.skills.keys().map(hit).collect() }
             }
             Effect::Approve { key, .. } => match self.skills.get(key) {
-                Some(held) => Outcome::Approved { digest: held.digest.clone() },
+                Some(held) => Outcome::Approved { digest: held.digest },
                 None => Outcome::Declined,
             },
             Effect::Run { .. } => Outcome::Ran { code: Some(0), output: "ran".into() },

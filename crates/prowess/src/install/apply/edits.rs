@@ -35,7 +35,7 @@ pub(super) fn edited(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>)
                 format!("this skill cannot be compared with what was installed: {}: {reason}", old.name)
             }
             Ok(there) => {
-                let edits = Difference::of(&path, &there, &old.digest, how.listing).files();
+                let edits = Difference::of(&path, &there, old.digest, how.listing).files();
                 format!("{EDITED}{}{}", shown(&path), named(edits.unwrap_or_default()))
             }
         }
@@ -49,7 +49,7 @@ pub(super) fn edited_unlocked(place: &InstallTarget, old: &LockedSkill, how: &Or
     if let Some(error) = InstallError::mounted_in(&path) {
         return error;
     }
-    let edits = edits_of(&path, &old.digest, how.listing);
+    let edits = edits_of(&path, old.digest, how.listing);
     let what = match edits {
         Some(_) => "this skill was edited after it was installed, and skills.lock does not have it",
         None => "skills.lock does not have this skill, so it is not known whether it was edited",

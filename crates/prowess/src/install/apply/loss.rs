@@ -37,14 +37,14 @@ impl Loss {
         listing: Listing<'_>,
     ) -> Self {
         let mark = match there {
-            State::Tree(digest) => digest.clone(),
+            State::Tree(digest) => digest.to_string(),
             State::Link(to) => format!("link {to}"),
             State::Other => entries_of(&path),
         };
         let files = match (there, manifest_of(&path)) {
             (State::Link(_), _) | (_, Err(_)) => Vec::new(),
             (_, Ok(there)) => {
-                let before = installed.and_then(|locked| listing(&locked.digest)).unwrap_or_default();
+                let before = installed.and_then(|locked| listing(locked.digest?)).unwrap_or_default();
                 made_by_users(changes(&before, &there), &path)
             }
         };
@@ -82,5 +82,5 @@ fn entries_of(path: &Path) -> String {
             }
         }
     }
-    digests::of_bytes(lines.as_bytes())
+    digests::of_bytes(lines.as_bytes()).to_string()
 }

@@ -9,6 +9,8 @@ mod names;
 
 use std::path::Path;
 
+use prowess_core::Digest;
+
 pub(crate) use self::copy::copy;
 pub(super) use self::edits::named;
 pub(crate) use self::edits::unknown;
@@ -65,7 +67,7 @@ pub(crate) struct Orders<'o> {
     /// The files of a tree that was installed before, by its digest.
     pub(crate) listing: Listing<'o>,
     /// The files of a tree with their bytes, by its digest.
-    pub(crate) stored: &'o dyn Fn(&str) -> Option<SkillTree>,
+    pub(crate) stored: &'o dyn Fn(Digest) -> Option<SkillTree>,
     pub(crate) fetch_log: &'o FetchLog,
     /// Notes that the user accepts what is installed.
     pub(crate) accept: &'o dyn Fn(&[Order]),
@@ -211,7 +213,8 @@ impl There<'_> {
 
     /// Whether what is there under a name is the source of a skill that needs it.
     fn is_source(&self, place: &InstallTarget, name: &str, there: &State, how: &Orders<'_>) -> bool {
-        let is_as_placed = |placed: &str| is_unchanged(there, &place.skill(name), placed, how.listing);
+        let is_as_placed =
+            |placed: Digest| is_unchanged(there, &place.skill(name), Some(placed), how.listing);
         self.dir.is_some_and(|dir| {
             let path = dir.path().join(name);
             self.protected.holds_source(&path, self.placements.digest(&path).is_some_and(is_as_placed))
@@ -221,19 +224,19 @@ impl There<'_> {
     /// The digest of the files that Prowess placed under a name. Where that is not recorded, as in a project that was
     /// moved, it is the digest of files from a repository that the user accepted there. An approval alone is not enough,
     /// since a user may also trust files of his own.
-    fn placed(&self, place: &InstallTarget, name: &str, how: &Orders<'_>) -> Option<&str> {
+    fn placed(&self, place: &InstallTarget, name: &str, how: &Orders<'_>) -> Option<Digest> {
         self.placements.digest(&self.dir?.path().join(name)).or_else(|| {
-            let accepted = self.accepted.digest_in(&place.skill(name))?;
+            let accepted = self.accepted.approval_in(&place.skill(name))?.digest?;
             how.fetch_log.is_from_repository(accepted, how.listing).then_some(accepted)
         })
     }
 
     /// Whether a tree under a name is what was installed there last, by a lock that has changed since.
-    fn was_installed(&self, place: &InstallTarget, name: &str, there: &str, how: &Orders<'_>) -> bool {
+    fn was_installed(&self, place: &InstallTarget, name: &str, there: Digest, how: &Orders<'_>) -> bool {
         match self.placed(place, name, how) {
             Some(placed) => placed == there,
             None => {
-                self.accepted.digest_in(&place.skill(name)).is_none()
+                self.accepted.approval_in(&place.skill(name)).is_none()
                     && how.fetch_log.is_from_repository(there, how.listing)
             }
         }
@@ -268,36 +271,36 @@ fn install(
         replaced.push(Loss::of(place.skill(name), there, old.as_ref(), how.listing));
         Action::Updated
     };
-    let is_same = |digest: &str| is_tree(digest, &new.locked.digest, &place.base, how.listing);
+    let is_same = |digest: Digest| is_tree(digest, new.locked.digest, &place.base, how.listing);
     let is_as_locked = |there: &State| {
-        old.as_ref().is_some_and(|old| is_unchanged(there, &place.skill(name), &old.digest, how.listing))
+        old.as_ref().is_some_and(|old| is_unchanged(there, &place.skill(name), old.digest, how.listing))
     };
     // Equal bytes alone do not show that Prowess placed them.
     let is_installed = |there: &State, old: &Option<LockedSkill>| match old {
         Some(old) => {
-            old.is_from(&new.locked) || is_unchanged(there, &place.skill(name), &old.digest, how.listing)
+            old.is_from(&new.locked) || is_unchanged(there, &place.skill(name), old.digest, how.listing)
         }
         None => folder
             .placed(place, name, how)
-            .is_some_and(|placed| is_unchanged(there, &place.skill(name), placed, how.listing)),
+            .is_some_and(|placed| is_unchanged(there, &place.skill(name), Some(placed), how.listing)),
     };
     let action = match (&there, &old) {
         (None, _) => Action::Installed,
-        (Some(there @ State::Tree(digest)), old) if is_same(digest) && is_installed(there, old) => {
+        (Some(there @ State::Tree(digest)), old) if is_same(*digest) && is_installed(there, old) => {
             Action::Unchanged
         }
         // Other line ends are no edit, but what is there is to stay, and nothing newer is to be installed.
         (Some(there), Some(old))
             if how.edits == Edits::Keep
                 && old.digest == new.locked.digest
-                && is_unchanged(there, &place.skill(name), &old.digest, how.listing) =>
+                && is_unchanged(there, &place.skill(name), old.digest, how.listing) =>
         {
             Action::Kept
         }
         // What was installed before, by a lock that has changed since, is not an edit.
         (Some(there @ State::Tree(digest)), Some(_))
             if is_as_locked(there) && folder.placed(place, name, how).is_some()
-                || folder.was_installed(place, name, digest, how) =>
+                || folder.was_installed(place, name, *digest, how) =>
         {
             Action::Updated
         }
@@ -319,7 +322,7 @@ fn install(
         }
         (Some(there), None) => {
             let what = match there {
-                State::Tree(digest) if is_same(digest) => {
+                State::Tree(digest) if is_same(*digest) => {
                     "this skill is there already, and was not installed"
                 }
                 _ => "something of this name is there that was not installed",
@@ -353,7 +356,7 @@ fn install(
         let kept = as_kept(&new.tree, &files);
         if let Some(kept) = kept.as_ref().filter(|_| how.fetch_log.has(&new.locked)) {
             // So that these files are known when the lock has changed.
-            let kept = LockedSkill { digest: kept.digest().to_owned(), ..new.locked.clone() };
+            let kept = LockedSkill { digest: Some(kept.digest()), ..new.locked.clone() };
             how.fetch_log.add([&kept].into_iter());
         }
         let tree = kept.as_ref().unwrap_or(&new.tree);
@@ -362,7 +365,7 @@ fn install(
         }
     }
     let newly_trusted =
-        how.accepted && !folder.accepted.has(&place.skill(name), &new.locked.digest, how.listing);
+        how.accepted && !folder.accepted.has(&place.skill(name), new.locked.digest, how.listing);
     records.lock.insert(new.locked.clone());
     if let Some(wanted) = &new.wanted {
         records.wanted.insert(name, wanted.clone());
@@ -393,9 +396,9 @@ fn remove(
             Edits::Keep => Action::Kept,
             _ => return Err(holds_source(&place.skill(name)).in_entry(name)),
         },
-        Some(there) if is_unchanged(there, &place.skill(name), &old.digest, how.listing) => Action::Removed,
+        Some(there) if is_unchanged(there, &place.skill(name), old.digest, how.listing) => Action::Removed,
         // What was placed before, by a lock that has changed since, is not an edit.
-        Some(State::Tree(digest)) if folder.placed(place, name, how) == Some(digest) => Action::Removed,
+        Some(State::Tree(digest)) if folder.placed(place, name, how) == Some(*digest) => Action::Removed,
         Some(there) => match how.edits {
             Edits::Overwrite => {
                 replaced.push(Loss::of(place.skill(name), there, Some(&old), how.listing));
@@ -438,9 +441,9 @@ fn drop_extra(
 ) -> Result<Change, InstallError> {
     let Some(old) = records.lock.get(name).cloned() else { return Err(unknown(place, name, &records.lock)) };
     let is_known = |there: &State| {
-        let is = |digest: &str| is_unchanged(there, &place.skill(name), digest, how.listing);
+        let is = |digest: Option<Digest>| is_unchanged(there, &place.skill(name), digest, how.listing);
         // Files that the lock names and that were not placed here are not edits of those that were.
-        folder.placed(place, name, how).is_some_and(|placed| is(placed) || !is(&old.digest))
+        folder.placed(place, name, how).is_some_and(|placed| is(Some(placed)) || !is(old.digest))
     };
     if folder.state(name)?.is_none_or(|there| is_known(&there)) {
         return remove(place, records, folder, name, how, transaction);

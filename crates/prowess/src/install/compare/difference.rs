@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use prowess_core::Manifest;
+use prowess_core::{Digest, Manifest};
 
 use super::unchanged::other_line_ends;
 use super::{FileChange, Listing, changes, made_by_users};
@@ -18,10 +18,12 @@ pub(crate) enum Difference {
 
 impl Difference {
     /// The difference of the files that are at a path.
-    pub(crate) fn of(path: &Path, there: &Manifest, wanted: &str, listing: Listing<'_>) -> Self {
+    pub(crate) fn of(path: &Path, there: &Manifest, wanted: Option<Digest>, listing: Listing<'_>) -> Self {
         match other_line_ends(path, there, wanted, listing) {
             Some(files) => Self::LineEnds(files),
-            None => Self::Edited(listing(wanted).map(|before| made_by_users(changes(&before, there), path))),
+            None => Self::Edited(
+                wanted.and_then(listing).map(|before| made_by_users(changes(&before, there), path)),
+            ),
         }
     }
 
@@ -37,6 +39,10 @@ impl Difference {
 }
 
 /// The files at a path that differ from those with a digest; none when that is not known.
-pub(crate) fn edits_of(path: &Path, wanted: &str, listing: Listing<'_>) -> Option<Vec<(String, FileChange)>> {
+pub(crate) fn edits_of(
+    path: &Path,
+    wanted: Option<Digest>,
+    listing: Listing<'_>,
+) -> Option<Vec<(String, FileChange)>> {
     Difference::of(path, &manifest_of(path).ok()?, wanted, listing).files()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prowess_core::Manifest;
+use prowess_core::{Digest, Manifest};
 
 /// How a file of an installed skill differs from the tree that was installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -23,9 +23,9 @@ pub enum FileChange {
 
 /// The differences between the installed files and the present ones, by path.
 pub(crate) fn changes(installed: &Manifest, there: &Manifest) -> Vec<(String, FileChange)> {
-    let by_path = |manifest: &Manifest| -> BTreeMap<String, (Option<String>, bool)> {
+    let by_path = |manifest: &Manifest| -> BTreeMap<String, (Option<Digest>, bool)> {
         let files = manifest.files.iter();
-        files.map(|file| (file.path.to_string(), (file.digest.clone(), file.executable))).collect()
+        files.map(|file| (file.path.to_string(), (file.digest, file.executable))).collect()
     };
     let (before, after) = (by_path(installed), by_path(there));
     let mut changes: Vec<(String, FileChange)> = Vec::new();

@@ -5,7 +5,7 @@ mod file_change;
 mod modes;
 mod unchanged;
 
-use prowess_core::Manifest;
+use prowess_core::{Digest, Manifest};
 
 pub(crate) use self::difference::{Difference, edits_of};
 pub use self::file_change::FileChange;
@@ -14,4 +14,4 @@ pub(crate) use self::modes::{as_kept, holds_modes, is_tree, made_by_users};
 pub(crate) use self::unchanged::is_unchanged;
 
 /// The files of a tree by its digest, when they are known.
-pub(crate) type Listing<'l> = &'l dyn Fn(&str) -> Option<Manifest>;
+pub(crate) type Listing<'l> = &'l dyn Fn(Digest) -> Option<Manifest>;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use prowess_core::Manifest;
+use prowess_core::{Digest, Manifest};
 
 use super::{FileChange, Listing};
 use crate::fs::{listing, modes};
@@ -13,9 +13,9 @@ use crate::install::tree::SkillTree;
 use crate::registry::digests;
 
 /// Whether a tree on the disk is the one with a digest. `listing` gives the files of a digest, when they are known.
-pub(crate) fn is_tree(there: &str, wanted: &str, folder: &Path, listing: Listing<'_>) -> bool {
-    there == wanted
-        || (!holds_modes(folder) && listing(wanted).is_some_and(|files| is_modeless(there, files)))
+pub(crate) fn is_tree(there: Digest, wanted: Option<Digest>, folder: &Path, listing: Listing<'_>) -> bool {
+    Some(there) == wanted
+        || (!holds_modes(folder) && wanted.and_then(listing).is_some_and(|files| is_modeless(there, files)))
 }
 
 /// A tree as the files in a folder show it; none where the bits are kept.
@@ -37,12 +37,12 @@ pub(crate) fn made_by_users(
 }
 
 /// Whether a digest is that of these files when all of them are executable, or none.
-fn is_modeless(digest: &str, mut files: Manifest) -> bool {
+fn is_modeless(digest: Digest, mut files: Manifest) -> bool {
     [false, true].into_iter().any(|executable| {
         for file in &mut files.files {
             file.executable = executable;
         }
-        digests::of_tree(&files).as_deref() == Some(digest)
+        digests::of_tree(&files) == Some(digest)
     })
 }
 

@@ -6,17 +6,17 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use prowess_core::{FileEntry, Manifest};
+use prowess_core::{Digest, FileEntry, Manifest};
 
 use super::{Listing, is_tree};
 use crate::install::target::{State, manifest_of, tree_of};
 use crate::registry::digests;
 
 /// Whether what is at a path are the files with a digest, perhaps with other line ends.
-pub(crate) fn is_unchanged(there: &State, path: &Path, wanted: &str, listing: Listing<'_>) -> bool {
+pub(crate) fn is_unchanged(there: &State, path: &Path, wanted: Option<Digest>, listing: Listing<'_>) -> bool {
     let State::Tree(digest) = there else { return false };
     let line_ends = |files: Manifest| other_line_ends(path, &files, wanted, listing);
-    is_tree(digest, wanted, path, listing) || manifest_of(path).ok().and_then(line_ends).is_some()
+    is_tree(*digest, wanted, path, listing) || manifest_of(path).ok().and_then(line_ends).is_some()
 }
 
 /// The files at a path that have CRLF, if they are those with a digest once each CRLF is LF. Files with NUL are no text,
@@ -24,19 +24,18 @@ pub(crate) fn is_unchanged(there: &State, path: &Path, wanted: &str, listing: Li
 pub(super) fn other_line_ends(
     path: &Path,
     there: &Manifest,
-    wanted: &str,
+    wanted: Option<Digest>,
     listing: Listing<'_>,
 ) -> Option<Vec<String>> {
     if !there.left_out.is_empty() {
         return None;
     }
     let tree = tree_of(path, there).ok()?;
-    let installed = listing(wanted).map(|installed| installed.files).unwrap_or_default();
+    let installed = wanted.and_then(listing).map(|installed| installed.files).unwrap_or_default();
     let installed: BTreeMap<&str, _> =
-        installed.iter().map(|file| (file.path.as_str(), file.digest.as_ref())).collect();
-    let is_as_installed = |file: &FileEntry| {
-        file.digest.is_some() && installed.get(file.path.as_str()) == Some(&file.digest.as_ref())
-    };
+        installed.iter().map(|file| (file.path.as_str(), file.digest)).collect();
+    let is_as_installed =
+        |file: &FileEntry| file.digest.is_some() && installed.get(file.path.as_str()) == Some(&file.digest);
     let mut changed = Vec::new();
     let files = tree.files().map(|(file, bytes)| {
         let mut file = file.clone();
@@ -49,7 +48,7 @@ pub(super) fn other_line_ends(
         file
     });
     let digest = digests::of_tree(&Manifest::new(files.collect()))?;
-    (!changed.is_empty() && is_tree(&digest, wanted, path, listing)).then_some(changed)
+    (!changed.is_empty() && is_tree(digest, wanted, path, listing)).then_some(changed)
 }
 
 fn with_lf(bytes: &[u8]) -> Cow<'_, [u8]> {

@@ -32,7 +32,7 @@ impl Fetcher {
         let (planned, whole) = files_of(place.contents(), folder, &self.options.limits).ok()?;
         match place {
             OpenSource::Folder(_) => {
-                Some(tree_of(place, &planned, &self.options.limits).ok()?.digest().to_owned())
+                Some(tree_of(place, &planned, &self.options.limits).ok()?.digest().to_string())
             }
             OpenSource::Git(_) => whole.then(|| {
                 let mut text = String::new();

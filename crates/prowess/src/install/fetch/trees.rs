@@ -60,7 +60,7 @@ impl Fetcher {
 
     /// The files of a locked skill, if the store has them.
     pub(crate) fn stored(&self, locked: &LockedSkill) -> Option<SkillTree> {
-        self.store.get(&locked.digest)
+        self.store.get(locked.digest?)
     }
 
     /// The files of locked skills, from their sources. Files that do not match the lock are an error.
@@ -94,7 +94,7 @@ impl Fetcher {
                     OpenSource::Git(repository) => repository.tree_id(folder),
                     OpenSource::Folder(_) => None,
                 };
-                if tree.digest() != skill.digest
+                if Some(tree.digest()) != skill.digest
                     || skill.git_tree.as_ref().is_some_and(|id| Some(id) != git_tree.as_ref())
                 {
                     return Err(not_the_same(skill));
@@ -300,7 +300,7 @@ fn not_the_same(skill: &LockedSkill) -> InstallError {
         ),
         None => (
             format!("what is there now is not what the lock says: {name}: {source}"),
-            format!("restore the folder; or to accept what is there now, add it again; the lock has {}", skill.digest),
+            format!("restore the folder; or to accept what is there now, add it again; the lock has {}", skill.digest_text()),
         ),
     };
     InstallError::new(InstallErrorKind::Mismatch, message, hint)

@@ -9,7 +9,7 @@ mod users_own;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use prowess_core::{Document, Origin, Scope, parse};
+use prowess_core::{Digest, Document, Origin, Scope, parse};
 
 pub(crate) use self::names::InstalledNames;
 pub use self::names::upstream_name;
@@ -118,7 +118,7 @@ fn differing(path: &Path, locked: &LockedSkill, listing: Listing<'_>) -> Install
     if let Some(left) = there.left_out.iter().find(|left| left.unreadable) {
         return InstalledState::Replaced(format!("{}: {}", left.path, left.reason));
     }
-    match Difference::of(path, &there, &locked.digest, listing) {
+    match Difference::of(path, &there, locked.digest, listing) {
         Difference::LineEnds(files) => InstalledState::LineEnds(files),
         Difference::Edited(files) => InstalledState::Edited(files.unwrap_or_default()),
     }
@@ -138,14 +138,14 @@ pub(super) fn name_beside(document: &Document, locked: &LockedSkill) -> Option<S
 }
 
 /// Whether the user trusts a skill with these files.
-fn is_trusted(trust: &Trust, scope: InstallScope, path: &Path, digest: &str) -> bool {
+fn is_trusted(trust: &Trust, scope: InstallScope, path: &Path, digest: Digest) -> bool {
     let scope = match scope {
         InstallScope::Project => Scope::Project,
         InstallScope::User => Scope::User,
     };
     FILE_NAMES.iter().any(|file| {
         let origin = Origin::at(location_of(&path.join(file))).with_scope(scope);
-        trust.judge(&origin, || Ok(digest.to_owned())) != Verdict::No
+        trust.judge(&origin, || Ok(digest)) != Verdict::No
     })
 }
 
@@ -178,12 +178,12 @@ impl Installer {
         let trust = Approvals::load(&place.books.approvals).map(Trust::in_approved).unwrap_or_default();
         let accepted = AcceptedSkills::of(place).ok();
         let placements = Placements::load(&place.books)?;
-        let was_installed = |path: &Path, digest: &str| {
+        let was_installed = |path: &Path, digest: Digest| {
             let name = path.file_name().unwrap_or_default();
             if dir.as_ref().is_some_and(|dir| placements.digest(&dir.path().join(name)) == Some(digest)) {
                 return true;
             }
-            let accepted = accepted.as_ref().and_then(|all| all.digest_in(path));
+            let accepted = accepted.as_ref().and_then(|all| all.approval_in(path)?.digest);
             accepted == Some(digest) && self.fetch_log().is_from_source(digest, &listing)
         };
         let mut skills = Vec::new();
@@ -192,15 +192,15 @@ impl Installer {
             let there =
                 dir.as_ref().map(|dir| state_of(dir, &locked.name)).transpose().map_err(failed)?.flatten();
             let trusted = match &there {
-                Some(State::Tree(digest)) => is_trusted(&trust, place.scope, &path, digest),
+                Some(State::Tree(digest)) => is_trusted(&trust, place.scope, &path, *digest),
                 _ => false,
             };
             let state = match there {
                 None => InstalledState::Missing,
-                Some(State::Tree(digest)) if is_tree(&digest, &locked.digest, &path, &listing) => {
+                Some(State::Tree(digest)) if is_tree(digest, locked.digest, &path, &listing) => {
                     InstalledState::Clean
                 }
-                Some(State::Tree(digest)) if was_installed(&path, &digest) => InstalledState::OtherVersion,
+                Some(State::Tree(digest)) if was_installed(&path, digest) => InstalledState::OtherVersion,
                 Some(State::Link(to)) => InstalledState::Replaced(format!("it is a link to {to}")),
                 Some(_) => differing(&path, locked, &listing),
             };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_core::{Candidate, Location, Manifest};
+use prowess_core::{Candidate, Digest, Location, Manifest};
 
 use crate::env;
 use crate::install::compare::{FileChange, edits_of, is_tree};
@@ -129,7 +129,7 @@ impl Origins {
     /// The files of an installed skill that differ from what was installed; none when that is not known. This reads all
     /// of them.
     pub fn edits(&self, origin: &InstalledOrigin) -> Option<Vec<(String, FileChange)>> {
-        edits_of(&origin.found_in, &origin.locked.digest, &self.listing())
+        edits_of(&origin.found_in, origin.locked.digest, &self.listing())
     }
 
     /// Whether the files of an installed skill are neither those of the lock nor another version, as Prowess placed it; none
@@ -137,17 +137,17 @@ impl Origins {
     pub fn is_edited(&self, origin: &InstalledOrigin) -> Option<bool> {
         let dir = Dir::open(origin.found_in.parent()?).ok()?;
         let there = state_of(&dir, &origin.locked.name).ok()??;
-        let (wanted, folder) = (&origin.locked.digest, &origin.found_in);
+        let (wanted, folder) = (origin.locked.digest, &origin.found_in);
         let State::Tree(digest) = there else { return Some(true) };
         Some(
-            !is_tree(&digest, wanted, folder, &self.listing())
-                && self.placed_at(&dir.path().join(&origin.locked.name)).as_ref() != Some(&digest),
+            !is_tree(digest, wanted, folder, &self.listing())
+                && self.placed_at(&dir.path().join(&origin.locked.name)) != Some(digest),
         )
     }
 
-    fn listing(&self) -> impl Fn(&str) -> Option<Manifest> + use<> {
+    fn listing(&self) -> impl Fn(Digest) -> Option<Manifest> + use<> {
         let store = Store::at(self.store.clone());
-        move |digest: &str| store.listing(digest)
+        move |digest| store.listing(digest)
     }
 
     /// The skills that were installed under a name, of the project first.
@@ -188,8 +188,8 @@ impl Origins {
     }
 
     /// The digest of the files that Prowess placed at a path.
-    fn placed_at(&self, path: &Path) -> Option<String> {
-        let placed = |books| Some(Placements::load(books).ok()?.digest(path)?.to_owned());
+    fn placed_at(&self, path: &Path) -> Option<Digest> {
+        let placed = |books| Placements::load(books).ok()?.digest(path);
         self.books.iter().find_map(placed)
     }
 
@@ -197,15 +197,15 @@ impl Origins {
     pub fn is_other_version(&self, origin: &InstalledOrigin) -> bool {
         let there = origin.found_in.parent().and_then(|folder| Dir::open(folder).ok());
         let there = there.and_then(|dir| state_of(&dir, &origin.locked.name).ok()?);
-        let (wanted, folder) = (&origin.locked.digest, &origin.found_in);
-        matches!(there, Some(State::Tree(digest)) if !is_tree(&digest, wanted, folder, &self.listing()))
+        let (wanted, folder) = (origin.locked.digest, &origin.found_in);
+        matches!(there, Some(State::Tree(digest)) if !is_tree(digest, wanted, folder, &self.listing()))
             && self.is_edited(origin) == Some(false)
     }
 
     /// Whether the user accepted the files that the lock names, so that installing them again restores what was accepted.
     pub fn restores_accepted(&self, origin: &InstalledOrigin) -> bool {
         let accepted = AcceptedSkills::load(&self.approvals).ok();
-        accepted.is_some_and(|all| all.has(&origin.path, &origin.locked.digest, &self.listing()))
+        accepted.is_some_and(|all| all.has(&origin.path, origin.locked.digest, &self.listing()))
     }
 
     fn at(&self, skill_file: &Location) -> Option<&InstalledOrigin> {

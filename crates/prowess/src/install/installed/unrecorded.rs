@@ -25,22 +25,22 @@ impl Installer {
         let names = dir.as_ref().map_or(Ok(Vec::new()), |dir| dir.names().map_err(failed))?;
         let (accepted, listing) = (AcceptedSkills::of(&place)?, self.listing());
         let placements = Placements::load(&place.books)?;
-        let is_as_known = |dir: &Dir, name: &str, placed: Option<&str>| {
+        let is_as_known = |dir: &Dir, name: &str, placed: Option<Digest>| {
             let path = dir.path().join(name);
             let left = placements.left(&path);
             // Only what may have to be named is read, and what cannot be read may be anything.
             let there = placed.or(left).and_then(|_| state(dir, name).ok().flatten());
             there.is_some_and(|there| {
-                placed.is_some_and(|placed| is_unchanged(&there, &path, placed, &listing))
-                    || matches!((&there, left), (State::Tree(digest), Some(left)) if digest == left)
+                placed.is_some_and(|placed| is_unchanged(&there, &path, Some(placed), &listing))
+                    || matches!((&there, left), (State::Tree(digest), Some(left)) if *digest == left)
             })
         };
         let mut found = Vec::new();
         for name in names.iter().filter(|name| is_unrecorded(name)) {
             let Some(dir) = &dir else { continue };
             // As for a removal: where it is not recorded who placed the files, they are from a repository.
-            let accepted = accepted.digest_in(&place.skill(name));
-            let accepted = accepted.filter(|tree| self.fetch_log().is_from_repository(tree, &listing));
+            let accepted = accepted.approval_in(&place.skill(name)).and_then(|own| own.digest);
+            let accepted = accepted.filter(|tree| self.fetch_log().is_from_repository(*tree, &listing));
             let path = dir.path().join(name);
             let placed = placements.get(&path).map_or(accepted, |_| placements.digest(&path));
             if is_as_known(dir, name, placed) {

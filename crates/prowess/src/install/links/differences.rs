@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use prowess_core::Digest;
+
 use super::folders::{ClientFolder, client_folders};
 use crate::env::Environment;
 use crate::install::compare::{Difference, FileChange, Listing};
@@ -48,9 +50,9 @@ pub(in crate::install) fn differences(
 ) -> Result<Vec<(String, ClientDifference)>, InstallError> {
     let copies = records.wanted.link().copies();
     let placements = Placements::load(&place.books)?;
-    let is_placed = |folder: &ClientFolder, name: &str, there: &str| {
+    let is_placed = |folder: &ClientFolder, name: &str, there: Digest| {
         let placed = folder.placement(name, &placements);
-        matches!(placed, Some(Placement::Placed(digest)) if digest == there)
+        matches!(placed, Some(Placement::Placed(digest)) if *digest == there)
     };
     let mut found = Vec::new();
     for folder in client_folders(place, records, environment, None)? {
@@ -63,11 +65,11 @@ pub(in crate::install) fn differences(
             let state = match there {
                 None => ClientState::Missing,
                 Some(_) if folder.is_left(&locked.name, &placements) => ClientState::Left,
-                Some(State::Tree(digest)) if copies && is_placed(&folder, &locked.name, &digest) => {
+                Some(State::Tree(digest)) if copies && is_placed(&folder, &locked.name, digest) => {
                     ClientState::OtherVersion
                 }
                 Some(State::Tree(_) | State::Other) if copies && !path.is_symlink() => {
-                    let of = |there| Difference::of(&path, &there, &locked.digest, listing);
+                    let of = |there| Difference::of(&path, &there, locked.digest, listing);
                     match manifest_of(&path).map(of) {
                         Ok(Difference::LineEnds(files)) => ClientState::LineEnds(files),
                         Ok(Difference::Edited(files)) => ClientState::Edited(files.unwrap_or_default()),

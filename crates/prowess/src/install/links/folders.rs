@@ -92,7 +92,7 @@ impl ClientFolder {
     ) -> bool {
         match there {
             Some(State::Link(to)) => !copies && *to == self.target(place, &locked.name),
-            Some(State::Tree(digest)) => copies && is_tree(digest, &locked.digest, &self.folder, listing),
+            Some(State::Tree(digest)) => copies && is_tree(*digest, locked.digest, &self.folder, listing),
             _ => false,
         }
     }

@@ -42,12 +42,12 @@ impl Installed<'_> {
         }
         let own = || read_tree(&self.place.skill(&locked.name)).ok();
         let tree = match &there {
-            Some(State::Tree(digest)) if *digest == locked.digest => own(),
-            Some(_) if copies => (self.how.stored)(&locked.digest),
+            Some(State::Tree(digest)) if Some(*digest) == locked.digest => own(),
+            Some(_) if copies => locked.digest.and_then(self.how.stored),
             _ => None,
         };
         Ok(match (tree, there) {
-            (Some(tree), _) if tree.digest() == locked.digest => Given::Copy(tree),
+            (Some(tree), _) if Some(tree.digest()) == locked.digest => Given::Copy(tree),
             (_, None) => Given::Nothing(Action::NotInstalled),
             _ => Given::Nothing(Action::Kept),
         })

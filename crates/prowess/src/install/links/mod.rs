@@ -123,7 +123,7 @@ pub(super) fn links(
             let is_kept = |there: &State| {
                 edits == Edits::Keep
                     && !matches!(there, State::Link(_))
-                    && is_unchanged(there, &path, &locked.digest, how.listing)
+                    && is_unchanged(there, &path, locked.digest, how.listing)
             };
             let ours = there
                 .as_ref()
@@ -198,14 +198,14 @@ fn edited_copy(path: &Path, locked: &LockedSkill, how: &Orders<'_>) -> InstallEr
     if let Some(error) = InstallError::mounted_in(path) {
         return error;
     }
-    let files = named(edits_of(path, &locked.digest, how.listing).unwrap_or_default());
+    let files = named(edits_of(path, locked.digest, how.listing).unwrap_or_default());
     let message = format!("this copy of an installed skill was edited: {}{files}", shown(path));
     InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them")
 }
 
 fn taken(path: &Path, there: Option<&State>, locked: &LockedSkill, how: &Orders<'_>) -> InstallError {
     let is_same = |there: &State| {
-        !matches!(there, State::Link(_)) && is_unchanged(there, path, &locked.digest, how.listing)
+        !matches!(there, State::Link(_)) && is_unchanged(there, path, locked.digest, how.listing)
     };
     let what = if there.is_some_and(is_same) {
         "this skill is there already, and was not installed"

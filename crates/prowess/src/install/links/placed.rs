@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use prowess_core::Digest;
+
 use super::folders::ClientFolder;
 use crate::install::compare::{Listing, is_unchanged};
 use crate::install::error::InstallError;
@@ -51,9 +53,9 @@ impl Placed<'_> {
     pub(super) fn is_ours(&self, folder: &ClientFolder, name: &str, there: &State) -> bool {
         match there {
             State::Link(to) => *to == folder.target(self.place, name),
-            there => self
-                .digest(folder, name)
-                .is_some_and(|placed| is_unchanged(there, &folder.folder.join(name), placed, self.listing)),
+            there => self.digest(folder, name).is_some_and(|placed| {
+                is_unchanged(there, &folder.folder.join(name), Some(placed), self.listing)
+            }),
         }
     }
 
@@ -85,21 +87,21 @@ impl Placed<'_> {
         is_lost
             && !matches!(there, State::Link(_))
             && (self.before.lock.get(name)).is_some_and(|locked| {
-                is_unchanged(there, &folder.folder.join(name), &locked.digest, self.listing)
+                is_unchanged(there, &folder.folder.join(name), locked.digest, self.listing)
             })
     }
 
     /// The digest of the copy that Prowess placed under a name. In a project that was cloned or moved nothing is known
     /// about it, and the records that came with it say which copies it has. Where the record was lost, they do not: it
     /// may have said that the user keeps the copy.
-    fn digest(&self, folder: &ClientFolder, name: &str) -> Option<&str> {
+    fn digest(&self, folder: &ClientFolder, name: &str) -> Option<Digest> {
         match self.placement(folder, name) {
-            Some(Placement::Placed(digest)) => Some(digest),
+            Some(Placement::Placed(digest)) => Some(*digest),
             None if !self.before.placements.is_lost()
                 && !self.dropped.contains(name)
                 && self.before.copied_for.contains(&folder.client) =>
             {
-                self.before.lock.get(name).map(|locked| &*locked.digest)
+                self.before.lock.get(name)?.digest
             }
             Some(Placement::Users) | None => None,
         }

@@ -22,7 +22,7 @@ pub(super) fn refresh_elsewhere(
     let Installed { place, how, .. } = available;
     let updated = records.lock.skills().iter().filter_map(|locked| {
         let old = before.get(&locked.name).filter(|old| old.digest != locked.digest)?;
-        Some((locked, &*old.digest))
+        Some((locked, old.digest))
     });
     let updated: Vec<_> = updated.collect();
     if updated.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn refresh_elsewhere(
         for (locked, old) in &updated {
             let path = folder.folder.join(&locked.name);
             let there = match folder.state(&locked.name)? {
-                Some(State::Tree(digest)) if is_tree(&digest, &locked.digest, &path, how.listing) => continue,
+                Some(State::Tree(digest)) if is_tree(digest, locked.digest, &path, how.listing) => continue,
                 Some(there @ (State::Tree(_) | State::Other))
                     if placed.has_copy(&folder, &locked.name, &there) =>
                 {
@@ -42,7 +42,7 @@ pub(super) fn refresh_elsewhere(
                 _ => continue,
             };
             let is_source = placed.is_source(&folder, &locked.name, Some(&there));
-            let is_edited = is_source || !is_unchanged(&there, &path, old, how.listing);
+            let is_edited = is_source || !is_unchanged(&there, &path, *old, how.listing);
             let Given::Copy(tree) = available.give(locked, true)? else { continue };
             let client = folder.client.clone();
             let change = change_of(place, locked, done);

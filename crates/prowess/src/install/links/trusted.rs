@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use prowess_core::Digest;
+
 use crate::fs::walk::FILE_NAMES;
 use crate::install::apply::Orders;
 use crate::install::compare::{Listing, is_tree};
@@ -39,7 +41,7 @@ impl<'t> Trusted<'t> {
         transaction: &Transaction<'_>,
     ) -> Vec<Accepted> {
         let (there, here) = (self.place.skill(&locked.name), folder.join(&locked.name));
-        if self.accepted.has(&here, &locked.digest, self.how.listing) {
+        if self.accepted.has(&here, locked.digest, self.how.listing) {
             return Vec::new();
         }
         let new = transaction.accepted_in(&there).filter_map(|accepted| {
@@ -47,7 +49,7 @@ impl<'t> Trusted<'t> {
             Some(Accepted { skill_file, ..accepted.clone() })
         });
         let new: Vec<Accepted> = new.collect();
-        if new.is_empty() && self.accepted.has(&there, &locked.digest, self.how.listing) {
+        if new.is_empty() && self.accepted.has(&there, locked.digest, self.how.listing) {
             return self.accepted.moved(&there, &here);
         }
         new
@@ -72,14 +74,21 @@ impl AcceptedSkills {
     }
 
     /// Whether the user accepted the skill in a folder with this digest, or as its file system shows these files.
-    pub(in crate::install) fn has(&self, folder: &Path, digest: &str, listing: Listing<'_>) -> bool {
-        self.digest_in(folder).is_some_and(|accepted| is_tree(accepted, digest, folder, listing))
+    pub(in crate::install) fn has(
+        &self,
+        folder: &Path,
+        digest: Option<Digest>,
+        listing: Listing<'_>,
+    ) -> bool {
+        self.approval_in(folder)
+            .and_then(|own| own.digest)
+            .is_some_and(|accepted| is_tree(accepted, digest, folder, listing))
     }
 
-    /// The digest with which the user accepted the skill in a folder.
-    pub(in crate::install) fn digest_in(&self, folder: &Path) -> Option<&str> {
+    /// The approval of the skill in a folder.
+    pub(in crate::install) fn approval_in(&self, folder: &Path) -> Option<&Approval> {
         let mut files = FILE_NAMES.iter().map(|name| folder.join(name).to_string_lossy().into_owned());
-        files.find_map(|file| self.0.get(&file)).map(|approval| &*approval.digest)
+        files.find_map(|file| self.0.get(&file))
     }
 
     /// The folders outside of a project in which the user accepted the files of a skill, unless they are accepted in the
@@ -99,8 +108,8 @@ impl AcceptedSkills {
         let start = from.join("").to_string_lossy().into_owned();
         let below = self.0.range(start.clone()..).map_while(|(file, approval)| {
             let (name, key) = (approval.name.clone(), approval.key.clone());
-            let (skill_file, digest) = (to.join(file.strip_prefix(&start)?), Some(approval.digest.clone()));
-            Some(Accepted { name, key, skill_file, digest })
+            let skill_file = to.join(file.strip_prefix(&start)?);
+            Some(Accepted { name, key, skill_file, digest: Some(approval.digest?) })
         });
         below.collect()
     }

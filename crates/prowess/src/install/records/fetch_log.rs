@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use prowess_core::RelPath;
+use prowess_core::{Digest, RelPath};
 
 use super::skills_lock::LockedSkill;
 use super::upstream::{FOLDER, Upstream};
@@ -56,18 +56,18 @@ impl FetchLog {
     }
 
     /// Whether this user fetched files with this digest, from any source.
-    pub(crate) fn has_tree(&self, digest: &str) -> bool {
+    pub(crate) fn has_tree(&self, digest: Digest) -> bool {
         let start = format!("{digest}\t");
         self.any(&start, |line| line.starts_with(&start))
     }
 
     /// Whether files with this digest came from a source: this log knows them, or the store.
-    pub(crate) fn is_from_source(&self, digest: &str, listing: Listing<'_>) -> bool {
+    pub(crate) fn is_from_source(&self, digest: Digest, listing: Listing<'_>) -> bool {
         self.has_tree(digest) || listing(digest).is_some()
     }
 
     /// Whether files with this digest came from a source, and never from a folder, where the user may have written them.
-    pub(crate) fn is_from_repository(&self, digest: &str, listing: Listing<'_>) -> bool {
+    pub(crate) fn is_from_repository(&self, digest: Digest, listing: Listing<'_>) -> bool {
         let start = format!("{digest}\t{FOLDER}");
         !self.any(&start, |line| line.starts_with(&start)) && self.is_from_source(digest, listing)
     }
@@ -134,7 +134,7 @@ fn line(skill: &LockedSkill) -> String {
     let path = skill.path.as_ref().map(RelPath::as_str).unwrap_or_default();
     let commit = skill.commit.as_deref().unwrap_or_default();
     // No part of a lock has control characters.
-    format!("{}\t{}\t{path}\t{commit}", skill.digest, skill.source)
+    format!("{}\t{}\t{path}\t{commit}", skill.digest_text(), skill.source)
 }
 
 #[cfg(test)]
@@ -148,8 +148,12 @@ mod tests {
         Upstream::Git { url: format!("https://h/{name}.git") }
     }
 
-    fn skill(digest: &str, commit: &str) -> LockedSkill {
-        let (digest, commit) = (digest.to_owned(), Some(commit.to_owned()));
+    fn digest(name: &str) -> Digest {
+        crate::registry::digests::of_bytes(name.as_bytes())
+    }
+
+    fn skill(name: &str, commit: &str) -> LockedSkill {
+        let (digest, commit) = (Some(digest(name)), Some(commit.to_owned()));
         LockedSkill { commit, digest, ..LockedSkill::of("x", repository("x")) }
     }
 
@@ -163,7 +167,7 @@ mod tests {
             assert!(log.has(&skill("a", "1")) && log.has(&skill("b", "1")));
             assert!(log.has_commit(&repository("x"), "1") && !log.has_commit(&repository("x"), "2"));
             assert!(!log.has_commit(&repository("y"), "1"));
-            assert!(log.has_tree("a") && log.has_tree("b") && !log.has_tree("c") && !log.has_tree(""));
+            assert!(log.has_tree(digest("a")) && log.has_tree(digest("b")) && !log.has_tree(digest("c")));
             let other = LockedSkill { source: repository("y"), ..skill("a", "1") };
             let below = LockedSkill { path: RelPath::parse("p").ok(), ..skill("a", "1") };
             for other in [skill("a", "2"), skill("c", "1"), other, below] {
@@ -183,13 +187,13 @@ mod tests {
         let log = FetchLog::of(folder.path());
         let (one, two) = (skill("a", "1"), skill("b", "2"));
         log.note([&one, &two].into_iter());
-        assert!(log.has(&one) && log.has_tree("b") && !log.has_commit(&repository("x"), "1"));
+        assert!(log.has(&one) && log.has_tree(digest("b")) && !log.has_commit(&repository("x"), "1"));
         assert!(!FetchLog::of(folder.path()).has(&one));
         log.add_noted([&one, &skill("c", "3")].into_iter());
         log.forget();
         for log in [&log, &FetchLog::of(folder.path())] {
             assert!(log.has(&one) && log.has_commit(&repository("x"), "1"));
-            assert!(!log.has(&two) && !log.has_tree("b") && !log.has_tree("c"));
+            assert!(!log.has(&two) && !log.has_tree(digest("b")) && !log.has_tree(digest("c")));
         }
     }
 

@@ -74,8 +74,7 @@ impl InstallTarget {
     pub(crate) fn new(scope: InstallScope, base: &Path, state: &Path) -> Self {
         // Two paths to one folder are one place.
         let real = env::real(base);
-        let id = digests::of_bytes(real.as_os_str().as_encoded_bytes());
-        let id = id.trim_start_matches("sha256:").get(..32).unwrap_or_default().to_owned();
+        let id = digests::short_name(real.as_os_str().as_encoded_bytes());
         let file = |ending: &str| state.join("install").join(format!("{id}.{ending}"));
         let (journal, approvals) = (file("journal"), state.join("trust.json"));
         let books = Books { base: base.to_owned(), journal, approvals };

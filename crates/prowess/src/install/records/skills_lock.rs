@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use prowess_core::RelPath;
+use prowess_core::{Digest, RelPath};
 use toml_edit::{Document, Item, Table, Value};
 
 use super::install_target::{InstallScope, SKILLS_FOLDER, real_records_folder};
@@ -55,8 +55,8 @@ pub struct LockedSkill {
     pub commit: Option<String>,
     /// The id of its folder's tree in git.
     pub git_tree: Option<String>,
-    /// The tree digest of its files.
-    pub digest: String,
+    /// The tree digest of its files; none for a skill that no lock has.
+    pub digest: Option<Digest>,
     /// The reference that it was installed by: `@org/name`.
     pub reference: Option<String>,
     /// The name in its frontmatter, when its folder has another name.
@@ -171,11 +171,16 @@ impl LockedSkill {
             requested: None,
             commit: None,
             git_tree: None,
-            digest: String::new(),
+            digest: None,
             reference: None,
             upstream_name: None,
             declared_version: None,
         }
+    }
+
+    /// The digest as text; empty when there is none.
+    pub fn digest_text(&self) -> String {
+        self.digest.map(String::from).unwrap_or_default()
     }
 
     /// The name that its author gave it.
@@ -192,7 +197,7 @@ impl LockedSkill {
             self.requested.clone(),
             self.commit.clone(),
             self.git_tree.clone(),
-            Some(self.digest.clone()),
+            self.digest.map(String::from),
             self.reference.clone(),
             self.upstream_name.clone(),
             self.declared_version.clone(),
@@ -269,7 +274,7 @@ fn read(table: &Table) -> Result<LockedSkill, String> {
             "requested" => skill.requested = Some(text),
             "commit" => skill.commit = Some(text),
             "git-tree" => skill.git_tree = Some(text),
-            "digest" => skill.digest = text,
+            "digest" => skill.digest = text.parse().ok(),
             "reference" => skill.reference = Some(text),
             "upstream-name" => skill.upstream_name = Some(text),
             _ => skill.declared_version = Some(text),
@@ -280,7 +285,7 @@ fn read(table: &Table) -> Result<LockedSkill, String> {
         return Err(format!("the source of {} is neither git+URL nor path+PATH", skill.name));
     }
     let hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'));
-    if !skill.digest.strip_prefix("sha256:").is_some_and(|digits| digits.len() == 64 && hex(digits)) {
+    if skill.digest.is_none() {
         return Err(format!("the digest of {} is not sha256: and 64 digits", skill.name));
     }
     for (key, id) in [("commit", &skill.commit), ("git-tree", &skill.git_tree)] {
@@ -339,7 +344,7 @@ mod tests {
         LockedSkill {
             path: Some(RelPath::parse("skills/pdf").unwrap()),
             commit: Some("0".repeat(40)),
-            digest: format!("sha256:{}", "a".repeat(64)),
+            digest: Some([0xaa; 32].into()),
             declared_version: Some("1.0 \"beta\"".to_owned()),
             ..LockedSkill::of(name, Upstream::read("git+https://example.org/a/b.git"))
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use prowess_core::RelPath;
+use prowess_core::{Digest, RelPath};
 
 use super::install_target::InstallTarget;
 use super::skills_lock::LockedSkill;
@@ -60,14 +60,13 @@ pub(crate) fn record(
 
 /// What is known of a skill that `skills.toml` names and the lock does not: its source, and the digest that the user
 /// accepted.
-pub(crate) fn not_locked(name: &str, wanted: &WantedSkill, accepted: Option<&str>) -> LockedSkill {
+pub(crate) fn not_locked(name: &str, wanted: &WantedSkill, digest: Option<Digest>) -> LockedSkill {
     let (source, path) = match (&wanted.git, &wanted.path) {
         (Some(url), path) => (Upstream::Git { url: url.clone() }, path.as_ref()),
         (None, Some(path)) if wanted.text.is_none() => (Upstream::Folder { path: path.clone() }, None),
         (None, path) => (Upstream::read(wanted.text.as_deref().unwrap_or_default()), path.as_ref()),
     };
     let path = path.and_then(|path| RelPath::parse(path).ok());
-    let digest = accepted.unwrap_or_default().to_owned();
     LockedSkill { path, digest, ..LockedSkill::of(name, source) }
 }
 

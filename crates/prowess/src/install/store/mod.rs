@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-use prowess_core::Manifest;
+use prowess_core::{Digest, Manifest};
 
 use self::packs::{MAX_SKILLS, Packs};
 use super::fetch::{REPOSITORIES, UNACCEPTED};
@@ -73,7 +73,7 @@ impl Store {
     ) -> io::Result<()> {
         let (mut new, mut bytes) = (Vec::new(), 0);
         for tree in trees {
-            if new.iter().any(|(digest, _)| digest == tree.digest()) {
+            if new.iter().any(|(digest, _)| *digest == tree.digest()) {
                 continue;
             }
             match self.missing(tree)? {
@@ -83,7 +83,7 @@ impl Store {
                 }
                 Stored::Missing(skill) => {
                     bytes += skill.len();
-                    new.push((tree.digest().to_owned(), skill));
+                    new.push((tree.digest(), skill));
                 }
             }
             if bytes > PACK_BYTES || new.len() >= MAX_SKILLS {
@@ -98,7 +98,7 @@ impl Store {
     fn missing(&self, tree: &SkillTree) -> io::Result<Stored> {
         let damaged = || io::Error::from(io::ErrorKind::InvalidData);
         let mut bytes = digests::listing(tree.manifest()).ok_or_else(damaged)?.into_bytes();
-        let place = self.place_of(tree.digest()).ok_or_else(damaged)?;
+        let place = self.place_of(tree.digest());
         bytes.push(b'\n');
         let length = (bytes.len() as u64).saturating_add(tree.manifest().total_size());
         if has_size(&place, length) {
@@ -116,13 +116,13 @@ impl Store {
 
     fn write_together(
         &self,
-        skills: &[(String, Vec<u8>)],
+        skills: &[(Digest, Vec<u8>)],
         note: &mut dyn FnMut(&Path, bool),
     ) -> io::Result<()> {
         match skills {
             [] => {}
             [(digest, bytes)] => {
-                let place = self.place_of(digest).ok_or(io::ErrorKind::InvalidData)?;
+                let place = self.place_of(*digest);
                 note(&place, false);
                 self.write(&place, bytes)?;
             }
@@ -137,7 +137,7 @@ impl Store {
     }
 
     /// A skill, if all its bytes are stored.
-    pub(crate) fn get(&self, digest: &str) -> Option<SkillTree> {
+    pub(crate) fn get(&self, digest: Digest) -> Option<SkillTree> {
         let tree = self.read(digest, |files, mut rest| {
             let mut contents = Vec::with_capacity(files.files.len());
             for file in files.files {
@@ -156,22 +156,22 @@ impl Store {
     }
 
     /// The listing of a skill.
-    pub(crate) fn listing(&self, digest: &str) -> Option<Manifest> {
+    pub(crate) fn listing(&self, digest: Digest) -> Option<Manifest> {
         let listing = self.read(digest, |files, _| Some(files))?;
         self.used(digest);
         Some(listing)
     }
 
     /// Notes that a skill is used.
-    fn used(&self, digest: &str) {
-        let file = self.place_of(digest).filter(|place| place.exists());
+    fn used(&self, digest: Digest) {
+        let file = Some(self.place_of(digest)).filter(|place| place.exists());
         file.or_else(|| self.packs.file_of(digest)).as_deref().map(used_now);
     }
 
     /// Reads a skill by its listing and the bytes after it. A file that is not valid is removed, so that the skill is
     /// stored again when it is fetched again.
-    fn read<T>(&self, digest: &str, make: impl FnOnce(Manifest, &[u8]) -> Option<T>) -> Option<T> {
-        let place = self.place_of(digest)?;
+    fn read<T>(&self, digest: Digest, make: impl FnOnce(Manifest, &[u8]) -> Option<T>) -> Option<T> {
+        let place = self.place_of(digest);
         let made = match read_small(&place, MAX_BYTES) {
             Ok(bytes) => split(&bytes, digest).and_then(|(files, rest)| make(files, rest)),
             Err(error) => match error.kind {
@@ -187,7 +187,7 @@ impl Store {
         made
     }
 
-    fn read_packed<T>(&self, digest: &str, make: impl FnOnce(Manifest, &[u8]) -> Option<T>) -> Option<T> {
+    fn read_packed<T>(&self, digest: Digest, make: impl FnOnce(Manifest, &[u8]) -> Option<T>) -> Option<T> {
         let bytes = self.packs.read(digest, MAX_BYTES)?;
         let made = split(&bytes, digest).and_then(|(files, rest)| make(files, rest));
         if made.is_none() {
@@ -196,8 +196,8 @@ impl Store {
         made
     }
 
-    fn place_of(&self, digest: &str) -> Option<PathBuf> {
-        Some(self.folder.join(TREES).join(name_of(digest)?))
+    fn place_of(&self, digest: Digest) -> PathBuf {
+        self.folder.join(TREES).join(format!("{digest:x}"))
     }
 
     fn write(&self, place: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -237,15 +237,8 @@ impl Store {
     }
 }
 
-/// The name of the file with this digest; none when the text is not a digest, so that no other text becomes a path.
-fn name_of(digest: &str) -> Option<&str> {
-    let name = digest.strip_prefix("sha256:")?;
-    let plain = name.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    (name.len() == 64 && plain).then_some(name)
-}
-
 /// The listing at the beginning of a file, if it has this digest, and the bytes after it.
-fn split<'b>(bytes: &'b [u8], digest: &str) -> Option<(Manifest, &'b [u8])> {
+fn split<'b>(bytes: &'b [u8], digest: Digest) -> Option<(Manifest, &'b [u8])> {
     let end = bytes.windows(2).position(|two| two == b"\n\n")?;
     let (listing, rest) = bytes.split_at_checked(end + 1)?;
     let files = digests::files_of(std::str::from_utf8(listing).ok()?)?;

@@ -11,7 +11,8 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::name_of;
+use prowess_core::Digest;
+
 use crate::fs::read::open_regular;
 use crate::internal::locked;
 use crate::registry::digests;
@@ -35,7 +36,7 @@ struct Slice {
 #[derive(Debug)]
 pub(super) struct Packs {
     folder: PathBuf,
-    index: Mutex<Option<BTreeMap<String, Slice>>>,
+    index: Mutex<Option<BTreeMap<Digest, Slice>>>,
 }
 
 impl Packs {
@@ -44,12 +45,12 @@ impl Packs {
     }
 
     /// The file that has a skill, if one had it when the tables were read.
-    pub(super) fn file_of(&self, digest: &str) -> Option<PathBuf> {
+    pub(super) fn file_of(&self, digest: Digest) -> Option<PathBuf> {
         self.slice(digest).map(|slice| slice.file)
     }
 
     /// The file that has a skill of this length, if it is still there.
-    pub(super) fn file_with(&self, digest: &str, length: u64) -> Option<PathBuf> {
+    pub(super) fn file_with(&self, digest: Digest, length: u64) -> Option<PathBuf> {
         let is_there = |slice: &Slice| {
             let file = slice.file.symlink_metadata();
             file.is_ok_and(|file| file.is_file() && file.len() >= slice.start.saturating_add(length))
@@ -59,7 +60,7 @@ impl Packs {
     }
 
     /// The bytes of a skill, unchecked.
-    pub(super) fn read(&self, digest: &str, most: usize) -> Option<Vec<u8>> {
+    pub(super) fn read(&self, digest: Digest, most: usize) -> Option<Vec<u8>> {
         let slice = self.slice(digest).filter(|slice| slice.length <= most as u64)?;
         let mut file = open_regular(&slice.file).ok()?;
         file.seek(SeekFrom::Start(slice.start)).ok()?;
@@ -69,7 +70,7 @@ impl Packs {
     }
 
     /// Removes the pack of a damaged skill. Its other skills are stored again when they are fetched again.
-    pub(super) fn remove(&self, digest: &str) {
+    pub(super) fn remove(&self, digest: Digest) {
         let Some(slice) = self.slice(digest) else { return };
         let _ = fs::remove_file(&slice.file);
         if let Some(index) = locked(&self.index).as_mut() {
@@ -78,7 +79,7 @@ impl Packs {
     }
 
     /// The place and the bytes of a pack of these skills.
-    pub(super) fn pack(&self, skills: &[(String, Vec<u8>)]) -> (PathBuf, Vec<u8>) {
+    pub(super) fn pack(&self, skills: &[(Digest, Vec<u8>)]) -> (PathBuf, Vec<u8>) {
         let mut table = String::new();
         for (digest, bytes) in skills {
             let _ = writeln!(table, "{digest} {}", bytes.len());
@@ -89,7 +90,7 @@ impl Packs {
         for (_, skill) in skills {
             bytes.extend_from_slice(skill);
         }
-        (self.folder.join(name_of(&name).unwrap_or_default()), bytes)
+        (self.folder.join(format!("{name:x}")), bytes)
     }
 
     /// Makes a new pack known.
@@ -99,26 +100,26 @@ impl Packs {
         }
     }
 
-    fn slice(&self, digest: &str) -> Option<Slice> {
+    fn slice(&self, digest: Digest) -> Option<Slice> {
         let mut index = locked(&self.index);
-        index.get_or_insert_with(|| self.tables()).get(digest).cloned()
+        index.get_or_insert_with(|| self.tables()).get(&digest).cloned()
     }
 
-    fn tables(&self) -> BTreeMap<String, Slice> {
+    fn tables(&self) -> BTreeMap<Digest, Slice> {
         let files = fs::read_dir(&self.folder).into_iter().flatten().take(MAX_FILES).flatten();
         files.filter_map(|file| table_of(&file.path()).ok()).flatten().collect()
     }
 }
 
 /// The skills of a pack. A file whose table does not have the digest in its name is not one.
-fn table_of(file: &Path) -> io::Result<Vec<(String, Slice)>> {
+fn table_of(file: &Path) -> io::Result<Vec<(Digest, Slice)>> {
     let damaged = || io::Error::from(io::ErrorKind::InvalidData);
     let mut bytes = Vec::new();
     open_regular(file).map_err(|_| damaged())?.take(MAX_TABLE).read_to_end(&mut bytes)?;
     let end = bytes.windows(2).position(|two| two == b"\n\n").ok_or_else(damaged)? + 1;
     let table = bytes.get(..end).and_then(|table| std::str::from_utf8(table).ok()).ok_or_else(damaged)?;
     let name = digests::of_bytes(table.as_bytes());
-    if file.file_name().and_then(|name| name.to_str()) != name_of(&name) {
+    if file.file_name().and_then(|name| name.to_str()) != Some(&*format!("{name:x}")) {
         return Err(damaged());
     }
     let mut start = end as u64 + 1;
@@ -126,7 +127,7 @@ fn table_of(file: &Path) -> io::Result<Vec<(String, Slice)>> {
     for line in table.lines() {
         let (digest, length) = line.split_once(' ').ok_or_else(damaged)?;
         let length: u64 = length.parse().map_err(|_| damaged())?;
-        skills.push((digest.to_owned(), Slice { file: file.to_owned(), start, length }));
+        skills.push((digest.parse().map_err(|_| damaged())?, Slice { file: file.to_owned(), start, length }));
         start = start.checked_add(length).ok_or_else(damaged)?;
     }
     Ok(skills)

@@ -34,7 +34,7 @@ fn what_is_put_is_what_is_got_and_the_listing_hashes_to_the_digest() {
     store.put([&tree]).unwrap();
     assert_eq!(store.get(tree.digest()).as_ref(), Some(&tree));
     assert_eq!(store.listing(tree.digest()).as_ref(), Some(tree.manifest()));
-    let bytes = fs::read(store.place_of(tree.digest()).unwrap()).unwrap();
+    let bytes = fs::read(store.place_of(tree.digest())).unwrap();
     let listing = digests::listing(tree.manifest()).unwrap();
     assert_eq!(digests::of_bytes(listing.as_bytes()), tree.digest());
     assert_eq!(bytes, format!("{listing}\nxecho").into_bytes());
@@ -49,7 +49,7 @@ fn files_in_the_store_are_read_only_and_their_folders_private() {
     let tree = tree("x");
     store.put([&tree]).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let place = store.place_of(tree.digest()).unwrap();
+    let place = store.place_of(tree.digest());
     // The umask may take away more.
     assert_eq!((mode(&place) & 0o622, mode(store.folder())), (0o400, 0o700));
     assert_eq!(fs::metadata(&place).unwrap().nlink(), 1);
@@ -59,7 +59,7 @@ fn files_in_the_store_are_read_only_and_their_folders_private() {
 fn a_changed_byte_or_a_missing_file_counts_as_missing_and_is_repaired_by_the_next_put() {
     let (_folder, store) = store();
     let tree = tree("x");
-    let place = &store.place_of(tree.digest()).unwrap();
+    let place = &store.place_of(tree.digest());
     let damages: [fn(&Path); 4] = [
         |path| fs::remove_file(path).unwrap(),
         |path| {
@@ -117,16 +117,6 @@ fn a_file_that_cannot_be_read_this_time_is_kept_for_the_next() {
     fs::remove_file(&trees).unwrap();
     fs::rename(&away, &trees).unwrap();
     assert_eq!(store.get(tree.digest()).as_ref(), Some(&tree));
-}
-
-#[test]
-fn a_text_that_is_no_digest_never_becomes_a_path() {
-    let (_folder, store) = store();
-    store.put([&tree("x")]).unwrap();
-    let long = format!("sha256:{}", "A".repeat(64));
-    for digest in ["", "sha256:", "sha256:../../x", "sha256:..", "md5:00", long.as_str()] {
-        assert!(store.get(digest).is_none() && store.listing(digest).is_none(), "{digest}");
-    }
 }
 
 #[test]
@@ -211,8 +201,8 @@ fn a_skill_whose_files_or_listing_are_read_is_in_use() {
     let (_folder, store) = store();
     let tree = tree("x");
     store.put([&tree]).unwrap();
-    let place = store.place_of(tree.digest()).unwrap();
-    let reads: [fn(&Store, &str) -> bool; 2] =
+    let place = store.place_of(tree.digest());
+    let reads: [fn(&Store, Digest) -> bool; 2] =
         [|store, digest| store.get(digest).is_some(), |store, digest| store.listing(digest).is_some()];
     for read in reads {
         File::open(&place).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();

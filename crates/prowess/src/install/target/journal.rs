@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
-use prowess_core::Location;
+use prowess_core::{Digest, Location};
 use serde::{Deserialize, Serialize};
 
 use super::dir::Dir;
@@ -26,7 +26,7 @@ const MAX_BYTES: usize = 64 << 20;
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum State {
     /// A skill with this tree digest.
-    Tree(String),
+    Tree(Digest),
     /// A link with this target.
     Link(String),
     /// Anything that is never installed, or a folder that could not be read.
@@ -55,7 +55,7 @@ pub(crate) struct Step {
     pub(crate) placed: Option<Placement>,
     /// The digest with which an edited skill had been left there, for the same.
     #[serde(default)]
-    pub(crate) left: Option<String>,
+    pub(crate) left: Option<Digest>,
 }
 
 /// One file whose text is replaced.
@@ -83,7 +83,7 @@ pub(crate) struct Accepted {
     /// The place of the SKILL.md.
     pub(crate) skill_file: PathBuf,
     /// The tree digest that is trusted; none ends the trust in everything in its folder.
-    pub(crate) digest: Option<String>,
+    pub(crate) digest: Option<Digest>,
 }
 
 impl Accepted {
@@ -91,7 +91,7 @@ impl Accepted {
     pub(crate) fn approval(&self) -> Option<Approval> {
         let location = Location::from(self.skill_file.to_string_lossy().into_owned());
         let (name, key) = (self.name.clone(), self.key.clone());
-        Some(Approval { name, key, location, digest: self.digest.clone()? })
+        Some(Approval { name, key, location, digest: Some(self.digest?) })
     }
 }
 
@@ -101,10 +101,10 @@ pub(crate) struct LeftCopy {
     /// Its folder.
     pub(crate) path: PathBuf,
     /// The digest of its files.
-    pub(crate) digest: String,
+    pub(crate) digest: Digest,
     /// The digest with which it had been left before.
     #[serde(default)]
-    pub(crate) before: Option<String>,
+    pub(crate) before: Option<Digest>,
 }
 
 /// The state folder of a journal or of what is beside it, which are in a folder of their own there.

@@ -31,7 +31,7 @@ impl LaterLock {
     pub(super) fn has(&self, step: &Step) -> bool {
         let Some(lock) = &self.0 else { return false };
         match (&step.after, lock.get(&step.name)) {
-            (Some(State::Tree(digest)), Some(locked)) => *digest == locked.digest,
+            (Some(State::Tree(digest)), Some(locked)) => Some(*digest) == locked.digest,
             (Some(State::Link(_)), Some(_)) | (None, None) => true,
             _ => false,
         }

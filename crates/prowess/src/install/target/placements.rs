@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prowess_core::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Journal, LeftCopy, State, Step, state_of};
@@ -28,7 +29,7 @@ const VERSION: u32 = 1;
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Placement {
     /// Prowess, with files of this digest.
-    Placed(String),
+    Placed(Digest),
     /// The user, before a skill was installed that would be there.
     Users,
 }
@@ -53,7 +54,7 @@ struct Record {
     /// The digests of edited skills that were left where they are when they were removed from the records. What is there
     /// with other files since then is the user's own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    left: BTreeMap<String, String>,
+    left: BTreeMap<String, Digest>,
 }
 
 impl Record {
@@ -113,9 +114,9 @@ impl Placements {
     }
 
     /// The digest of the files that Prowess placed at a path.
-    pub(crate) fn digest(&self, path: &Path) -> Option<&str> {
+    pub(crate) fn digest(&self, path: &Path) -> Option<Digest> {
         match self.get(path)? {
-            Placement::Placed(digest) => Some(digest),
+            Placement::Placed(digest) => Some(*digest),
             Placement::Users => None,
         }
     }
@@ -129,8 +130,8 @@ impl Placements {
     }
 
     /// The digest of the files that an edited skill had when it was left at a path.
-    pub(crate) fn left(&self, path: &Path) -> Option<&str> {
-        self.record.left.get(&*path.to_string_lossy()).map(String::as_str)
+    pub(crate) fn left(&self, path: &Path) -> Option<Digest> {
+        self.record.left.get(&*path.to_string_lossy()).copied()
     }
 
     /// The paths at which nothing is any more, of skills that no record names. What is there later is not from Prowess.
@@ -178,11 +179,11 @@ impl Placements {
                 set(folders, &path, placed_by(step));
             } else {
                 set(folders, &path, step.placed.clone());
-                set(left, &path, step.left.clone());
+                set(left, &path, step.left);
             }
         }
         for copy in journal.left.iter().filter(|copy| !stay.contains(&copy.path)) {
-            set(left, &copy.path, copy.before.clone());
+            set(left, &copy.path, copy.before);
         }
         (placements.record != self.record).then_some(placements)
     }
@@ -199,7 +200,7 @@ impl Placements {
             set(folders, &path, by);
         }
         for LeftCopy { path, digest, .. } in &journal.left {
-            left.insert(path.to_string_lossy().into_owned(), digest.clone());
+            left.insert(path.to_string_lossy().into_owned(), *digest);
         }
         (placements.record != self.record).then_some(placements)
     }
@@ -224,7 +225,7 @@ impl Placements {
 /// Who created what is at the path of a step once it is done; none for a link, and for nothing.
 fn placed_by(step: &Step) -> Option<Placement> {
     match &step.after {
-        Some(State::Tree(digest)) => Some(Placement::Placed(digest.clone())),
+        Some(State::Tree(digest)) => Some(Placement::Placed(*digest)),
         _ => None,
     }
 }

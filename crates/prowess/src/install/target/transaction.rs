@@ -66,7 +66,7 @@ impl<'b> Transaction<'b> {
         before: Option<State>,
     ) -> Result<PathBuf, InstallError> {
         let sync_each = self.sync_each;
-        let staged = self.step(folder, name, before, Some(State::Tree(tree.digest().to_owned())))?;
+        let staged = self.step(folder, name, before, Some(State::Tree(tree.digest())))?;
         let (_, stage) = self.folder(folder)?;
         write_tree(stage, &staged, tree, holds_modes(folder), sync_each)
             .map_err(|error| InstallError::io("write the files of a skill in", stage.path(), error))?;
@@ -118,7 +118,7 @@ impl<'b> Transaction<'b> {
     /// it is real. One that cannot be compared later is not recorded.
     pub(crate) fn leave_edited(&mut self, path: PathBuf, there: &State) {
         if let State::Tree(digest) = there {
-            self.journal.left.push(LeftCopy { path, digest: digest.clone(), before: None });
+            self.journal.left.push(LeftCopy { path, digest: *digest, before: None });
         }
     }
 
@@ -193,12 +193,12 @@ impl<'b> Transaction<'b> {
             self.folders.keys().filter(|folder| !keeps_modes(folder.as_path())).collect();
         let placements = Placements::load(self.books)?;
         for left in &mut self.journal.left {
-            left.before = placements.left(&left.path).map(str::to_owned);
+            left.before = placements.left(&left.path);
         }
         for step in &mut self.journal.steps {
             let path = step.folder.join(&step.name);
             step.placed = placements.get(&path).cloned();
-            step.left = placements.left(&path).map(str::to_owned);
+            step.left = placements.left(&path);
             let Some((dir, stage)) = self.folders.get(&step.folder) else { continue };
             let failed = |error| InstallError::io("look at", dir.path(), error);
             let moved =

@@ -1,8 +1,9 @@
 //! The index of a site: which skills it offers, in each format that is in use.
 
-use prowess_core::RelPath;
+use prowess_core::digest::NoDigest;
 use prowess_core::internal::json_values;
 use prowess_core::path::PathError;
+use prowess_core::{Digest, RelPath};
 use serde_json::{Map, Value};
 
 use crate::error::escape_control;
@@ -30,9 +31,9 @@ pub(super) struct Listed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// One SKILL.md with this digest.
-    Text { url: String, digest: String },
+    Text { url: String, digest: Digest },
     /// An archive with this digest, SKILL.md at its root.
-    Archive { url: String, digest: String },
+    Archive { url: String, digest: Digest },
     /// These files below an address, without digests.
     Files { base: String, files: Vec<RelPath> },
 }
@@ -144,12 +145,7 @@ fn described_entry(entry: &Value, index: &str) -> Result<Listed, String> {
     if entry.contains_key("sha256") && !entry.contains_key("digest") {
         return Err("digest is missing; it is under the wrong key, sha256".to_owned());
     }
-    let digest = text(entry, "digest")?;
-    let hex = digest.strip_prefix("sha256:").unwrap_or_default();
-    if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) {
-        return Err("digest: sha256: and 64 hexadecimal digits in lower case are wanted".to_owned());
-    }
-    let digest = digest.to_owned();
+    let digest = text(entry, "digest")?.parse().map_err(|error: NoDigest| format!("digest: {error}"))?;
     let content =
         if kind == "archive" { Content::Archive { url, digest } } else { Content::Text { url, digest } };
     Ok(Listed { id, name: None, description, content })

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use index::{Content, Index, Listed};
 use prowess_core::text::cut;
-use prowess_core::{FileEntry, Found, Location, Manifest, Origin, RelPath, Scope, SourceSkill, parse};
+use prowess_core::{
+    Digest, FileEntry, Found, Location, Manifest, Origin, RelPath, Scope, SourceSkill, parse,
+};
 
 use super::archive::Packed;
 use super::{Chunk, Listing, Slice, Source, SourceTraits, found, skill_md};
@@ -39,7 +41,7 @@ pub struct HttpSource {
     unlisted: bool,
     /// The skills of the last index, by location.
     listed: Mutex<BTreeMap<Location, SiteSkill>>,
-    unpacked: Mutex<Vec<(String, Arc<Packed>)>>,
+    unpacked: Mutex<Vec<(Digest, Arc<Packed>)>>,
 }
 
 /// Where a skill is, and whether its index came from a private address.
@@ -157,7 +159,7 @@ impl HttpSource {
         &self,
         place: &SiteSkill,
         url: &str,
-        digest: &str,
+        digest: Digest,
         limit: u64,
         deadline: Deadline,
     ) -> Result<Vec<u8>, SourceError> {
@@ -171,11 +173,11 @@ impl HttpSource {
         &self,
         place: &SiteSkill,
         url: &str,
-        digest: &str,
+        digest: Digest,
         deadline: Deadline,
     ) -> Result<Arc<Packed>, SourceError> {
         let kept = || locked(&self.unpacked);
-        if let Some((_, packed)) = kept().iter().find(|(known, _)| known == digest) {
+        if let Some((_, packed)) = kept().iter().find(|(known, _)| *known == digest) {
             return Ok(Arc::clone(packed));
         }
         let bytes = self.promised(place, url, digest, self.archives.packed_bytes, deadline)?;
@@ -186,7 +188,7 @@ impl HttpSource {
         if kept.len() >= KEPT {
             kept.remove(0);
         }
-        kept.push((digest.to_owned(), Arc::clone(&packed)));
+        kept.push((digest, Arc::clone(&packed)));
         Ok(packed)
     }
 
@@ -197,10 +199,10 @@ impl HttpSource {
         };
         match &place.content {
             Content::Text { url, digest } if path.as_str() == "SKILL.md" => {
-                self.promised(place, url, digest, self.fetcher.limits().file_bytes, deadline)
+                self.promised(place, url, *digest, self.fetcher.limits().file_bytes, deadline)
             }
             Content::Archive { url, digest } => {
-                let packed = self.archive(place, url, digest, deadline)?;
+                let packed = self.archive(place, url, *digest, deadline)?;
                 // The archive is the skill's folder: its SKILL.md is at the root.
                 packed.read(&skill_md()?, path).map(<[u8]>::to_vec).ok_or_else(missing)
             }
@@ -310,7 +312,7 @@ impl Source for HttpSource {
         let place = self.place(skill.location())?;
         match &place.content {
             Content::Archive { url, digest } => {
-                Ok(self.archive(&place, url, digest, self.skill_deadline())?.manifest_of(&skill_md()?))
+                Ok(self.archive(&place, url, *digest, self.skill_deadline())?.manifest_of(&skill_md()?))
             }
             Content::Files { files, .. } => {
                 Ok(Manifest::new(files.iter().cloned().map(FileEntry::unmeasured).collect()))

@@ -24,7 +24,7 @@ fn every_skill_has_the_digest_of_its_vector() {
         registry.refresh().unwrap();
         let skill = registry.get("demo").unwrap();
         let found = registry.approvable(&skill).unwrap();
-        if found != word(&case["digest"]) || registry.digest_of(&skill).unwrap() != found {
+        if found.to_string() != word(&case["digest"]) || registry.digest_of(&skill).unwrap() != found {
             faults.push(format!("{}: {found}, expected {}", case["id"], case["digest"]));
         }
     }

@@ -188,7 +188,7 @@ impl Bare {
 
 /// The name of the folder for an address.
 fn name_of(url: &str) -> String {
-    digests::of_bytes(url.as_bytes()).chars().skip("sha256:".len()).take(32).collect()
+    digests::short_name(url.as_bytes())
 }
 
 /// A temporary folder of this process, which is removed when it is dropped.

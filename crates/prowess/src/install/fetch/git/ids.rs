@@ -8,7 +8,7 @@ pub(super) fn is_id_of(id: &str, kind: &str, bytes: &[u8]) -> bool {
     let mut message = format!("{kind} {}\0", bytes.len()).into_bytes();
     message.extend_from_slice(bytes);
     if id.len() == 64 {
-        return digests::of_bytes(&message).strip_prefix("sha256:") == Some(id);
+        return format!("{:x}", digests::of_bytes(&message)) == id;
     }
     let hash: String = sha1(message).iter().map(|word| format!("{word:08x}")).collect();
     hash == id

@@ -191,7 +191,7 @@ fn a_lock_is_read_from_its_commit_and_never_from_another() {
     assert!(fetcher.store().get(fetched[0].tree.digest()).is_some());
     // A digest that the commit does not have.
     let mut other = locks[0].clone();
-    other.digest = format!("sha256:{}", "0".repeat(64));
+    other.digest = Some([0; 32].into());
     let error = fetcher.again(&[&other]).unwrap_err();
     assert_eq!(error.kind(), InstallErrorKind::Mismatch, "{error}");
     // A lock that does not say where from.

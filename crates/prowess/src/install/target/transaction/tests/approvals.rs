@@ -8,7 +8,7 @@ use super::*;
 fn killed_with_an_acceptance(place: &Place, recorded: bool) -> Approvals {
     let mut next = Transaction::begin(&place.books, 2);
     next.put(&place.skills, "b", &tree("b"), None).unwrap();
-    let digest = Some(tree("b").digest().to_owned());
+    let digest = Some(tree("b").digest());
     let skill_file = place.skills.join("b/SKILL.md");
     next.accept(Accepted { name: "b".to_owned(), key: None, skill_file, digest });
     next.prepare(holds_modes).unwrap();
@@ -62,13 +62,13 @@ fn approvals_that_changed_after_a_kill_are_not_added_to() {
 #[test]
 fn the_end_of_a_skill_ends_the_approvals_of_all_that_is_in_its_folder() {
     let place = place();
-    let accept = |next: &mut Transaction<'_>, file: &str, digest: Option<&str>| {
-        let (skill_file, digest) = (place.skills.join(file), digest.map(str::to_owned));
+    let accept = |next: &mut Transaction<'_>, file: &str, digest: Option<Digest>| {
+        let skill_file = place.skills.join(file);
         next.accept(Accepted { name: "x".to_owned(), key: None, skill_file, digest });
     };
     let mut next = Transaction::begin(&place.books, 0);
     for file in ["a/SKILL.md", "a/in/skill.md", "a-2/SKILL.md"] {
-        accept(&mut next, file, Some("sha256:0"));
+        accept(&mut next, file, Some([0; 32].into()));
     }
     next.commit().unwrap();
     let mut next = Transaction::begin(&place.books, 0);

@@ -8,7 +8,7 @@ use crate::install::records::{LockedSkill, SkillsLock, Upstream};
 fn lock_of(skills: &[(&str, &str)]) -> String {
     let mut lock = SkillsLock::default();
     for (name, text) in skills {
-        let (source, digest) = (Upstream::Folder { path: "x".to_owned() }, tree(text).digest().to_owned());
+        let (source, digest) = (Upstream::Folder { path: "x".to_owned() }, Some(tree(text).digest()));
         lock.insert(LockedSkill { digest, ..LockedSkill::of(*name, source) });
     }
     lock.to_text()
@@ -47,8 +47,8 @@ fn what_another_user_locked_since_the_kill_is_not_undone() {
     // So that a later command does not take it for the user's.
     let placements = Placements::load(&place.books).unwrap();
     for (name, text) in [("a", Some("new")), ("b", Some("b")), ("gone", None)] {
-        let placed = text.map(|text| tree(text).digest().to_owned());
-        assert_eq!(placements.digest(&place.skills.join(name)), placed.as_deref(), "{name}");
+        let placed = text.map(|text| tree(text).digest());
+        assert_eq!(placements.digest(&place.skills.join(name)), placed, "{name}");
     }
     assert!(stage(&place.skills).is_none() && !place.books.journal.exists());
 }

@@ -7,7 +7,7 @@ mod recovery;
 
 use std::fs;
 
-use prowess_core::RelPath;
+use prowess_core::{Digest, RelPath};
 
 use super::super::contents::state_of;
 use super::super::recover::{Recovered, recover as recover_with};
@@ -64,7 +64,7 @@ fn text_of(path: &Path) -> String {
 }
 
 fn before(text: &str) -> State {
-    State::Tree(tree(text).digest().to_owned())
+    State::Tree(tree(text).digest())
 }
 
 /// A transaction that changes `a`, adds `b` with a link to it, and removes `gone`.

@@ -24,12 +24,7 @@ fn placed(place: &Place) -> Vec<(&'static str, Option<Placement>)> {
 fn accepting<'b>(place: &Place, books: &'b Books) -> Transaction<'b> {
     let mut next = prepared(place, books);
     let skill_file = place.skills.join("b/SKILL.md");
-    next.accept(Accepted {
-        name: "b".to_owned(),
-        key: None,
-        skill_file,
-        digest: Some("sha256:0".to_owned()),
-    });
+    next.accept(Accepted { name: "b".to_owned(), key: None, skill_file, digest: Some([0; 32].into()) });
     next.leave_to_user(place.skills.join("users"));
     next
 }
@@ -50,7 +45,7 @@ fn approvals_that_cannot_be_written_leave_the_record_of_placed_folders_as_it_was
     fs::remove_dir(&locked).unwrap();
     accepting(&place, &place.books).commit().unwrap();
     let [a, b, gone, users] = &*placed(&place) else { panic!() };
-    let is = |text: &str| Some(Placement::Placed(tree(text).digest().to_owned()));
+    let is = |text: &str| Some(Placement::Placed(tree(text).digest()));
     assert_eq!((&a.1, &b.1, &gone.1, &users.1), (&is("new"), &is("b"), &None, &Some(Placement::Users)));
 }
 
@@ -85,7 +80,7 @@ fn approvals_that_cannot_be_written_leave_the_record_of_edited_skills_that_were_
     assert_eq!(left(&place), before);
     fs::remove_dir(&locked).unwrap();
     next().unwrap();
-    assert_eq!(left(&place), [None, Some("sha256:0".to_owned()), Some("sha256:0".to_owned())]);
+    assert_eq!(left(&place), [None, Some([0; 32].into()), Some("sha256:0".to_owned())]);
 }
 
 /// What is there under a name.

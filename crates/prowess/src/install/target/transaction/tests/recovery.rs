@@ -352,7 +352,7 @@ fn a_journal_that_names_a_path_outside_of_its_place_is_set_aside() {
         |journal, _| journal.steps.iter_mut().for_each(|step| step.folder = step.folder.join("../../../..")),
         |journal, outside| journal.users.push(outside.join("mine")),
         |journal, outside| {
-            let (name, key, digest) = ("evil".to_owned(), None, Some("sha256:0".to_owned()));
+            let (name, key, digest) = ("evil".to_owned(), None, Some([0; 32].into()));
             journal.accepted.push(Accepted { name, key, skill_file: outside.join("evil/SKILL.md"), digest });
         },
         |journal, outside| journal.files.iter_mut().for_each(|file| file.path = outside.join("victim")),
