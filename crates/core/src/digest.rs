@@ -117,8 +117,8 @@ mod tests {
             format!("sha256:{}", digits.to_uppercase()),
             format!("sha256:{digits}0"),
             format!("sha256:{digits}00"),
-            format!("sha256:{}g", &digits[1..]),
-            format!("sha256: {}", &digits[1..]),
+            format!("sha256:{}", digits.replacen('0', "g", 1)),
+            format!("sha256:{}", digits.replacen('0', " ", 1)),
         ]) {
             assert_eq!(bad.parse::<Digest>(), Err(NoDigest), "{bad}");
         }

@@ -24,8 +24,8 @@ impl Within {
     }
 
     /// Whether an open folder is in it.
-    pub(crate) fn holds_folder(&self, folder: &Folder, path: &Path) -> bool {
-        folder.place(path).is_ok_and(|place| place.starts_with(&self.real))
+    pub(crate) fn holds_folder(&self, folder: &Folder) -> bool {
+        folder.place().is_ok_and(|place| place.starts_with(&self.real))
     }
 
     /// An error if an open file is outside of it.

@@ -116,7 +116,7 @@ impl Comparison {
     /// Compares two folders in open ones. The entries in them in which they differ are named by themselves.
     fn inner(&mut self, above: [&Folder; 2], name: &Path, at: &Path, depth: usize) -> io::Result<bool> {
         let [one, other] = above;
-        let (one, other) = (one.folder_below(name)?, other.folder_below(name)?);
+        let (one, other) = (one.below(name)?, other.below(name)?);
         self.folders([&one, &other], above, at, depth + 1)
     }
 
@@ -134,7 +134,7 @@ impl Comparison {
 }
 
 fn links([one, other]: [&Folder; 2], name: &Path) -> io::Result<bool> {
-    Ok(one.link_below(name)? == other.link_below(name)?)
+    Ok(one.link_target(name)? == other.link_target(name)?)
 }
 
 fn have_same_bytes(one: File, other: File) -> io::Result<bool> {

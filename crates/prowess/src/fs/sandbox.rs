@@ -173,7 +173,7 @@ impl<'s> SkillFolder<'s> {
         if !FOLLOWS_OUT || !self.is_own_name(name) || real.starts_with(place) {
             return None;
         }
-        let store = Folder::open_real(place).ok()?;
+        let store = Folder::real_through(place).ok()?;
         let (stamp, kind) = store.state_below(Path::new(name)).ok()?;
         let listed = self.seen.is_none_or(|seen| same_file(&stamp, &seen));
         (kind == Kind::File && listed).then(|| (store, place.to_owned()))

@@ -17,9 +17,9 @@ use super::prepare::Prepared;
 use super::records::{FetchLog, InstallScope, InstallTarget, LinkMode, LockedSkill, Records, SKILLS_FOLDER};
 use super::store::{Store, USERS_STORE};
 use super::sync::check_records;
-use super::target::Dir;
 use super::tree::InstallLimits;
 use crate::env::Environment;
+use crate::fs::dir::Folder;
 use crate::fs::own;
 
 /// How long to wait for another process that changes the same skills.
@@ -403,8 +403,8 @@ impl Write {
 }
 
 /// The open folder of installed skills, if it exists.
-pub(super) fn open_skills(place: &InstallTarget) -> Result<Option<Dir>, InstallError> {
+pub(super) fn open_skills(place: &InstallTarget) -> Result<Option<Folder>, InstallError> {
     let folder = place.skills_folder(false)?;
     let failed = |error| InstallError::io("open", &place.base.join(SKILLS_FOLDER), error);
-    folder.as_deref().map(Dir::open_real).transpose().map_err(failed)
+    folder.as_deref().map(Folder::open_real).transpose().map_err(failed)
 }

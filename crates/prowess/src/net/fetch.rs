@@ -186,7 +186,7 @@ impl Fetcher {
         }
         let got = digests::of_bytes(&answer.body);
         if got != digest {
-            return Err(HttpError::Digest { wanted: digest, got });
+            return Err(HttpError::Digest { wanted: digest.into(), got: got.into() });
         }
         if let Some(file) = file {
             // If the cache cannot be written, the next fetch is only slower.

@@ -87,9 +87,9 @@ pub enum HttpError {
     #[error("its bytes are not those that were promised: wanted {wanted}, got {got}")]
     Digest {
         /// The expected digest.
-        wanted: Digest,
+        wanted: Box<Digest>,
         /// The digest of the body.
-        got: Digest,
+        got: Box<Digest>,
     },
 }
 

@@ -3,7 +3,6 @@
 //! Sizes are checked before bytes are read, so a file of terabytes costs nothing. The cache saves time where a list
 //! names digests. Trust never depends on it: an approval is compared with the current bytes.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -352,10 +351,10 @@ impl Digests {
         let Some(file) = self.file.as_deref().filter(|_| !fresh.is_empty()) else { return };
         let known = (0..self.known.len()).filter_map(|at| self.known.file(at));
         let known = known.filter(|(path, ..)| !fresh.contains_key(*path));
-        let mut all: Vec<(&[u8], FileStamp, Cow<'_, [u8]>)> =
-            known.map(|(path, stamp, digest)| (path, stamp, digest.into())).collect();
-        let text = |digest: &Digest| Cow::from(digest.to_string().into_bytes());
-        all.extend(fresh.iter().map(|(path, (stamp, digest))| (path.as_slice(), *stamp, text(digest))));
+        let known = known.map(|(path, stamp, digest)| (path, stamp, digest.to_vec()));
+        let text = |digest: &Digest| digest.to_string().into_bytes();
+        let new = fresh.iter().map(|(path, (stamp, digest))| (path.as_slice(), *stamp, text(digest)));
+        let mut all: Vec<_> = known.chain(new).collect();
         all.sort_by(|a, b| a.0.cmp(b.0));
         // A cache that cannot be written only costs time.
         let _ = FileCache::save(all, file);

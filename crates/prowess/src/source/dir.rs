@@ -170,7 +170,7 @@ fn opened<'s>(
 ) -> Result<SkillFolder<'s>, SourceError> {
     let opened = SkillFolder::listed(folder, skill.own_name().as_ref(), skill.stamp.into())?;
     if let Some(within) = within
-        && !Within::new(within)?.holds_folder(opened.root(), folder)
+        && !Within::new(within)?.holds_folder(opened.root())
     {
         return Err(SourceErrorKind::OutsideProject.at(folder));
     }

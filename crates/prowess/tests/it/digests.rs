@@ -160,7 +160,7 @@ fn a_forged_cache_of_digests_approves_nothing() {
     write(folder.path(), "a/run.sh", "echo evil");
     let (script, cache) = (folder.path().join("a/run.sh"), tempfile::tempdir().unwrap());
     let file = cache.path().join("digests");
-    forge(&file, &[(&script, of_bytes(b"echo good").as_bytes())]);
+    forge(&file, &[(&script, of_bytes(b"echo good").to_string().as_bytes())]);
     let with = |trust: Option<Trust>| {
         let source = DirSource::new(folder.path(), ScanOptions::default()).with_scope(Scope::Project);
         let mut registry = Registry::new();
@@ -189,7 +189,7 @@ fn a_wrong_digest_that_is_remembered_is_corrected_by_a_look_at_the_bytes() {
     let folder = tree(&[("a/SKILL.md", &skill("a")), ("a/note.md", "true")]);
     let (note, cache) = (folder.path().join("a/note.md"), tempfile::tempdir().unwrap());
     let file = cache.path().join("digests");
-    forge(&file, &[(&note, of_bytes(b"false").as_bytes())]);
+    forge(&file, &[(&note, of_bytes(b"false").to_string().as_bytes())]);
     let open = || {
         let digests = Arc::new(Digests::load(Some(file.clone())));
         let mut registry = Registry::new();

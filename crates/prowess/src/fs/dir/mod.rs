@@ -1,5 +1,7 @@
 //! An open folder and what is below it, accessed through a handle and not through a path that may have changed.
 
+#[cfg(feature = "install")]
+mod changes;
 #[cfg(not(unix))]
 mod portable;
 #[cfg(unix)]

@@ -11,7 +11,7 @@ use crate::fs::stamp::FileStamp;
 
 #[derive(Debug)]
 pub(crate) struct Folder {
-    path: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 /// A path is a link and must not be one. The standard library has no stable kind of error for this.
@@ -25,7 +25,7 @@ impl Folder {
         Ok(Self { path: fs::canonicalize(path)? })
     }
 
-    pub(crate) fn place(&self, _: &Path) -> io::Result<PathBuf> {
+    pub(crate) fn place(&self) -> io::Result<PathBuf> {
         Ok(self.path.clone())
     }
 
@@ -90,26 +90,31 @@ impl Folder {
     }
 
     /// Links to folders are not followed on these systems.
-    pub(crate) fn of(_: &File) -> io::Result<Self> {
+    pub(crate) fn of(_: &File, _: PathBuf) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    #[cfg(feature = "install")]
     pub(crate) fn open_real(path: &Path) -> io::Result<Self> {
         Self::open(path)
     }
 
-    pub(crate) fn folder_below(&self, name: &Path) -> io::Result<Self> {
-        self.no_links(name)?;
+    pub(crate) fn real_through(path: &Path) -> io::Result<Self> {
+        Self::open(path)
+    }
+
+    pub(crate) fn below(&self, name: impl AsRef<Path>) -> io::Result<Self> {
+        self.no_links(name.as_ref())?;
         Self::open(&self.path.join(name))
     }
 
     #[cfg(feature = "install")]
     pub(crate) fn folder_without_links(&self, path: &Path) -> io::Result<Self> {
-        self.folder_below(path)
+        self.below(path)
     }
 
     #[cfg(feature = "install")]
-    pub(crate) fn link_below(&self, name: &Path) -> io::Result<PathBuf> {
+    pub(crate) fn link_target(&self, name: impl AsRef<Path>) -> io::Result<PathBuf> {
         fs::read_link(self.path.join(name))
     }
 
@@ -139,7 +144,7 @@ impl Folder {
     }
 
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "elsewhere the handle is asked")]
-    pub(crate) fn is_mount_point(&self, _: &Path) -> io::Result<bool> {
+    pub(crate) fn is_mount_point(&self, _: impl AsRef<Path>) -> io::Result<bool> {
         Ok(false)
     }
 

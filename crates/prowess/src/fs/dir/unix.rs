@@ -38,10 +38,14 @@ fn flags_for(want: Want) -> OFlags {
 #[cfg(target_os = "linux")]
 const LIST_BYTES: usize = 32 * 1024;
 
+/// How folders are opened: to be listed, and not through a link.
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 /// An open folder.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    handle: OwnedFd,
+    pub(super) handle: OwnedFd,
+    pub(super) path: PathBuf,
 }
 
 /// Entries of a folder, up to a limit.
@@ -100,12 +104,12 @@ macro_rules! first_of {
 impl Folder {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self { handle: rustix::fs::openat(CWD, path, flags, Mode::empty())? })
+        Ok(Self { handle: rustix::fs::openat(CWD, path, flags, Mode::empty())?, path: path.to_owned() })
     }
 
-    /// Its real path now. `path` is the path that it was opened with.
-    pub(crate) fn place(&self, path: &Path) -> io::Result<PathBuf> {
-        place_of(&self.handle, path)
+    /// Its real path now.
+    pub(crate) fn place(&self) -> io::Result<PathBuf> {
+        place_of(&self.handle, &self.path)
     }
 
     /// Its device, if the file system is known to count the folders in a folder as links to it. Others may give any
@@ -185,57 +189,75 @@ impl Folder {
 
     /// Opens a folder only to pass through it, which needs no permission to list it.
     pub(crate) fn open_through(path: &Path) -> io::Result<Self> {
-        Ok(Self { handle: open_through(path)? })
+        Ok(Self { handle: open_through(path)?, path: path.to_owned() })
     }
 
     /// Whether an entry directly below it is a mount point.
-    pub(crate) fn is_mount_point(&self, name: &Path) -> io::Result<bool> {
-        Ok(crate::fs::mounts::is_mount_point(&self.handle, name)?)
+    pub(crate) fn is_mount_point(&self, name: impl AsRef<Path>) -> io::Result<bool> {
+        Ok(crate::fs::mounts::is_mount_point(&self.handle, name.as_ref())?)
     }
 
     /// The same folder, opened for listing.
     pub(crate) fn to_list(&self) -> io::Result<Self> {
-        Self::of(&self.handle)
+        Self::of(&self.handle, self.path.clone())
     }
 
-    /// Opens a folder for listing that was opened for inspection.
-    pub(crate) fn of(handle: &impl AsFd) -> io::Result<Self> {
+    /// Opens a folder for listing that was opened for inspection by this path.
+    pub(crate) fn of(handle: &impl AsFd, path: PathBuf) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self { handle: rustix::fs::openat(handle, ".", flags, Mode::empty())? })
+        Ok(Self { handle: rustix::fs::openat(handle, ".", flags, Mode::empty())?, path })
     }
 
-    /// Opens a folder by a path that must not contain links.
+    /// Opens a folder for listing by a path that must not contain links.
+    #[cfg(feature = "install")]
     pub(crate) fn open_real(path: &Path) -> io::Result<Self> {
+        Self::without_links_to(path, FOLDER)
+    }
+
+    /// Opens a folder by a path that must not contain links, only to pass through it.
+    pub(crate) fn real_through(path: &Path) -> io::Result<Self> {
+        Self::without_links_to(path, THROUGH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC)
+    }
+
+    fn without_links_to(path: &Path, flags: OFlags) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         {
             use rustix::fs::{ResolveFlags, openat2};
-            let flags = THROUGH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-            match openat2(CWD, path, flags, Mode::empty(), resolve) {
+            match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
                 // A kernel without openat2, or a filter that does not know it.
                 Err(Errno::NOSYS | Errno::PERM) => {}
-                result => return Ok(Self { handle: result? }),
+                handle => return Ok(Self { handle: handle.map_err(no_folder)?, path: path.to_owned() }),
             }
         }
-        Self::open(path)
+        let handle = rustix::fs::openat(CWD, path, flags, Mode::empty()).map_err(no_folder)?;
+        // Without that call, a link on the path is only noticed by looking again.
+        let (opened, there) = (rustix::fs::fstat(&handle)?, rustix::fs::lstat(path)?);
+        if std::fs::canonicalize(path)? != path
+            || (there.st_dev, there.st_ino) != (opened.st_dev, opened.st_ino)
+        {
+            return Err(no_folder(Errno::LOOP));
+        }
+        Ok(Self { handle, path: path.to_owned() })
     }
 
     /// Opens a folder directly below it, which must not be a link.
-    pub(crate) fn folder_below(&self, name: &Path) -> io::Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Self { handle: rustix::fs::openat(&self.handle, name, flags, Mode::empty())? })
+    pub(crate) fn below(&self, name: impl AsRef<Path>) -> io::Result<Self> {
+        let name = name.as_ref();
+        let handle = rustix::fs::openat(&self.handle, name, FOLDER, Mode::empty()).map_err(no_folder)?;
+        Ok(Self { handle, path: self.path.join(name) })
     }
 
     /// Opens a folder below it for listing, by a path that must not contain links.
     #[cfg(feature = "install")]
     pub(crate) fn folder_without_links(&self, path: &Path) -> io::Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Self { handle: open_without_links(&self.handle, path, flags)?.into() })
+        let handle = open_without_links(&self.handle, path, FOLDER)?.into();
+        Ok(Self { handle, path: self.path.join(path) })
     }
 
-    /// The target of a link directly below it.
+    /// The target of a link directly below it, verbatim.
     #[cfg(feature = "install")]
-    pub(crate) fn link_below(&self, name: &Path) -> io::Result<PathBuf> {
+    pub(crate) fn link_target(&self, name: impl AsRef<Path>) -> io::Result<PathBuf> {
+        let name = name.as_ref();
         let target = rustix::fs::readlinkat(&self.handle, name, Vec::new())?;
         Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
     }
@@ -287,6 +309,14 @@ impl Folder {
             device: bits(stat.st_dev),
         };
         Ok((stamp, kind_of(FileType::from_raw_mode(stat.st_mode))))
+    }
+}
+
+/// The error for a link that is not followed: it is not a folder. The system reports too many links.
+fn no_folder(error: Errno) -> io::Error {
+    match error {
+        Errno::LOOP => io::Error::new(io::ErrorKind::NotADirectory, "a link has the place of a folder"),
+        error => error.into(),
     }
 }
 

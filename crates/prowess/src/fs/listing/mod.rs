@@ -163,7 +163,7 @@ impl Lister<'_> {
             let reached = self.skill.reach(Path::new(&path), Want::Look);
             let folder = reached.map_err(|error| Unlisted::from(error.to_string()));
             let listed = folder.and_then(|(target, _)| {
-                let folder = Folder::of(&target)?;
+                let folder = Folder::of(&target, self.skill.path().join(&path))?;
                 Ok(self.folder(&folder, &path, &mut above)?)
             });
             if let Err(reason) = listed {
@@ -191,7 +191,7 @@ impl Lister<'_> {
         }
         match kind {
             Kind::Folder => {
-                let inner = folder.folder_below(name)?;
+                let inner = folder.below(name)?;
                 self.enter(&inner, relative, above)
             }
             Kind::Link => self.link(relative, above),
@@ -245,7 +245,7 @@ impl Lister<'_> {
         if !metadata.is_dir() {
             return Err(Unlisted::from(format!("{}, not a regular file", special(metadata.file_type()))));
         }
-        let folder = Folder::of(&target)?;
+        let folder = Folder::of(&target, self.skill.path().join(relative))?;
         let identity = folder.identity()?;
         if above.contains(&identity) {
             return Err(Unlisted::from("the link leads back to a folder above it"));

@@ -75,7 +75,7 @@ impl<R: Reader> Look<'_, R> {
             FileName::Either => first_of(FILE_NAMES, |name| file(name.as_ref())),
             FileName::Exact(name) => file(name.as_ref()),
             FileName::AnyCase(name) => {
-                let inside = Folder::open(path).ok().filter(|inside| self.holds(inside, path));
+                let inside = Folder::open(path).ok().filter(|inside| self.holds(inside));
                 let inside = inside.and_then(|inside| inside.entries(self.options.max_entries).ok());
                 // A folder that may be entered and not listed still has a file of this name.
                 let Some((entries, _)) = inside else { return file(name.as_ref()) };
@@ -107,8 +107,8 @@ impl<R: Reader> Look<'_, R> {
     }
 
     /// Whether an open folder is in the folder that the walk must not leave.
-    pub(super) fn holds(&self, folder: &Folder, path: &Path) -> bool {
-        self.within.is_none_or(|within| within.holds_folder(folder, path))
+    pub(super) fn holds(&self, folder: &Folder) -> bool {
+        self.within.is_none_or(|within| within.holds_folder(folder))
     }
 
     fn file(&self, folder: &Folder, path: &Path, below: &Path, name: &OsStr) -> Probe<Unread> {

@@ -154,7 +154,7 @@ pub(super) struct Walk<'w, R, V> {
 
 impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
     fn run(&mut self, folder: &Folder, root: &Path) -> Result<(), SourceError> {
-        if !self.holds(folder, root) {
+        if !self.holds(folder) {
             return Err(SourceErrorKind::OutsideProject.at(root));
         }
         // A root with a SKILL.md is still a folder of skills: what is beside that file is not inside a skill.
@@ -189,16 +189,14 @@ impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
     }
 
     /// Whether an open folder is in the folder that the walk must not leave.
-    fn holds(&self, folder: &Folder, path: &Path) -> bool {
-        self.look().holds(folder, path)
+    fn holds(&self, folder: &Folder) -> bool {
+        self.look().holds(folder)
     }
 
     fn enter(&mut self, place: &FolderToVisit) -> Result<(), SourceError> {
         match Folder::open(&place.path) {
             // A link may have replaced it since it was listed.
-            Ok(folder) if !self.holds(&folder, &place.path) => {
-                self.note(SourceErrorKind::OutsideProject.at(&place.path))
-            }
+            Ok(folder) if !self.holds(&folder) => self.note(SourceErrorKind::OutsideProject.at(&place.path)),
             Ok(folder) => self.look_into(&folder, place),
             // A folder that was deleted since it was listed is not a problem.
             Err(error) if is_missing(&error) => Ok(()),
@@ -218,7 +216,7 @@ impl<R: Reader, V: Visitor<R::Skill>> Walk<'_, R, V> {
         if (seen && !self.options.repeat_linked) || !self.count_outside(|| place.path.clone())? {
             return Ok(());
         }
-        if !self.holds(&folder, &place.path) {
+        if !self.holds(&folder) {
             return self.note(SourceErrorKind::OutsideProject.at(place.path));
         }
         let skill = self.probe(&folder, &place.path, Path::new(""), true)?;

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::Made;
 use crate::error::shown;
+use crate::fs::dir::Folder;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::{InstallScope, InstallTarget, check_folder_name};
-use crate::install::target::{Dir, Transaction, recover, state_of};
+use crate::install::target::{Transaction, recover, state_of};
 use crate::install::tree::SkillTree;
 
 /// How long to wait for another process that copies into the same folder.
@@ -29,7 +30,8 @@ pub(crate) fn copy(
     std::fs::create_dir_all(folder).map_err(|error| InstallError::io("make the folder", folder, error))?;
     let place = InstallTarget::new(InstallScope::Project, folder, state);
     let _held = place.exclusive(COPY_TIMEOUT, &mut || {})?;
-    let real = Dir::open(folder).map_err(|error| InstallError::io("open the folder", folder, error))?;
+    let real =
+        Folder::open_resolved(folder).map_err(|error| InstallError::io("open the folder", folder, error))?;
     // No client has a folder of it elsewhere.
     recover(&place.books, &Vec::new)?;
     if state_of(&real, name).map_err(|error| InstallError::io("read", folder, error))?.is_some() {

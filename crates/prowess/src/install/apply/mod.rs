@@ -29,10 +29,11 @@ use super::protected::{Protected, holds_source};
 use super::records::{
     FetchLog, InstallTarget, LinkMode, LockedSkill, Records, SKILLS_FOLDER, not_locked, with_line_ends_of,
 };
-use super::target::{Accepted, Dir, Placements, State, Transaction, state_of};
+use super::target::{Accepted, Placements, State, Transaction, state_of};
 use super::tree::{SkillTree, TreeSkill};
 use crate::env::Environment;
 use crate::error::shown;
+use crate::fs::dir::Folder;
 
 /// What to do with one name.
 #[derive(Clone, Debug)]
@@ -200,7 +201,7 @@ pub(super) fn changed(place: &InstallTarget, locked: LockedSkill, action: Action
 
 /// What is in the folder of installed skills, and what is known about it.
 struct There<'t> {
-    dir: Option<&'t Dir>,
+    dir: Option<&'t Folder>,
     accepted: &'t AcceptedSkills,
     placements: &'t Placements,
     protected: &'t Protected<'t>,
@@ -463,10 +464,10 @@ fn accepted_in(folder: &Path, new: &Prepared, files: &SkillTree) -> impl Iterato
     })
 }
 
-pub(super) fn state(dir: &Dir, name: &str) -> Result<Option<State>, InstallError> {
+pub(super) fn state(dir: &Folder, name: &str) -> Result<Option<State>, InstallError> {
     state_of(dir, name).map_err(|error| InstallError::io("read", &dir.path().join(name), error))
 }
 
-pub(super) fn open(folder: &Path) -> Result<Dir, InstallError> {
-    Dir::open_real(folder).map_err(|error| InstallError::io("open the folder of skills", folder, error))
+pub(super) fn open(folder: &Path) -> Result<Folder, InstallError> {
+    Folder::open_real(folder).map_err(|error| InstallError::io("open the folder of skills", folder, error))
 }

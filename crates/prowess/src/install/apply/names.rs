@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::Order;
 use crate::error::advice;
+use crate::fs::dir::Folder;
 use crate::fs::walk::MODULES;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::prepare::Prepared;
 use crate::install::records::{SkillsLock, check_folder_name, folder_key};
-use crate::install::target::Dir;
 
 /// Two skills that would be installed under one name.
 pub(super) fn ordered_twice(orders: &[Order]) -> Option<(&Prepared, &Prepared)> {
@@ -41,7 +41,7 @@ pub(crate) fn same_name(name: &str, one: &str, other: &str) -> InstallError {
 pub(super) struct Names(BTreeMap<String, String>);
 
 impl Names {
-    pub(super) fn of(dir: Option<&Dir>, lock: &SkillsLock) -> Result<Self, InstallError> {
+    pub(super) fn of(dir: Option<&Folder>, lock: &SkillsLock) -> Result<Self, InstallError> {
         let there = match dir {
             Some(dir) => dir.names().map_err(|error| InstallError::io("list", dir.path(), error))?,
             None => Vec::new(),

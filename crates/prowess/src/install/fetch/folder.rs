@@ -159,7 +159,7 @@ impl Contents for FolderContents {
 
     fn target(&mut self, folder: &str, link: &Item) -> Result<Option<String>, InstallError> {
         let failed = |error| self.failed("read the link", folder, error);
-        let target = self.folder(folder)?.link_below(link.name.as_ref()).map_err(failed)?;
+        let target = self.folder(folder)?.link_target(&link.name).map_err(failed)?;
         let text = target.to_str().map(str::to_owned);
         text.map(Some)
             .ok_or_else(|| refused(format!("a link leads to a name that is not UTF-8: {}", link.name)))

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use prowess_core::{Candidate, Digest, Location, Manifest};
 
 use crate::env;
+use crate::fs::dir::Folder;
 use crate::install::compare::{FileChange, edits_of, is_tree};
 use crate::install::error::InstallError;
 use crate::install::installer::Installer;
@@ -14,7 +15,7 @@ use crate::install::links::AcceptedSkills;
 use crate::install::protected::{RecordedSource, SourceAt, recorded_sources};
 use crate::install::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER};
 use crate::install::store::Store;
-use crate::install::target::{Books, Dir, Placements, State, state_of};
+use crate::install::target::{Books, Placements, State, state_of};
 use crate::library::clients::CLIENTS;
 
 /// How many folders the folder of skills is below its project.
@@ -135,7 +136,7 @@ impl Origins {
     /// Whether the files of an installed skill are neither those of the lock nor another version, as Prowess placed it; none
     /// when they cannot be read. This reads all of them.
     pub fn is_edited(&self, origin: &InstalledOrigin) -> Option<bool> {
-        let dir = Dir::open(origin.found_in.parent()?).ok()?;
+        let dir = Folder::open_resolved(origin.found_in.parent()?).ok()?;
         let there = state_of(&dir, &origin.locked.name).ok()??;
         let (wanted, folder) = (origin.locked.digest, &origin.found_in);
         let State::Tree(digest) = there else { return Some(true) };
@@ -195,7 +196,7 @@ impl Origins {
 
     /// Whether the files of an installed skill are those of another version, as Prowess placed it. This reads all of them.
     pub fn is_other_version(&self, origin: &InstalledOrigin) -> bool {
-        let there = origin.found_in.parent().and_then(|folder| Dir::open(folder).ok());
+        let there = origin.found_in.parent().and_then(|folder| Folder::open_resolved(folder).ok());
         let there = there.and_then(|dir| state_of(&dir, &origin.locked.name).ok()?);
         let (wanted, folder) = (origin.locked.digest, &origin.found_in);
         matches!(there, Some(State::Tree(digest)) if !is_tree(digest, wanted, folder, &self.listing()))

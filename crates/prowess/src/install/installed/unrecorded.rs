@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use prowess_core::Digest;
+
+use crate::fs::dir::Folder;
 use crate::install::apply::{open, state};
 use crate::install::compare::is_unchanged;
 use crate::install::error::InstallError;
 use crate::install::installer::{Installer, open_skills};
 use crate::install::links::AcceptedSkills;
 use crate::install::records::{InstallScope, SKILLS_FOLDER};
-use crate::install::target::{Dir, Placements, State};
+use crate::install::target::{Placements, State};
 
 impl Installer {
     /// The folders of skills that this user installed in a place, and that neither `skills.toml` nor the lock names now,
@@ -25,7 +28,7 @@ impl Installer {
         let names = dir.as_ref().map_or(Ok(Vec::new()), |dir| dir.names().map_err(failed))?;
         let (accepted, listing) = (AcceptedSkills::of(&place)?, self.listing());
         let placements = Placements::load(&place.books)?;
-        let is_as_known = |dir: &Dir, name: &str, placed: Option<Digest>| {
+        let is_as_known = |dir: &Folder, name: &str, placed: Option<Digest>| {
             let path = dir.path().join(name);
             let left = placements.left(&path);
             // Only what may have to be named is read, and what cannot be read may be anything.
@@ -47,7 +50,7 @@ impl Installer {
                 found.push(place.skill(name));
             }
         }
-        let is_copy = |path: &Path| path.parent() != dir.as_ref().map(Dir::path);
+        let is_copy = |path: &Path| path.parent() != dir.as_ref().map(Folder::path);
         for path in placements.placed_or_left().filter(|path| is_copy(path)) {
             let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_unrecorded(name));
             let (Some(name), Some(folder)) = (name, path.parent()) else { continue };

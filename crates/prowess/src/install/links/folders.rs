@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::env::{self, Environment};
+use crate::fs::dir::Folder;
 use crate::install::apply::{Made, open, state};
 use crate::install::compare::{Listing, is_tree};
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, LockedSkill, Records, SKILLS_FOLDER};
-use crate::install::target::{Dir, Placement, Placements, State};
+use crate::install::target::{Placement, Placements, State};
 
 /// The folder in which a client looks for skills.
 pub(super) struct ClientFolder {
@@ -16,7 +17,7 @@ pub(super) struct ClientFolder {
     /// The path as the rest of Prowess names it.
     pub(super) folder: PathBuf,
     /// Its real path and the open folder; none when it does not exist.
-    pub(super) open: Option<(PathBuf, Dir)>,
+    pub(super) open: Option<(PathBuf, Folder)>,
 }
 
 /// The folders of all clients that do not look in the folder of installed skills, each once: clients may share a

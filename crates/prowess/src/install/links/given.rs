@@ -1,11 +1,12 @@
 //! [`Given`]: what a client gets of an installed skill.
 
+use crate::fs::dir::Folder;
 use crate::install::apply::{Order, Orders, state};
 use crate::install::change::Action;
 use crate::install::error::InstallError;
 use crate::install::prepare::Prepared;
 use crate::install::records::{InstallTarget, LockedSkill};
-use crate::install::target::{Dir, State, read_tree};
+use crate::install::target::{State, read_tree};
 use crate::install::tree::SkillTree;
 
 /// What a client gets of an installed skill.
@@ -20,7 +21,7 @@ pub(super) enum Given {
 pub(super) struct Installed<'i> {
     pub(super) orders: &'i [Order],
     pub(super) place: &'i InstallTarget,
-    pub(super) dir: Option<Dir>,
+    pub(super) dir: Option<Folder>,
     pub(super) how: &'i Orders<'i>,
 }
 

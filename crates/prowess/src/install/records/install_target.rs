@@ -14,11 +14,11 @@ use super::skills_toml::{SKILLS_FILE, SkillsToml};
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind, shown};
 use crate::fs::atomic;
-use crate::fs::dir::Kind;
+use crate::fs::dir::{Folder, Kind};
 use crate::fs::inside::{LeadsOut, is_inside};
 use crate::fs::parsed::ParsedLimits;
 use crate::install::error::{InstallError, InstallErrorKind, MOVE_AWAY};
-use crate::install::target::{Books, Dir};
+use crate::install::target::Books;
 use crate::library::clients::meant::client_meant;
 use crate::library::clients::{self, CLIENTS, Client};
 use crate::registry::digests;
@@ -256,7 +256,7 @@ impl InstallTarget {
         if make {
             atomic::make_folders(&self.base).map_err(failed)?;
         }
-        let mut dir = match Dir::open(&self.base) {
+        let mut dir = match Folder::open_resolved(&self.base) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !make => return Ok(None),
             dir => dir.map_err(failed)?,
         };
@@ -281,7 +281,7 @@ impl InstallTarget {
                         return Err(leads_out(&dir.path().join(part), &target, &base));
                     }
                     // Resolved once: by now it may be another link.
-                    Dir::open_real(&target).map_err(failed)?
+                    Folder::open_real(&target).map_err(failed)?
                 }
                 None => {
                     let made = dir.make(part).map_err(failed)?;
@@ -413,13 +413,14 @@ mod tests {
             });
             let mut opened = Vec::new();
             while opened.len() < 300 {
-                let dir = place.skills_folder(false).ok().flatten().and_then(|dir| Dir::open_real(&dir).ok());
+                let dir =
+                    place.skills_folder(false).ok().flatten().and_then(|dir| Folder::open_real(&dir).ok());
                 opened.extend(dir.and_then(|dir| dir.number(".").ok()?));
             }
             done.store(true, Ordering::Relaxed);
             opened
         });
-        let outside = Dir::open(&at("outside")).unwrap().number(".").unwrap().unwrap();
+        let outside = Folder::open_resolved(&at("outside")).unwrap().number(".").unwrap().unwrap();
         assert!(!opened.contains(&outside));
     }
 }

@@ -238,7 +238,7 @@ impl Store {
 }
 
 /// The listing at the beginning of a file, if it has this digest, and the bytes after it.
-fn split<'b>(bytes: &'b [u8], digest: Digest) -> Option<(Manifest, &'b [u8])> {
+fn split(bytes: &[u8], digest: Digest) -> Option<(Manifest, &[u8])> {
     let end = bytes.windows(2).position(|two| two == b"\n\n")?;
     let (listing, rest) = bytes.split_at_checked(end + 1)?;
     let files = digests::files_of(std::str::from_utf8(listing).ok()?)?;

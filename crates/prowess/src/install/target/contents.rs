@@ -6,10 +6,9 @@ use std::path::Path;
 
 use prowess_core::{FileEntry, LeftOut, Manifest};
 
-use super::dir::Dir;
 use super::journal::State;
 use crate::error::{SourceError, SourceErrorKind};
-use crate::fs::dir::{Kind, Want};
+use crate::fs::dir::{Folder, Kind, Want};
 use crate::fs::location::location_of;
 use crate::fs::sandbox::SkillFolder;
 use crate::fs::{listing, read};
@@ -21,17 +20,17 @@ const MAX_FILE_BYTES: usize = 64 << 20;
 
 /// Writes the files of a skill below a new folder. Where the file system keeps no executable bits, setting one may fail.
 pub(super) fn write_tree(
-    stage: &Dir,
+    stage: &Folder,
     name: &str,
     tree: &SkillTree,
     keeps_modes: bool,
     sync_each: bool,
 ) -> io::Result<()> {
-    let leave = |dir: &Dir| if sync_each { dir.sync() } else { Ok(()) };
+    let leave = |dir: &Folder| if sync_each { dir.sync() } else { Ok(()) };
     let root = stage.make(name)?;
     // The open folders on the path to the last file. Files are sorted, so a folder that the path leaves is complete and
     // can be closed; a skill with many folders would otherwise need more handles than some systems allow.
-    let mut way: Vec<(&str, Dir)> = Vec::new();
+    let mut way: Vec<(&str, Folder)> = Vec::new();
     for (file, bytes) in tree.files() {
         let (parent, own) = file.path.as_str().rsplit_once('/').unwrap_or(("", file.path.as_str()));
         let parts = || parent.split('/').filter(|part| !part.is_empty());
@@ -55,7 +54,7 @@ pub(super) fn write_tree(
 
 /// The state of a name in a folder; none when it is free. What this user may not read is not what was installed, and may
 /// be replaced only on request.
-pub(crate) fn state_of(dir: &Dir, name: &str) -> io::Result<Option<State>> {
+pub(crate) fn state_of(dir: &Folder, name: &str) -> io::Result<Option<State>> {
     match known_state_of(dir, name) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             Ok(dir.kind(name)?.map(|_| State::Other))
@@ -66,7 +65,7 @@ pub(crate) fn state_of(dir: &Dir, name: &str) -> io::Result<Option<State>> {
 
 /// The state of a name in a folder, all of which could be read. Anything that cannot be read may contain anything, so it
 /// is an error: it must be taken neither for an edit nor for what was installed.
-pub(super) fn known_state_of(dir: &Dir, name: &str) -> io::Result<Option<State>> {
+pub(super) fn known_state_of(dir: &Folder, name: &str) -> io::Result<Option<State>> {
     Ok(match dir.kind(name)? {
         None => None,
         Some(Kind::Link) => Some(State::Link(dir.link_target(name)?.to_string_lossy().into_owned())),

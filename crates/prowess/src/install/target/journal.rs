@@ -9,11 +9,11 @@ use std::{fs, io};
 use prowess_core::{Digest, Location};
 use serde::{Deserialize, Serialize};
 
-use super::dir::Dir;
 use super::placements::Placement;
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, Durability};
+use crate::fs::dir::Folder;
 use crate::fs::inside::is_inside;
 use crate::fs::own;
 use crate::registry::trust::Approval;
@@ -127,7 +127,7 @@ impl Base {
     /// The base at a path.
     pub(crate) fn at(named: &Path) -> Self {
         let real = env::real(named);
-        let number = Dir::open(&real).and_then(|dir| dir.number(".")).ok().flatten();
+        let number = Folder::open_resolved(&real).and_then(|dir| dir.number(".")).ok().flatten();
         Self { named: named.to_owned(), real, number }
     }
 }

@@ -1,7 +1,6 @@
 //! Changes folders of skills so that after a kill at any time each skill is old or new, never a mix.
 
 mod contents;
-mod dir;
 mod journal;
 mod later_lock;
 mod moved;
@@ -12,7 +11,6 @@ mod steps;
 mod transaction;
 
 pub(crate) use contents::{manifest_of, read_tree, state_of, tree_of};
-pub(crate) use dir::Dir;
 pub(crate) use journal::{Accepted, State};
 pub(crate) use moved::unknown_stages;
 pub(crate) use placements::{Placement, Placements};

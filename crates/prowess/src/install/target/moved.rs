@@ -8,12 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::dir::Dir;
 use super::journal::{Base, Journal, state_of};
 use super::stages::{self, Stages};
 use super::transaction::Books;
 use crate::fs::atomic::{is_stage, lock_within};
-use crate::fs::dir::Kind;
+use crate::fs::dir::{Folder, Kind};
 
 /// The journal of an installation that was interrupted before this place was moved here.
 pub(super) fn journal_of(books: &Books) -> Option<PathBuf> {
@@ -46,7 +45,7 @@ pub(super) fn take_over(books: &Books) -> io::Result<()> {
 /// this user left before the place was moved is not returned, and removed if `may_remove` is set. The caller holds the
 /// lock of the place.
 pub(crate) fn unknown_stages(books: &Books, skills: &Path, may_remove: bool) -> Vec<PathBuf> {
-    let Ok(dir) = Dir::open_real(skills) else { return Vec::new() };
+    let Ok(dir) = Folder::open_real(skills) else { return Vec::new() };
     let names = dir.names().unwrap_or_default().into_iter().filter(|name| is_stage(name));
     let folders = names.filter(|name| matches!(dir.kind(name), Ok(Some(Kind::Folder))));
     let mut unknown: Vec<PathBuf> = folders.map(|name| skills.join(name)).collect();

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
-use super::dir::Dir;
 use super::journal::{Base, Journal, OwnPaths};
 use super::later_lock::LaterLock;
 use super::moved;
@@ -17,6 +16,7 @@ use super::steps::{Folders, Work};
 use super::transaction::{Books, record};
 use crate::error::shown;
 use crate::fs::atomic;
+use crate::fs::dir::Folder;
 use crate::fs::set_aside::set_aside_name;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::registry::trust::Approvals;
@@ -158,9 +158,9 @@ fn failed(books: &Books, error: io::Error) -> InstallError {
 fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recovered, InstallError> {
     let mut folders = Folders::new();
     for path in journal.folders() {
-        let stage = |dir: Dir| dir.make(&journal.stage).map(|stage| (dir, stage));
+        let stage = |dir: Folder| dir.make(&journal.stage).map(|stage| (dir, stage));
         stages.add(path.join(&journal.stage)).map_err(|error| failed(books, error))?;
-        match Dir::open_real(path).and_then(stage) {
+        match Folder::open_real(path).and_then(stage) {
             Ok(opened) => drop(folders.insert(path.to_owned(), opened)),
             // A folder that no longer exists has nothing to complete or undo.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

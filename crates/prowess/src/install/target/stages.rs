@@ -6,11 +6,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::dir::Dir;
 use super::journal::{OwnPaths, state_of};
 use crate::error::{SourceError, SourceErrorKind, shown};
 use crate::fs::atomic::{self, Durability, is_stage};
-use crate::fs::dir::Kind;
+use crate::fs::dir::{Folder, Kind};
 use crate::fs::own;
 
 /// The largest record that is read.
@@ -106,7 +105,7 @@ impl Stages {
 pub(super) fn remove(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_stage(name));
     let (Some(folder), Some(name)) = (path.parent(), name) else { return true };
-    match Dir::open_real(folder) {
+    match Folder::open_real(folder) {
         Ok(dir) => match dir.kind(name) {
             Ok(Some(Kind::Folder)) => dir.remove(name).is_ok(),
             other => other.is_ok(),

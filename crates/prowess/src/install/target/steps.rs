@@ -5,11 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::contents::{known_state_of, state_of};
-use super::dir::Dir;
 use super::journal::{FileStep, Journal, State, Step};
 use super::later_lock::LaterLock;
 use crate::error::SourceErrorKind;
 use crate::fs::atomic::{self, WriteError};
+use crate::fs::dir::Folder;
 use crate::fs::inside::is_inside;
 use crate::fs::read;
 use crate::install::error::InstallError;
@@ -18,7 +18,7 @@ use crate::install::error::InstallError;
 const MAX_RECORD_BYTES: usize = 64 << 20;
 
 /// The open folders of skills, each with its staging folder.
-pub(super) type Folders = BTreeMap<PathBuf, (Dir, Dir)>;
+pub(super) type Folders = BTreeMap<PathBuf, (Folder, Folder)>;
 
 /// The steps of a journal on open folders.
 pub(super) struct Work<'w> {
@@ -185,7 +185,7 @@ impl Work<'_> {
     fn act(
         &self,
         step: &Step,
-        action: impl FnOnce(&Dir, &Dir) -> io::Result<()>,
+        action: impl FnOnce(&Folder, &Folder) -> io::Result<()>,
     ) -> Result<(), InstallError> {
         let path = step.folder.join(&step.name);
         let (dir, stage) = self
@@ -204,7 +204,7 @@ pub(super) fn aside(step: &Step) -> String {
 
 /// Whether an entry of a staging folder is neither the new nor the old state of a step. One that cannot be read is an
 /// error, so that the journal stays until it can.
-fn is_edit(step: &Step, stage: &Dir, staged: &str) -> io::Result<bool> {
+fn is_edit(step: &Step, stage: &Folder, staged: &str) -> io::Result<bool> {
     let there = state(stage, staged, step.before.as_ref()).map_err(|error| {
         io::Error::new(error.kind(), format!("{}: {error}", stage.path().join(staged).display()))
     })?;
@@ -213,13 +213,13 @@ fn is_edit(step: &Step, stage: &Dir, staged: &str) -> io::Result<bool> {
 
 /// The state of a name, to be compared with the one that it may have. Only an entry that was unreadable before may be
 /// unreadable now.
-fn state(dir: &Dir, name: &str, expected: Option<&State>) -> io::Result<Option<State>> {
+fn state(dir: &Folder, name: &str, expected: Option<&State>) -> io::Result<Option<State>> {
     if expected == Some(&State::Other) { state_of(dir, name) } else { known_state_of(dir, name) }
 }
 
 /// How far a step got, by the inode number of the entry that it moves. Where there are no inode numbers, or the entry
 /// with this number is gone, digests show it.
-fn reached(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<Reached> {
+fn reached(step: &Step, dir: &Folder, stage: &Folder) -> io::Result<Reached> {
     // Killed between the moves of an exchange: undo the first move, or perform the last one.
     if stage.kind(&aside(step))?.is_some() {
         match dir.kind(&step.name)? {
@@ -253,17 +253,17 @@ fn reached(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<Reached> {
 }
 
 /// Performs a step.
-pub(super) fn swap(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<()> {
+pub(super) fn swap(step: &Step, dir: &Folder, stage: &Folder) -> io::Result<()> {
     transfer(step, dir, stage, (step.before.is_some(), step.after.is_some()))
 }
 
 /// Undoes a step.
-fn unswap(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<()> {
+fn unswap(step: &Step, dir: &Folder, stage: &Folder) -> io::Result<()> {
     transfer(step, dir, stage, (step.after.is_some(), step.before.is_some()))
 }
 
 /// Moves the entries of a step, by whether the folder has one now and whether it has one afterwards.
-fn transfer(step: &Step, dir: &Dir, stage: &Dir, (now, afterwards): (bool, bool)) -> io::Result<()> {
+fn transfer(step: &Step, dir: &Folder, stage: &Folder, (now, afterwards): (bool, bool)) -> io::Result<()> {
     match (now, afterwards) {
         (false, true) => stage.move_new(&step.staged, dir, &step.name),
         (true, false) => dir.move_new(&step.name, stage, &step.staged),
@@ -272,7 +272,7 @@ fn transfer(step: &Step, dir: &Dir, stage: &Dir, (now, afterwards): (bool, bool)
     }
 }
 
-fn exchange(step: &Step, dir: &Dir, stage: &Dir) -> io::Result<()> {
+fn exchange(step: &Step, dir: &Folder, stage: &Folder) -> io::Result<()> {
     if dir.exchange(&step.name, stage, &step.staged)? {
         return Ok(());
     }

@@ -10,7 +10,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::contents::{state_of, write_tree};
-use super::dir::Dir;
 use super::journal::{Accepted, Base, FileStep, Journal, LeftCopy, State, Step};
 use super::later_lock::LaterLock;
 use super::placements::Placements;
@@ -18,6 +17,7 @@ use super::stages::Stages;
 use super::steps::{Folders, Work};
 use crate::error::SourceError;
 use crate::fs::atomic::unused_stage_name;
+use crate::fs::dir::Folder;
 use crate::install::compare::holds_modes;
 use crate::install::error::InstallError;
 use crate::install::tree::SkillTree;
@@ -213,10 +213,10 @@ impl<'b> Transaction<'b> {
     }
 
     /// The open folder of skills and its staging folder.
-    fn folder(&mut self, path: &Path) -> Result<&(Dir, Dir), InstallError> {
+    fn folder(&mut self, path: &Path) -> Result<&(Folder, Folder), InstallError> {
         if !self.folders.contains_key(path) {
             let failed = |error| InstallError::io("open the folder of skills", path, error);
-            let dir = Dir::open_real(path).map_err(failed)?;
+            let dir = Folder::open_real(path).map_err(failed)?;
             // They are recorded beside the journal, in the folder of the user's state.
             let state = self.books.journal.parent().unwrap_or(&self.books.journal);
             let unrecorded = |error| InstallError::io("write to the folder of the state", state, error);

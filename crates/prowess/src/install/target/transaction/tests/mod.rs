@@ -80,7 +80,7 @@ fn prepared<'b>(place: &Place, books: &'b Books) -> Transaction<'b> {
 
 /// What is there, in words.
 fn shown(place: &Place) -> Vec<String> {
-    let dir = Dir::open(&place.skills).unwrap();
+    let dir = Folder::open_resolved(&place.skills).unwrap();
     let named = |name: String| {
         let text = text_of(&place.skills.join(&name).join("SKILL.md"));
         let link = matches!(dir.kind(&name), Ok(Some(Kind::Link)));
@@ -124,7 +124,7 @@ fn a_transaction_that_is_dropped_or_fails_changes_nothing() {
 #[test]
 fn a_digest_of_what_is_installed_is_that_of_the_tree() {
     let place = place();
-    let dir = Dir::open(&place.skills).unwrap();
+    let dir = Folder::open_resolved(&place.skills).unwrap();
     assert_eq!(state_of(&dir, "a").unwrap(), Some(before("old")));
     fs::create_dir_all(place.skills.join("a/node_modules")).unwrap();
     assert_eq!(state_of(&dir, "a").unwrap(), Some(State::Other));

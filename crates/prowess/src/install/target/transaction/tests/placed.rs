@@ -54,21 +54,22 @@ fn approvals_that_cannot_be_written_leave_the_record_of_edited_skills_that_were_
     let place = place();
     let left = |place: &Place| {
         let placements = Placements::load(&place.books).unwrap();
-        ["a", "gone", "users"].map(|name| placements.left(&place.skills.join(name)).map(str::to_owned))
+        ["a", "gone", "users"].map(|name| placements.left(&place.skills.join(name)))
     };
     let mut first = Transaction::begin(&place.books, 0);
-    for name in ["a", "users"] {
-        first.leave_edited(place.skills.join(name), &State::Tree(format!("sha256:{name}")));
+    let [a, users, later] = [[1; 32], [2; 32], [0; 32]].map(Digest::from);
+    for (name, digest) in [("a", a), ("users", users)] {
+        first.leave_edited(place.skills.join(name), &State::Tree(digest));
     }
     first.write(place.lock.clone(), Some("old".to_owned()), "older".to_owned(), None);
     first.commit().unwrap();
     let before = left(&place);
-    assert_eq!(before, [Some("sha256:a".to_owned()), None, Some("sha256:users".to_owned())]);
+    assert_eq!(before, [Some(a), None, Some(users)]);
     let next = || {
         let mut next = Transaction::begin(&place.books, 0);
         next.put(&place.skills, "a", &tree("new"), Some(before_of(&place, "a"))).unwrap();
         for name in ["gone", "users"] {
-            next.leave_edited(place.skills.join(name), &State::Tree("sha256:0".to_owned()));
+            next.leave_edited(place.skills.join(name), &State::Tree(later));
         }
         let skill_file = place.skills.join("a/SKILL.md");
         next.accept(Accepted { name: "a".to_owned(), key: None, skill_file, digest: None });
@@ -80,12 +81,12 @@ fn approvals_that_cannot_be_written_leave_the_record_of_edited_skills_that_were_
     assert_eq!(left(&place), before);
     fs::remove_dir(&locked).unwrap();
     next().unwrap();
-    assert_eq!(left(&place), [None, Some([0; 32].into()), Some("sha256:0".to_owned())]);
+    assert_eq!(left(&place), [None, Some(later), Some(later)]);
 }
 
 /// What is there under a name.
 fn before_of(place: &Place, name: &str) -> State {
-    state_of(&Dir::open(&place.skills).unwrap(), name).unwrap().unwrap()
+    state_of(&Folder::open_resolved(&place.skills).unwrap(), name).unwrap().unwrap()
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(super) fn kill(place: &Place, mut next: Transaction<'_>, steps: usize) {
 
 /// The staging folder, if there is one.
 pub(super) fn stage(skills: &Path) -> Option<PathBuf> {
-    let names = Dir::open(skills).unwrap().names().unwrap();
+    let names = Folder::open_resolved(skills).unwrap().names().unwrap();
     names.into_iter().find(|name| is_stage(name)).map(|name| skills.join(name))
 }
 
