@@ -29,7 +29,7 @@ pub use crate::library::connections::{
 };
 pub use crate::library::scaffold::{ScaffoldPart, scaffold};
 #[cfg(feature = "http")]
-pub use crate::net::address::{is_fetchable, is_local, is_protected};
+pub use crate::net::address::{is_exposed, is_fetchable};
 #[cfg(feature = "http")]
 pub use crate::net::client::{HttpAnswer, body_failed};
 #[cfg(feature = "http")]
@@ -49,8 +49,6 @@ pub use crate::settings::resolve::{
     value_in_toml,
 };
 pub use crate::settings::values::written as toml_value;
-#[cfg(any(feature = "http", feature = "install"))]
-pub use crate::source::spec::hosts::is_this_machine;
 
 /// Whether no source of a registry could be listed at its last refresh.
 pub fn none_listed(registry: &crate::Registry) -> bool {

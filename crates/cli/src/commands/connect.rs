@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use prowess::env::{self, Environment};
-use prowess::internal::{Connection, PlannedConnection, is_this_machine};
+use prowess::internal::{Connection, PlannedConnection, is_exposed};
 use prowess::library::{clients, library};
 use prowess_mcp::{ConfigOwner, SERVER_NAME, ServerTransport};
 use serde_json::json;
@@ -241,14 +241,6 @@ fn options(args: &Connect) -> String {
     options
 }
 
-/// Whether what is sent to an address can be read on the way: it is not encrypted, and leaves this machine.
-fn is_exposed(url: &str) -> bool {
-    let Some(rest) = url.strip_prefix("http://") else { return false };
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    !is_this_machine(host)
-}
-
 /// Whether an address is only that of a machine.
 fn has_no_path(url: &str) -> bool {
     let (_, rest) = url.split_once("://").unwrap_or_default();
@@ -305,30 +297,4 @@ fn serves(names: &[String], client: Option<&str>) -> String {
         let _ = write!(shown, ", and {} more", names.len() - MAX_NAMED);
     }
     format!("in this folder, it serves {}{lacks}: {shown}", count(names.len(), "skill"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_exposed_unless_it_is_encrypted_or_on_this_machine() {
-        for url in [
-            "http://example.com/mcp",
-            "http://10.0.0.1:7878/mcp",
-            "http://a@example.com",
-            "http://[fe80::1]/",
-        ] {
-            assert!(is_exposed(url), "{url}");
-        }
-        for url in [
-            "https://example.com/mcp",
-            "http://localhost:7878/mcp",
-            "http://127.0.0.2/mcp",
-            "http://[::1]:1/mcp",
-            "http://a:b@127.0.0.1/",
-        ] {
-            assert!(!is_exposed(url), "{url}");
-        }
-    }
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use prowess::env::{self, Environment};
-use prowess::install::{FileChange, InstallFolders, InstalledOrigin, Installer, Origins, Upstream};
+use prowess::install::{
+    FileChange, InstallFolders, InstalledOrigin, Installer, Origins, Requested, Upstream,
+};
 use prowess::{Candidate, Digest, Location};
 use serde::Serialize;
 
@@ -26,7 +28,7 @@ pub(super) struct Provenance<'o> {
     scope: &'static str,
     source: &'o Upstream,
     source_path: Option<&'o str>,
-    requested: Option<&'o str>,
+    requested: Option<&'o Requested>,
     commit: Option<&'o str>,
     digest: Option<Digest>,
     /// Whether this user fetched it from there. If not, only the lock says so.
@@ -87,7 +89,7 @@ impl<'o> Provenance<'o> {
             scope: origin.scope.word(),
             source: &locked.source,
             source_path: locked.path.as_ref().map(prowess::RelPath::as_str),
-            requested: locked.requested.as_deref(),
+            requested: locked.requested.as_ref(),
             commit: locked.commit.as_deref(),
             digest: locked.digest,
             fetched: origin.fetched,

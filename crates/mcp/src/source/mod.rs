@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use prowess::internal::{is_fetchable, is_local, is_protected, locked};
+use prowess::internal::{is_exposed, is_fetchable, locked};
 use prowess::net::{HttpError, UreqClient};
 use prowess::registry::digests::{self, DigestLimits};
 use prowess::source::spec::Server;
@@ -88,7 +88,7 @@ impl McpSource {
                 };
                 let token = token_file.as_deref().map(token).transpose();
                 let token = token.map_err(|error| file("token_file", error))?;
-                if token.is_some() && !is_protected(url) && !is_local(url) {
+                if token.is_some() && is_exposed(url) {
                     let reason = "a token is sent over https, or to this machine".to_owned();
                     return Err(refused(reason, "name an https:// address"));
                 }

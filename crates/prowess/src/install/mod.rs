@@ -40,8 +40,8 @@ pub use links::{ClientDifference, ClientState};
 pub use prepare::Prepared;
 pub use preview::{HiddenComment, HiddenText, NestedSkill, Preview, RunText};
 pub use records::{
-    InstallScope, LOCK_FILE, LinkMode, LockedSkill, SKILLS_FILE, SKILLS_FOLDER, SkillsLock, SkillsToml,
-    Upstream, WantedSkill,
+    InstallScope, LOCK_FILE, LinkMode, LockedSkill, Requested, SKILLS_FILE, SKILLS_FOLDER, SkillsLock,
+    SkillsToml, Upstream, WantedSkill,
 };
 pub use sources::{PrivateSource, SyncSource};
 pub use spec::{InstallPlace, InstallSpec, SkillRef, is_local_path};

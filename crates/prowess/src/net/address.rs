@@ -45,7 +45,7 @@ pub(crate) fn below(base: &str, path: &str) -> Result<String, HttpError> {
 }
 
 /// Whether an address is fetched by https.
-pub fn is_protected(url: &str) -> bool {
+fn is_protected(url: &str) -> bool {
     url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"))
 }
 
@@ -68,9 +68,10 @@ pub(crate) fn same_site(one: &str, other: &str) -> bool {
     site(one).is_some_and(|one| site(other) == Some(one))
 }
 
-/// Whether the host of an address is this machine, as [`is_this_machine`] says.
-pub fn is_local(url: &str) -> bool {
-    host(url).is_some_and(|host| is_this_machine(&host))
+/// Whether what is sent to an address can be read on the way: it is not encrypted, and leaves this machine, as
+/// [`is_this_machine`] says.
+pub fn is_exposed(url: &str) -> bool {
+    !is_protected(url) && !host(url).is_some_and(|host| is_this_machine(&host))
 }
 
 /// Whether the host of an address is a private IP address or `localhost`. Other names are judged by what they resolve to.
@@ -106,11 +107,11 @@ mod tests {
         assert_eq!(resolved("http://x.test/", "http://y.test/c").unwrap(), "http://y.test/c");
         assert_eq!(below("https://x.test/a/?q=1", "b c/é").unwrap(), "https://x.test/a/b%20c/%C3%A9");
         assert!(names_private("http://[::1]:80/") && names_private("http://LOCALHOST/"));
-        for local in ["http://127.9.9.9/x", "http://[::1]/", "https://localhost:1/"] {
-            assert!(is_local(local), "{local}");
+        for safe in ["https://x.test/", "http://127.9.9.9/x", "http://[::1]:1/", "http://localhost/"] {
+            assert!(!is_exposed(safe), "{safe}");
         }
-        for other in ["http://10.0.0.1/", "http://localhost.x.test/", "http://x.test/", "127.0.0.1"] {
-            assert!(!is_local(other), "{other}");
+        for exposed in ["http://10.0.0.1/", "http://[fe80::1]/", "http://localhost.x.test/", "127.0.0.1"] {
+            assert!(is_exposed(exposed), "{exposed}");
         }
         assert!(!names_private("http://1.1.1.1/") && !names_private("https://x.test/"));
     }

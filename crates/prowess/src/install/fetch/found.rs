@@ -133,12 +133,12 @@ impl Available {
         }
     }
 
-    /// The requested version, in the form of the lock.
+    /// The requested version.
     #[cfg(test)]
-    pub(crate) fn requested(&self) -> Option<&str> {
+    pub(crate) fn requested(&self) -> Option<&crate::install::records::Requested> {
         match &self.place {
             OpenSource::Folder(_) => None,
-            OpenSource::Git(repository) => repository.requested.as_deref(),
+            OpenSource::Git(repository) => repository.requested.as_ref(),
         }
     }
 

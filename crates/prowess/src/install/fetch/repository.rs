@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::contents::{Contents, Item, Kind, Planned, joined};
 use super::git::{FetchedRef, Git, GitEntry, GitObject, GitVersion, is_id, leads_to_no_commit, no_commit};
 use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::records::Requested;
 use crate::install::spec::is_on_this_machine;
 use crate::install::tree::{InstallLimits, TreeFile, refused};
 
@@ -18,7 +19,7 @@ pub(super) struct GitContents {
     git: Arc<dyn Git>,
     pub(super) url: String,
     pub(super) commit: String,
-    pub(super) requested: Option<String>,
+    pub(super) requested: Option<Requested>,
     pub(super) whole_ref: Option<String>,
     root_tree: String,
     offline: bool,
@@ -42,7 +43,7 @@ impl GitContents {
             _ => None,
         };
         let (fetched, tree) = match here {
-            Some((id, tree)) => (FetchedRef { requested: Some(format!("commit:{id}")), id }, tree),
+            Some((id, tree)) => (FetchedRef { requested: Some(Requested::Commit(id.clone())), id }, tree),
             None if offline => return Err(needs_network(url)),
             None => {
                 let mut fetched = git.fetch(url, wanted)?;
@@ -123,8 +124,7 @@ impl GitContents {
     /// Whether it was not asked for by a branch or a tag, so that it may be a commit of a stranger: by its id, or by a ref
     /// such as `refs/pull/1/head`.
     pub(super) fn is_named_by_commit(&self) -> bool {
-        let requested = self.requested.as_deref().unwrap_or_default();
-        ["commit:", "ref:"].iter().any(|start| requested.starts_with(start))
+        matches!(self.requested, Some(Requested::Commit(_) | Requested::Ref(_)))
     }
 
     /// The id of a folder's tree in git.

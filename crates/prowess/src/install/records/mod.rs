@@ -3,6 +3,7 @@
 mod fetch_log;
 mod install_target;
 mod line_ends;
+mod requested;
 mod skills_lock;
 mod skills_toml;
 mod upstream;
@@ -12,6 +13,7 @@ pub(crate) use fetch_log::FetchLog;
 pub use install_target::{InstallScope, SKILLS_FOLDER};
 pub(crate) use install_target::{InstallTarget, Records};
 pub(crate) use line_ends::with_line_ends_of;
+pub use requested::Requested;
 pub use skills_lock::{LOCK_FILE, LockedSkill, SkillsLock};
 pub(crate) use skills_lock::{check_folder_name, folder_key};
 pub use skills_toml::{LinkMode, SKILLS_FILE, SkillsToml, WantedSkill};

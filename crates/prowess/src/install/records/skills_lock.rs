@@ -12,6 +12,7 @@ use prowess_core::{Digest, RelPath};
 use toml_edit::{Document, Item, Table, Value};
 
 use super::install_target::{InstallScope, SKILLS_FOLDER, real_records_folder};
+use super::requested::Requested;
 use super::upstream::Upstream;
 use crate::env;
 use crate::error::shown;
@@ -49,8 +50,8 @@ pub struct LockedSkill {
     pub source: Upstream,
     /// Its folder within the source; none when it is the whole source.
     pub path: Option<RelPath>,
-    /// The requested version, such as `tag:v1`; none for the default branch.
-    pub requested: Option<String>,
+    /// The requested version; none for the default branch.
+    pub requested: Option<Requested>,
     /// Its commit.
     pub commit: Option<String>,
     /// The id of its folder's tree in git.
@@ -194,7 +195,7 @@ impl LockedSkill {
             Some(self.name.clone()),
             Some(self.source.to_string()),
             self.path.as_ref().map(RelPath::to_string),
-            self.requested.clone(),
+            self.requested.as_ref().map(Requested::to_string),
             self.commit.clone(),
             self.git_tree.clone(),
             self.digest.map(String::from),
@@ -271,7 +272,7 @@ fn read(table: &Table) -> Result<LockedSkill, String> {
             "name" => skill.name = text,
             "source" => skill.source = Upstream::read(&text),
             "path" => skill.path = Some(RelPath::parse(&text).map_err(|error| error.to_string())?),
-            "requested" => skill.requested = Some(text),
+            "requested" => skill.requested = Some(Requested::read(&text)),
             "commit" => skill.commit = Some(text),
             "git-tree" => skill.git_tree = Some(text),
             "digest" => skill.digest = text.parse().ok(),

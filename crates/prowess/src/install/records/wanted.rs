@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use prowess_core::{Digest, RelPath};
 
 use super::install_target::InstallTarget;
+use super::requested::Requested;
 use super::skills_lock::LockedSkill;
 use super::skills_toml::WantedSkill;
 use super::upstream::Upstream;
@@ -30,7 +31,7 @@ pub(crate) fn record(
             locked.reference = Some(reference.full_name());
         }
         InstallPlace::Git(_) => {
-            let version = || locked.requested.as_deref().map(version_of);
+            let version = || locked.requested.as_ref().map(Requested::name);
             let reference = asked.reference.as_deref().or(whole_ref).or_else(version);
             wanted.reference = reference.map(str::to_owned);
             wanted.git = locked.source.git().map(str::to_owned);
@@ -120,11 +121,11 @@ pub(crate) fn fits(place: &InstallTarget, spec: &InstallSpec, locked: &LockedSki
                 || recorded == Some(&relative(&base, &env::place(folder)))
         }
         InstallPlace::Git(url) => {
-            let requested = locked.requested.as_deref();
+            let requested = locked.requested.as_ref();
             let path = locked.path.as_ref().map(RelPath::as_str);
             let at = match &spec.tree {
                 Some(tree) => {
-                    let version = requested.map(version_of);
+                    let version = requested.map(Requested::name);
                     *tree == [version, path].into_iter().flatten().collect::<Vec<_>>().join("/")
                 }
                 None => {
@@ -151,18 +152,13 @@ pub(crate) fn fits(place: &InstallTarget, spec: &InstallSpec, locked: &LockedSki
 
 /// Whether `requested` of a lock entry is the version that a user wrote: `main`, `refs/heads/main` or a commit in capital
 /// letters.
-fn is_version(written: Option<&str>, requested: Option<&str>) -> bool {
+fn is_version(written: Option<&str>, requested: Option<&Requested>) -> bool {
     match (written.map(GitVersion::of), requested) {
         (None, None) => true,
-        (Some(GitVersion::Named(name)), Some(requested)) => name == version_of(requested),
-        (Some(whole), Some(requested)) => whole.requested().as_deref() == Some(requested),
+        (Some(GitVersion::Named(name)), Some(requested)) => name == requested.name(),
+        (Some(whole), Some(requested)) => whole.requested().as_ref() == Some(requested),
         _ => false,
     }
-}
-
-/// The branch, tag or commit in `requested` of a lock entry.
-fn version_of(requested: &str) -> &str {
-    requested.split_once(':').map_or(requested, |(_, version)| version)
 }
 
 /// The organisation of a skill: that of its reference, or the owner of its repository.
@@ -180,12 +176,12 @@ pub(crate) fn org_of(locked: &LockedSkill) -> Option<String> {
 /// organisation is ignored.
 pub(crate) fn is_meant(locked: &LockedSkill, skill: &SkillRef) -> bool {
     let is_it = |org: &str, name: &str| org.eq_ignore_ascii_case(&skill.org) && name == skill.name;
-    let by = locked.reference.as_deref().and_then(|by| by.strip_prefix('@')?.split_once('/'));
-    let named = by.is_some_and(|(org, name)| is_it(org, name))
+    let by = locked.reference.as_deref().and_then(|by| by.parse::<SkillRef>().ok());
+    let named = by.is_some_and(|by| is_it(&by.org, &by.name))
         || org_of(locked).is_some_and(|org| is_it(&org, &locked.name));
     // Without a version, every version is meant.
     let version = skill.version.as_deref();
-    named && version.is_none_or(|version| is_version(Some(version), locked.requested.as_deref()))
+    named && version.is_none_or(|version| is_version(Some(version), locked.requested.as_ref()))
 }
 
 /// A path relative to a folder, with `/` between its parts.
@@ -242,7 +238,10 @@ mod tests {
             (Some(id), Some(&*commit)),
             (Some(&*capitals), Some(&*commit)),
         ] {
-            assert!(is_version(written, requested), "{written:?} {requested:?}");
+            assert!(
+                is_version(written, requested.map(Requested::read).as_ref()),
+                "{written:?} {requested:?}"
+            );
         }
         for (written, requested) in [
             (None, Some("branch:main")),
@@ -251,7 +250,10 @@ mod tests {
             (Some("refs/tags/main"), Some("branch:main")),
             (Some("dev"), Some("branch:main")),
         ] {
-            assert!(!is_version(written, requested), "{written:?} {requested:?}");
+            assert!(
+                !is_version(written, requested.map(Requested::read).as_ref()),
+                "{written:?} {requested:?}"
+            );
         }
     }
 

@@ -68,7 +68,7 @@ fn bare(host: &str) -> &str {
 
 /// Whether a host, with or without a port, is this machine: `localhost`, or a loopback address. Other names that may
 /// resolve to it do not count, since what is sent to them may leave the machine.
-pub fn is_this_machine(host: &str) -> bool {
+pub(crate) fn is_this_machine(host: &str) -> bool {
     let host = bare(host);
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())

@@ -10,6 +10,7 @@ use crate::env::Environment;
 use crate::fs::atomic::unused_name;
 use crate::fs::read::read_small;
 use crate::fs::removal::remove_tree;
+use crate::install::records::Requested;
 use crate::install::spec::is_on_this_machine;
 use crate::install::store::make_folder;
 use crate::registry::digests;
@@ -171,10 +172,10 @@ impl Bare {
         let said = parts.nth(1).unwrap_or_default();
         let requested = match wanted {
             GitVersion::Named(name) if said.starts_with(&format!("branch '{name}' of")) => {
-                Some(format!("branch:{name}"))
+                Some(Requested::Branch(name.clone()))
             }
             GitVersion::Named(name) if said.starts_with(&format!("tag '{name}' of")) => {
-                Some(format!("tag:{name}"))
+                Some(Requested::Tag(name.clone()))
             }
             other => other.requested(),
         };

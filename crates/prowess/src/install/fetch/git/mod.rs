@@ -29,6 +29,7 @@ pub(crate) use self::room::{REPOSITORIES, make_room};
 pub(crate) use self::unaccepted::FOLDER as UNACCEPTED;
 pub(crate) use self::waiting::Waiting;
 use crate::install::error::InstallError;
+use crate::install::records::Requested;
 use crate::install::tree::InstallLimits;
 
 /// The limits of git.
@@ -111,16 +112,16 @@ impl GitVersion {
     }
 
     /// Its form in a lock, when nothing more is known than its text.
-    pub fn requested(&self) -> Option<String> {
+    pub fn requested(&self) -> Option<Requested> {
         match self {
             Self::Default => None,
-            Self::Commit(id) => Some(format!("commit:{id}")),
-            Self::Named(name) => Some(format!("ref:{name}")),
+            Self::Commit(id) => Some(Requested::Commit(id.clone())),
+            Self::Named(name) => Some(Requested::Ref(name.clone())),
             Self::Ref(name) => {
                 Some(match (name.strip_prefix("refs/heads/"), name.strip_prefix("refs/tags/")) {
-                    (Some(branch), _) => format!("branch:{branch}"),
-                    (_, Some(tag)) => format!("tag:{tag}"),
-                    _ => format!("ref:{name}"),
+                    (Some(branch), _) => Requested::Branch(branch.to_owned()),
+                    (_, Some(tag)) => Requested::Tag(tag.to_owned()),
+                    _ => Requested::Ref(name.clone()),
                 })
             }
         }
@@ -132,8 +133,8 @@ impl GitVersion {
 pub struct FetchedRef {
     /// The id of a commit, or of a tag that leads to one.
     pub id: String,
-    /// The requested version, in the form of the lock: `branch:main`, `tag:v1`, `commit:…`; none for the default.
-    pub requested: Option<String>,
+    /// The requested version; none for the default.
+    pub requested: Option<Requested>,
 }
 
 /// An entry of a tree, at any depth.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::http::{Mode, Server};
 use super::*;
 use crate::install::{
-    Changes, InstallFolders, InstallOptions, InstallScope, Installer, SkillsLock, SyncOptions,
+    Changes, InstallFolders, InstallOptions, InstallScope, Installer, Requested, SkillsLock, SyncOptions,
 };
 
 const PROJECT: InstallScope = InstallScope::Project;
@@ -66,7 +66,7 @@ impl Forge {
             let fetched = take(&self.world.fetcher(), &source).unwrap();
             let mut locked = locked(fetched.iter().find(|skill| skill.locked.name == *name).unwrap());
             locked.source = Upstream::Git { url: url.to_owned() };
-            locked.requested = requested.map(str::to_owned);
+            locked.requested = requested.map(Requested::read);
             lock.insert(locked);
             let reference = reference.map(|reference| format!(", ref = \"{reference}\"")).unwrap_or_default();
             writeln!(wanted, "{name} = {{ git = \"{url}\", path = \"skills/{name}\"{reference} }}").unwrap();

@@ -48,7 +48,10 @@ fn a_branch_beside_a_tag_of_its_name_is_recorded_by_its_whole_name() {
         let all = found.choose(&[], true).unwrap();
         let taken = world.fetcher().take(&mut found, &all, Refusal::OfAll).unwrap();
         let mut skill = taken.into_iter().next().unwrap().unwrap();
-        assert_eq!((skill.locked.requested.as_deref(), found.whole_ref()), (Some(requested), whole_ref));
+        assert_eq!(
+            (skill.locked.requested.as_ref().map(ToString::to_string).as_deref(), found.whole_ref()),
+            (Some(requested), whole_ref)
+        );
         record(&mut skill, &spec, (None, None, found.whole_ref()));
         let wanted = skill.wanted.unwrap();
         assert_eq!(wanted.reference.as_deref(), whole_ref.or(Some("other")));
