@@ -74,7 +74,7 @@ use prowess::{Candidate, HostTools, LookupError, Profile, Registry, Standing};
 use self::advice::Advice;
 use self::hints::command_for;
 use self::settings::LeftOutBy;
-use self::skill_arg::{Prefer, SkillArg};
+use self::skill_arg::{Prefer, Resolved, SkillArg};
 use self::unread::say_problems;
 use crate::args::{Places, Scan};
 use crate::error::{CommandError, Failure};
@@ -267,14 +267,12 @@ fn named(
     places: &Places,
     ui: &mut Ui,
 ) -> Result<Arc<Candidate>, CommandError> {
-    let arg = SkillArg::read(Path::new(name), Prefer::Name);
-    if matches!(arg, SkillArg::Path(_) | SkillArg::Location(_)) {
-        let catalog = registry.catalog();
-        let mut at =
-            arg.matching(&catalog).into_iter().filter(|(_, standing)| **standing == Standing::Listed);
-        if let Some(skill) = at.next().and_then(|(skill, _)| catalog.shared(&skill.entry.key)) {
-            return Ok(skill);
-        }
+    let catalog = registry.catalog();
+    if let Resolved::One(skill, Standing::Listed) =
+        SkillArg::read(Path::new(name), Prefer::Name).resolve(&catalog)
+        && let Some(skill) = catalog.shared(&skill.entry.key)
+    {
+        return Ok(skill);
     }
     registry.named(name).map_err(|error| not_found(&error, registry, places, ui))
 }

@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use prowess::catalog::Named;
 use prowess::finding::Preset;
 use prowess::fs::read::{self, Head};
 use prowess::install::{Preview, upstream_name};
-use prowess::internal::{did_you_mean, preview_of_found, preview_of_text};
+use prowess::internal::{preview_of_found, preview_of_text};
 use prowess::limits::MAX_FILE_BYTES;
 use prowess::{
     Candidate, Document, Entry, FileKind, LineIndex, LookupError, Manifest, Obstacle, Origin, Problem,
@@ -17,9 +16,8 @@ use serde_json::{Map, Value, json};
 
 use super::hints::{check_command, command_for};
 use super::install::preview_lines;
-use super::near_miss::{built_in, near_built_in};
-use super::settings::LeftOutBy;
-use super::skill_arg::{Prefer, SkillArg};
+use super::near_miss::built_in;
+use super::skill_arg::{Prefer, Resolved, SkillArg};
 use super::unread::{answered, say_beside, say_problems};
 use super::{STDIN, not_a_skill, read_skill, registry, shown, skill_file};
 use crate::Outcome;
@@ -192,34 +190,17 @@ fn listed(arg: &SkillArg<'_>, args: &Show, ui: &mut Ui) -> Result<Shown, Command
     let (places, name) = (&args.places, &*args.path.to_string_lossy());
     let registry = registry(places)?;
     let catalog = registry.catalog();
-    let found = match catalog.named(name) {
-        Named::One(skill) => Some((skill, &Standing::Listed)),
-        // A skill that is broken or hidden can be shown too.
-        Named::NotOffered(found) => found.first().copied(),
-        Named::Several(_) => None,
-        Named::Unknown => arg.matching(&catalog).first().copied(),
-    };
-    let Some((candidate, standing)) = found else {
-        return Err(match registry.named(name) {
-            Err(error @ LookupError::Ambiguous { .. }) => error.into(),
-            _ => {
-                if let Some(failure) = built_in(name, places) {
-                    return Err(failure.into());
-                }
+    // A skill that is broken or hidden can be shown too.
+    let (candidate, standing) = match arg.resolve(&catalog) {
+        Resolved::One(candidate, standing) => (candidate, standing),
+        Resolved::Several(keys) => return Err(LookupError::Ambiguous { name: name.to_owned(), keys }.into()),
+        Resolved::None => {
+            let failure = built_in(name, places).unwrap_or_else(|| {
                 say_problems(&registry, ui);
-                if let Some(left_out) = LeftOutBy::of(arg, places) {
-                    return Err(left_out.failure(name).into());
-                }
-                let mut near = catalog.similar(name);
-                near.extend(near_built_in(name, places));
-                near.dedup();
-                let meant = did_you_mean(&near).map(|meant| format!("; {meant}")).unwrap_or_default();
-                let error = format!("there is no such file, folder or skill: {name}{meant}");
-                let hint =
-                    format!("check the spelling, or list the skills with: prowess list{}", places.options());
-                Failure::new(error, hint).into()
-            }
-        });
+                arg.unknown(name, &catalog, places)
+            });
+            return Err(failure.into());
+        }
     };
     say_beside(&registry, places, ui);
     let head = registry.head_of(candidate)?;

@@ -40,6 +40,16 @@ pub(super) enum Prefer {
     Name,
 }
 
+/// What an argument names among the skills of a catalog.
+pub(super) enum Resolved<'c> {
+    /// A skill, with its state: the offered one, or the first of those that are not offered.
+    One(&'c Candidate, &'c Standing),
+    /// Several offered skills with one name, by their keys.
+    Several(Vec<String>),
+    /// No skill.
+    None,
+}
+
 impl<'a> SkillArg<'a> {
     /// Reads an argument. What begins as a path does is one. Anything else is a path if it exists, and else a name, which
     /// may contain dots and slashes; for a bare word that exists, the command decides.
@@ -57,6 +67,39 @@ impl<'a> SkillArg<'a> {
             return Self::Path(argument);
         }
         Self::Name(word)
+    }
+
+    /// What it names in a catalog, for a command that takes one skill.
+    pub(super) fn resolve<'c>(&self, catalog: &'c Catalog) -> Resolved<'c> {
+        if let Self::Name(name) = self
+            && let Some(skill) = catalog.get(name)
+        {
+            return Resolved::One(skill, &Standing::Listed);
+        }
+        let found = self.matching(catalog);
+        let offered = || found.iter().filter(|(_, standing)| **standing == Standing::Listed);
+        match offered().next().or(found.first()) {
+            Some(_) if matches!(self, Self::Name(_)) && offered().count() > 1 => {
+                Resolved::Several(offered().map(|(skill, _)| skill.entry.key.clone()).collect())
+            }
+            Some((skill, standing)) => Resolved::One(skill, standing),
+            None => Resolved::None,
+        }
+    }
+
+    /// The failure of a command that takes files and skills, and finds none: what leaves the skill out, or what was
+    /// probably meant.
+    pub(super) fn unknown(&self, name: &str, catalog: &Catalog, places: &Places) -> Failure {
+        if let Some(left_out) = LeftOutBy::of(self, places) {
+            return left_out.failure(name);
+        }
+        let mut near = catalog.similar(name);
+        near.extend(near_built_in(name, places));
+        near.dedup();
+        let meant = did_you_mean(&near).map(|meant| format!("; {meant}")).unwrap_or_default();
+        let error = format!("there is no such file, folder or skill: {name}{meant}");
+        let hint = format!("check the spelling, or list the skills with: prowess list{}", places.options());
+        Failure::new(error, hint)
     }
 
     /// The skills of a catalog that it names, with their states. A path names the skill in its file, by whatever link it
@@ -150,14 +193,7 @@ impl FilesByName {
         if let Some(failure) = built_in(name, &places) {
             return Ok(failure);
         }
-        if let Some(left_out) = LeftOutBy::of(&SkillArg::Name(name), &places) {
-            return Ok(Failure { path: Some(name.to_owned()), ..left_out.failure(name) });
-        }
-        let mut near = self.catalog()?.similar(name);
-        near.extend(near_built_in(name, &places));
-        let meant = did_you_mean(&near).map(|meant| format!("; {meant}")).unwrap_or_default();
-        let error = format!("there is no such file, folder or skill: {name}{meant}");
-        let failure = Failure::new(error, "check the spelling, or list the skills with: prowess list");
+        let failure = SkillArg::Name(name).unknown(name, self.catalog()?, &places);
         Ok(Failure { path: Some(name.to_owned()), ..failure })
     }
 
