@@ -1,7 +1,7 @@
 //! [`CommandError`]: why a command could not do its work, as error, cause and hint.
 
 use std::error::Error;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io;
 use std::path::Path;
 
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::commands::hints;
 use crate::commands::shown;
 use crate::report::json::VERSION;
+use crate::ui::Text;
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -37,14 +38,41 @@ pub(crate) struct Failure {
     /// Why, each one step deeper.
     pub(crate) causes: Vec<String>,
     /// What to do.
-    pub(crate) hints: Vec<String>,
+    pub(crate) hints: Vec<Hint>,
+}
+
+/// What to do, as the user reads it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hint {
+    pub(crate) text: Text,
+    /// The code of the library's action in it.
+    pub(crate) action: Option<&'static str>,
+}
+
+impl Hint {
+    /// With words after all others.
+    pub(crate) fn after(mut self, words: &str) -> Self {
+        self.text = self.text.words(words);
+        self
+    }
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text.fmt(to)
+    }
+}
+
+impl<T: Into<Text>> From<T> for Hint {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), action: None }
+    }
 }
 
 impl Failure {
-    /// A failure with this message and hint. Advice of the library gets the command that follows it.
-    pub(crate) fn new(error: impl Into<String>, hint: impl AsRef<str>) -> Self {
-        let hints = vec![hints::with_commands(hint.as_ref())];
-        Self { path: None, error: error.into(), causes: Vec::new(), hints }
+    /// A failure with this message and hint.
+    pub(crate) fn new(error: impl Into<String>, hint: impl Into<Hint>) -> Self {
+        Self { path: None, error: error.into(), causes: Vec::new(), hints: vec![hint.into()] }
     }
 
     /// The same with one more cause.
@@ -59,16 +87,21 @@ impl Failure {
         parts.collect::<Vec<_>>().join(": ")
     }
 
+    /// All hints in one.
+    pub(crate) fn hint(&self) -> Text {
+        Text::join(self.hints.iter().map(|hint| hint.text.clone()), "; ")
+    }
+
     /// The failure in the envelope of every JSON output.
     pub(crate) fn json(&self) -> Value {
-        let hint = Some(self.hints.join("; ")).filter(|hint| !hint.is_empty());
+        let hint = Some(self.hint().to_string()).filter(|hint| !hint.is_empty());
         json!({
             "version": VERSION,
             "error": { "message": self.error, "causes": self.causes, "hint": hint },
         })
     }
 
-    fn of(error: &dyn Error, path: String, hint: &str) -> Self {
+    fn of(error: &dyn Error, path: String, hint: impl Into<Hint>) -> Self {
         let mut causes = Vec::new();
         let mut deeper = error.source();
         while let Some(cause) = deeper {
@@ -85,19 +118,19 @@ impl From<&SourceError> for Failure {
             Location::Url(url) => shown_address(url),
             at => shown(Path::new(&*at.text())),
         };
-        Self::of(error, place, &hints::of_source(error))
+        Self::of(error, place, hints::of_source(error))
     }
 }
 
 impl From<&LookupError> for Failure {
     fn from(error: &LookupError) -> Self {
-        Self::new(error.to_string(), hints::of_lookup(error, ""))
+        Self::new(error.to_string(), hints::of(&error.hint(), "", None))
     }
 }
 
 impl From<&ConfigError> for Failure {
     fn from(error: &ConfigError) -> Self {
-        Self::of(error, shown(error.path()), &hints::of_config(error))
+        Self::of(error, shown(error.path()), hints::of_config(error))
     }
 }
 
@@ -120,23 +153,23 @@ impl Failure {
             ConnectionError::File(EditedFileError::Read(error)) => error.at.path().unwrap_or_default(),
             _ => "",
         };
-        Self::of(error, path.to_owned(), &hints::of_connection(error, client))
+        Self::of(error, path.to_owned(), hints::of_connection(error, client))
     }
 }
 
 impl From<&ConfigSetError> for Failure {
     fn from(error: &ConfigSetError) -> Self {
         let hint = match error {
-            ConfigSetError::Broken(broken) => format!("{}; nothing was changed", hints::of_config(broken)),
-            other => other.hint(),
+            ConfigSetError::Broken(broken) => hints::of_config(broken).after("; nothing was changed"),
+            other => hints::of(&other.hint(), "", None),
         };
-        Self::of(error, String::new(), &hint)
+        Self::of(error, String::new(), hint)
     }
 }
 
 impl From<UnknownKey> for CommandError {
     fn from(error: UnknownKey) -> Self {
-        Self::Failed(Failure::new(error.to_string(), error.hint()))
+        Self::Failed(Failure::new(error.to_string(), hints::of(error.hint(), "", None)))
     }
 }
 

@@ -84,7 +84,7 @@ impl Default for ServeOptions {
             max_kept: 256 << 20,
             approvals: None,
             terms: None,
-            hint: |error| error.hint().into_owned(),
+            hint: |error| error.hint().to_string(),
             trust_hint: TrustHint::default(),
         }
     }

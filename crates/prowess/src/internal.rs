@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 pub use prowess_core::internal::*;
 pub use prowess_core::with_methods;
 
-pub use crate::error::{advice, escape_control, plain_cause, shown_address};
+pub use crate::error::{escape_control, plain_cause, shown_address};
 pub use crate::fs::atomic::{WriteError, abandoned, make_folder, replace_where, sweep};
 #[cfg(feature = "install")]
 pub use crate::fs::exact::ExactDifference;

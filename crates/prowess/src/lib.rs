@@ -91,6 +91,7 @@ pub use prowess_core::{render, select, session};
 pub use search::command::{CommandSelector, SELECT_TIMEOUT};
 
 // The library of a user, and errors.
+pub use error::advice;
 pub use error::{Counted, LookupError, SourceError, SourceErrorKind, SpecialFile};
 pub use settings::{Config, ConfigError};
 

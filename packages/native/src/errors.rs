@@ -1,6 +1,5 @@
 //! The errors of the library as [`Failure`]s, each with its code.
 
-use std::borrow::Cow;
 use std::error::Error as _;
 use std::io;
 
@@ -84,15 +83,15 @@ pub fn of_source(error: &SourceError) -> Failure {
     let cause = thrown_at(&error.at).and_then(|error| error.cause);
     let (message, hint) = match &error.kind {
         SourceErrorKind::NoServers => {
-            (format!("this package opens no MCP servers: {}", error.at), Cow::from(NO_SERVERS))
+            (format!("this package opens no MCP servers: {}", error.at), NO_SERVERS.into())
         }
         _ => (error.full_message(), error.hint()),
     };
-    Failure { hint: Some(hint.into_owned()), cause, ..Failure::new(code, message) }
+    Failure { hint: Some(hint.to_string()), cause, ..Failure::new(code, message) }
 }
 
 pub(crate) fn of_lookup(error: &LookupError) -> Failure {
-    Failure { hint: Some(error.hint().into_owned()), ..Failure::new("not-found", error.to_string()) }
+    Failure { hint: Some(error.hint().to_string()), ..Failure::new("not-found", error.to_string()) }
 }
 
 /// The failure of a selection; what a callback threw counts before what the selector made of it.
@@ -123,12 +122,12 @@ pub(crate) fn of_skills(error: SkillsError) -> Failure {
         SkillsError::Duplicate(error) => of_duplicate(&error),
         SkillsError::Taken(_) => Failure::new("taken", error.to_string()),
         SkillsError::Library(error) => {
-            Failure { hint: Some(error.hint().into_owned()), ..Failure::new("config", error.to_string()) }
+            Failure { hint: Some(error.hint().to_string()), ..Failure::new("config", error.to_string()) }
         }
         SkillsError::Select(error) => of_select(&error),
         SkillsError::Restore(error) => Failure::new("restore", error.to_string()),
         SkillsError::Nested => {
-            Failure { hint: Some(error.hint().into_owned()), ..Failure::new("busy", error.to_string()) }
+            Failure { hint: Some(error.hint().to_string()), ..Failure::new("busy", error.to_string()) }
         }
         SkillsError::Watch(ref cause) => Failure::new("watch", format!("{error}: {cause}")),
         _ => {

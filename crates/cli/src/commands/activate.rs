@@ -10,7 +10,7 @@ use super::unread::{answered, say_beside};
 use super::{Purpose, filter_place, opened_for, usable};
 use crate::Outcome;
 use crate::args::Activate;
-use crate::error::{CommandError, Failure};
+use crate::error::{CommandError, Failure, Hint};
 use crate::report::json::VERSION;
 use crate::ui::Ui;
 
@@ -60,6 +60,7 @@ fn start(
     arguments: Arguments,
     options: &str,
 ) -> Result<ToolResult, CommandError> {
+    let has_arguments = !arguments.is_empty();
     let step = session.activate(key, Actor::User, Some(arguments), None);
     // The last error. The user may see more of it than a model.
     let mut error = None;
@@ -74,24 +75,24 @@ fn start(
     });
     match error {
         Some(error) if !result.is_ok() => Err(Failure::from(&error).into()),
-        None if !result.is_ok() => Err(refusal(key, &result, options).into()),
+        None if !result.is_ok() => Err(refusal(key, &result, has_arguments, options).into()),
         _ => Ok(result),
     }
 }
 
 /// A refusal as the user sees it.
-fn refusal(name: &str, result: &ToolResult, options: &str) -> Failure {
+fn refusal(name: &str, result: &ToolResult, has_arguments: bool, options: &str) -> Failure {
     let mut failure = Failure::new(&result.text, "");
     failure.hints = match (result.reason, &result.hint) {
         // The session's hint is for a model; only the author, or the user who sets the limit, can do more.
         (Some(Reason::TooLarge), hint) => {
             let raise = "or raise max_activation_bytes in the table [session] of the file that sets it: prowess config";
-            let arguments = hint.as_deref().filter(|hint| hint.contains("arguments"));
-            vec![format!("{}, {raise}", arguments.unwrap_or("make the skill shorter"))]
+            let shorter = hint.as_deref().filter(|_| has_arguments).unwrap_or("make the skill shorter");
+            vec![format!("{shorter}, {raise}").into()]
         }
         (_, hint) => {
             let why = format!("see why: {}", command_for("why", name, options));
-            hint.iter().cloned().chain([why]).collect()
+            hint.iter().map(Hint::from).chain([why.into()]).collect()
         }
     };
     failure

@@ -46,7 +46,7 @@ pub(super) fn leads_out(file: &Path, project: &Path) -> bool {
 /// What to say about a link that leads out of a project.
 pub(super) fn failure(problem: &SourceError, project: &Path) -> Failure {
     let trust = format!("trust the project's folder with: {}", trust_command(project));
-    Failure { hints: vec![trust], ..Failure::from(problem) }
+    Failure { hints: vec![trust.into()], ..Failure::from(problem) }
 }
 
 /// Whether a link is where a project keeps skills, so that it is one or contains some. Other links, such as those to the

@@ -138,7 +138,7 @@ impl Target {
     fn finish(&self, plan: &PlannedConnection, write: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
         ui.finish().map(|()| Outcome::Fine).map_err(|error| match error {
             CommandError::Failed(mut failure) if write && plan.is_change() => {
-                failure.hints.insert(0, format!("the configuration was changed: {}", self.shown()));
+                failure.hints.insert(0, format!("the configuration was changed: {}", self.shown()).into());
                 CommandError::Failed(failure)
             }
             other => other,

@@ -2,23 +2,21 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prowess::catalog::TurnedOffBy;
+use prowess::advice::{self, HintAction};
 use prowess::env::Environment;
 use prowess::install::{InstallErrorKind, InstallScope, Origins};
 use prowess::internal::{
-    ConfigEditError, ConnectionError, Denied, EditedFileError, advice, closed, denied, escape_control,
+    ConfigEditError, ConnectionError, Denied, EditedFileError, closed, denied, escape_control,
 };
 use prowess::library::clients;
-use prowess::path::{Glob, MAX_DEPTH};
+use prowess::path::Glob;
 use prowess::registry::trust::Approvals;
 use prowess::source::spec::Place;
 use prowess::{
-    Candidate, ConfigError, Counted, Location, LookupError, Obstacle, Preset, Registry, Scope, SourceError,
-    SourceErrorKind, SpecialFile, Standing, env,
+    Candidate, ConfigError, Location, Preset, Registry, Scope, SourceError, SourceErrorKind, SpecialFile, env,
 };
 
 use super::advice::never;
@@ -26,7 +24,8 @@ use super::install::scope_option;
 use super::provenance::are_line_ends;
 use super::shown;
 use crate::args::{Places, Scan};
-use crate::ui::{clean, count};
+use crate::error::Hint;
+use crate::ui::{Text, clean, count};
 
 /// The hint for approvals that are damaged.
 pub(super) const MOVE_APPROVALS: &str =
@@ -136,29 +135,29 @@ pub(super) fn making_readable(path: &Path) -> (&'static str, Option<String>) {
 }
 
 /// What to do about a SKILL.md that could not be read.
-pub(super) fn of_skill_file(error: &SourceError) -> String {
+pub(super) fn of_skill_file(error: &SourceError) -> Hint {
     match &error.kind {
         SourceErrorKind::NotRegular { found: SpecialFile::Fifo } => {
-            "put a regular file in its place, or pipe the text into: prowess check -".to_owned()
+            "put a regular file in its place, or pipe the text into: prowess check -".into()
         }
         _ => of_source(error),
     }
 }
 
 /// What to do about an error of a source.
-pub(crate) fn of_source(error: &SourceError) -> String {
+pub(crate) fn of_source(error: &SourceError) -> Hint {
     hint(error, None)
 }
 
 /// What to do about an error of a configuration.
-pub(crate) fn of_config(error: &ConfigError) -> String {
+pub(crate) fn of_config(error: &ConfigError) -> Hint {
     match error {
         // Nothing else than a file is read as a configuration.
         ConfigError::Read(read) if matches!(read.kind, SourceErrorKind::NotRegular { .. }) => {
-            "put a regular file in its place".to_owned()
+            "put a regular file in its place".into()
         }
         ConfigError::Read(read) => hint(read, error.path().parent()),
-        other => other.hint().into_owned(),
+        other => of(&other.hint(), "", None),
     }
 }
 
@@ -168,16 +167,8 @@ fn state() -> Option<PathBuf> {
 }
 
 /// What to do where this user may not read or write a file of Prowess itself; none when that is not known.
-pub(super) fn of_denied(file: &Path) -> Option<String> {
-    Some(match fix_of_denied(file)? {
-        (words, Some(command)) => format!("{words} with: {command}"),
-        (words, None) => words,
-    })
-}
-
-/// The same in words, and as a command.
-pub(super) fn fix_of_denied(file: &Path) -> Option<(String, Option<String>)> {
-    Some(match denied(&state()?, file)? {
+pub(super) fn of_denied(file: &Path) -> Option<Text> {
+    let (words, command) = match denied(&state()?, file)? {
         Denied::Owner { path, .. } if path.extension().is_some_and(|end| end == "lock") => (
             "it belongs to another user, and is only a lock: remove it".to_owned(),
             word(&path).map(|path| format!("rm -f {path}")),
@@ -201,33 +192,33 @@ pub(super) fn fix_of_denied(file: &Path) -> Option<(String, Option<String>)> {
             "make it readable and writable for this user".to_owned(),
             word(&path).map(|path| format!("chmod u+rwX {path}")),
         ),
+    };
+    Some(match command {
+        Some(command) => Text::from(words).with(command),
+        None => words.into(),
     })
 }
 
-/// What to do about a record of connections that is not believed, in words and as a command.
-pub(super) fn fix_of_disbelieved(file: &Path) -> (String, Option<String>) {
+/// What to do about a record of connections that is not believed.
+pub(super) fn of_disbelieved(file: &Path) -> Text {
     let words = "look at it; then let no other user write it and its folder (chmod go-w), or move it away";
-    fix_of_denied(file).unwrap_or_else(|| (words.to_owned(), None))
+    of_denied(file).unwrap_or_else(|| words.into())
 }
 
-/// Whether approvals of this user are of no use. A file of a newer version is.
+/// Whether approvals of this user are of no use. Those of a newer version are.
 pub(super) fn is_damaged(approvals: &SourceErrorKind) -> bool {
-    match approvals {
-        SourceErrorKind::Damaged { reason } => !reason.starts_with("version"),
-        SourceErrorKind::Folder | SourceErrorKind::NotRegular { .. } => true,
-        _ => false,
-    }
+    use SourceErrorKind as Kind;
+    matches!(approvals, Kind::Damaged { .. } | Kind::Folder | Kind::NotRegular { .. })
 }
 
 /// What to do on a full disk, if fetched skills are on it; `hint` says it without them.
-pub(super) fn of_full_disk(path: &Path, hint: &str) -> Option<String> {
+pub(super) fn of_full_disk(path: &Path, hint: &advice::Hint) -> Option<Text> {
     let store = Environment::current().xdg("XDG_CACHE_HOME", ".cache")?.join("prowess/store");
     let disk = path.ancestors().find_map(disk_of);
     let store = word(&store).filter(|_| disk.is_some() && disk_of(&store) == disk)?;
-    Some(format!(
-        "{hint}; fetched skills can be deleted, and then one whose source has changed or is gone cannot be restored: \
-         rm -rf {store}"
-    ))
+    let lost =
+        "fetched skills can be deleted, and then one whose source has changed or is gone cannot be restored";
+    Some(Text::from(format!("{hint}; {lost}")).colon(format!("rm -rf {store}")))
 }
 
 /// The number of the disk that a path is on, if it exists and the system numbers them.
@@ -242,172 +233,155 @@ fn disk_of(path: &Path) -> Option<u64> {
 }
 
 /// What to do about an error of a file of Prowess itself; none when that is not known.
-fn of_own_file(error: &SourceError) -> Option<String> {
+fn of_own_file(error: &SourceError) -> Option<Hint> {
     use SourceErrorKind as Kinds;
     let file = Path::new(error.at.path()?);
     match &error.kind {
         Kinds::Io(cause) | Kinds::Unwritable(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
-            of_denied(file)
+            of_denied(file).map(Hint::from)
         }
         kind if is_damaged(kind) && *file == Approvals::file(&Environment::current())? => {
-            Some(MOVE_APPROVALS.to_owned())
+            Some(MOVE_APPROVALS.into())
         }
         _ => None,
     }
 }
 
 /// What to do about an error of a source. The project is the one around `from`, or around the current folder.
-fn hint(error: &SourceError, from: Option<&Path>) -> String {
-    // The folder is named, since the command may run below it.
-    let trust = || {
-        let from = from.map_or_else(|| env::absolute(Path::new(".")), Path::to_owned);
-        format!("trust the project's folder with: {}", trust_command(clients::project(&from)))
-    };
+fn hint(error: &SourceError, from: Option<&Path>) -> Hint {
     if let Some(hint) = of_own_file(error) {
         return hint;
     }
     match &error.kind {
         SourceErrorKind::Config(error) => of_config(error),
         SourceErrorKind::Entry { error, .. } => hint(error, from),
-        SourceErrorKind::Lookup(error) => of_lookup(error, ""),
         SourceErrorKind::Install(unknown) if unknown.kind() == InstallErrorKind::NotFound => {
-            format!("install it with: {}; or write ./ before it, if it is a folder", command_for("add", &error.at.text(), ""))
+            let add = command_for("add", &error.at.text(), "");
+            Text::from("install it").with(add).words("; or write ./ before it, if it is a folder").into()
         }
-        SourceErrorKind::OutsideProject | SourceErrorKind::SiteOfProject => trust(),
-        SourceErrorKind::ProjectTooLarge { .. } => {
-            format!("{}; or name the folders you want with --in", trust())
-        }
-        SourceErrorKind::ServerOfProject => "name it in your own prowess.toml, or with --in".to_owned(),
-        SourceErrorKind::TooDeep { limit } if *limit < MAX_DEPTH => {
-            "look deeper with --depth or with depth in [scan] of prowess.toml, or give a folder nearer to the \
-             skills"
-                .to_owned()
-        }
-        SourceErrorKind::TooMany { what: Counted::Files | Counted::EntriesOfSkill, .. } => {
-            "remove files that it does not need, or trust its whole project with: prowess trust".to_owned()
-        }
-        SourceErrorKind::TooMany { what, .. } if *what != Counted::Lines => {
-            "give a folder with fewer entries below it, or name it with --in, which has no limit".to_owned()
-        }
-        SourceErrorKind::Busy | SourceErrorKind::Unwritable(_) => {
-            error.hint().replace("try again", "run the command again")
-        }
-        _ => error.hint().into_owned(),
+        _ => of(&error.hint(), "", from),
     }
 }
 
-/// Advice of the library, and the same with the command or the option that does it.
-const COMMANDS: [(&str, &str); 9] = [
-    (advice::LIST_KEYS, "list the keys with: prowess config"),
-    (advice::LIST_RULES, "list the rules with: prowess rule"),
-    (advice::LIST_INSTALLED, "list what is installed with: prowess list --installed"),
-    (advice::NOTHING_INSTALLED, "see all that is with: prowess list --installed"),
-    (advice::SYNC_PROJECT, "install it with: prowess sync"),
-    (advice::SYNC_USER, "install it with: prowess sync --user"),
-    (advice::OTHER_NAME, "give one of them another name: with --as NAME, or by its key in skills.toml"),
-    (advice::NAME_A_SKILL, "name the skill that you want: --skill NAME"),
-    (advice::CORRECT_YAML, "see the error with: prowess check"),
-];
+/// A hint of the library, with the command or option for its action. The options repeat where skills were looked for; the
+/// project is the one around `from`, or around the current folder.
+pub(crate) fn of(hint: &advice::Hint, options: &str, from: Option<&Path>) -> Hint {
+    let (before, action, after) = hint.parts();
+    let text = Text::from(before);
+    let Some(action) = action else { return text.into() };
+    let text = text.and(of_action(action, options, from)).words(after);
+    Hint { text, action: Some(action.code()) }
+}
 
-/// The hint of the library, with the command or the option of this program that it is about. A hint that has it stays.
-pub(crate) fn with_commands(hint: &str) -> String {
-    let known = COMMANDS.iter().find(|(advice, command)| hint.contains(advice) && !hint.contains(command));
-    known.map_or_else(|| hint.to_owned(), |(advice, command)| hint.replace(advice, command))
+fn of_action(action: &HintAction, options: &str, from: Option<&Path>) -> Text {
+    let command = |verb, key| command_for(verb, key, options);
+    // The folder is named, since the command may run below it.
+    let trust = || {
+        let from = from.map_or_else(|| env::absolute(Path::new(".")), Path::to_owned);
+        Text::from("trust the project's folder").with(trust_command(clients::project(&from)))
+    };
+    match action {
+        HintAction::RunAgain => "run the command again".into(),
+        HintAction::ListKeys => Text::from("list the keys").with("prowess config"),
+        HintAction::ListRules => Text::from("list the rules").with("prowess rule"),
+        HintAction::ListSkills => Text::from("list the skills").with(format!("prowess list{options}")),
+        HintAction::ListInstalled { elsewhere } => {
+            let what = if *elsewhere { "see all that is" } else { "list what is installed" };
+            Text::from(what).with("prowess list --installed")
+        }
+        HintAction::Sync { user } => {
+            Text::from("install it").with(if *user { "prowess sync --user" } else { "prowess sync" })
+        }
+        HintAction::Rename => "give one of them another name: with --as NAME, or by its key in skills.toml".into(),
+        HintAction::NameSkill => "name the skill that you want: --skill NAME".into(),
+        HintAction::CorrectYaml => Text::from("see the error").with("prowess check"),
+        HintAction::Check { key, location, profile } => {
+            // A skill in an archive or on another machine has no file that could be checked.
+            match location.path().filter(|path| Path::new(path).is_file()) {
+                Some(file) => Text::from("see every problem").with(check_command(file, *profile)),
+                None => Text::from(SAME_NAME).with(command("why", key)),
+            }
+        }
+        HintAction::Why { key } => Text::from(SAME_NAME).with(command("why", key)),
+        HintAction::Trust { key } => {
+            Text::from("look at it").with(command("show", key)).words("; then trust it").with(command("trust", key))
+        }
+        HintAction::LeaveOptionOut => "run the command without that option".into(),
+        HintAction::TrustProject => trust(),
+        HintAction::TrustLargeProject => trust().words("; or name the folders you want with --in"),
+        HintAction::TrustProjectOfSkill => Text::from("trust its whole project").with("prowess trust"),
+        HintAction::NameServer => "name it in your own prowess.toml, or with --in".into(),
+        HintAction::NameFolder => "name it with --in, which has no limit".into(),
+        HintAction::LookDeeper => {
+            "look deeper with --depth or with depth in [scan] of prowess.toml, or give a folder nearer to the skills"
+                .into()
+        }
+    }
+}
+
+/// What `why` shows besides.
+const SAME_NAME: &str = "see all skills of this name";
+
+/// What to do about something in words of the library, with their commands.
+pub(super) fn all_of(hints: &[advice::Hint]) -> Text {
+    Text::join(hints.iter().map(|hint| of(hint, "", None).text), "; ")
 }
 
 /// What to do when a configuration of a client, by its name on the command line, was not changed.
-pub(crate) fn of_connection(error: &ConnectionError, client: &str) -> String {
+pub(crate) fn of_connection(error: &ConnectionError, client: &str) -> Hint {
     use ConnectionError as Error;
-    match error {
-        Error::File(error) if error.is_too_large() => {
-            format!(
-                "nothing was changed; use the client's own command that adds a server, or change the file yourself, by \
-                 the text of: prowess serve --print-config {client}"
-            )
-        }
+    let words: &str = match error {
+        Error::File(error) if error.is_too_large() => &format!(
+            "nothing was changed; use the client's own command that adds a server, or change the file yourself, by the \
+             text of: prowess serve --print-config {client}"
+        ),
         Error::File(EditedFileError::Outside(out)) if !out.into_git => {
-            "connect for yourself, without --project; nothing was changed".to_owned()
+            "connect for yourself, without --project; nothing was changed"
         }
-        Error::File(error) => error.hint(),
+        Error::File(error) => return of(&error.hint(), "", None),
         Error::Edit { source: ConfigEditError::Invalid { .. }, .. } => {
-            "correct the file, then run the command again; nothing was changed".to_owned()
+            "correct the file, then run the command again; nothing was changed"
         }
-        Error::Edit { .. } => {
-            format!(
-                "nothing was changed; change the file yourself, by the text of: prowess serve --print-config {client}"
-            )
-        }
+        Error::Edit { .. } => &format!(
+            "nothing was changed; change the file yourself, by the text of: prowess serve --print-config {client}"
+        ),
         Error::NotOurs { removes: true, .. } => {
-            "look at the entry; --overwrite removes it, although Prowess did not write it".to_owned()
+            "look at the entry; --overwrite removes it, although Prowess did not write it"
         }
-        Error::Shared { removes: true, client, .. } => format!(
+        Error::Shared { removes: true, client, .. } => &format!(
             "remove it for both with --overwrite, or disconnect the other client with: prowess disconnect {client} \
              --project"
         ),
-        Error::Shared { .. } => {
-            "serve every skill to both with --all, or take its place with --overwrite".to_owned()
-        }
+        Error::Shared { .. } => "serve every skill to both with --all, or take its place with --overwrite",
         Error::Members { removes: true, .. } | Error::Comment { removes: true, .. } => {
-            "look at the entry; --overwrite removes it whole".to_owned()
+            "look at the entry; --overwrite removes it whole"
         }
         Error::NotOurs { .. } | Error::Members { .. } | Error::Comment { .. } => {
-            "look at the entry; --overwrite takes its place".to_owned()
+            "look at the entry; --overwrite takes its place"
         }
-        Error::Write(error) => error.hint().to_owned(),
+        Error::Write(error) => error.hint(),
         Error::Records { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
-            "use that version of prowess, or a newer one; nothing was changed".to_owned()
+            "use that version of prowess, or a newer one; nothing was changed"
         }
         Error::Records { file, source } if source.kind() == io::ErrorKind::PermissionDenied => {
-            let words = match fix_of_disbelieved(file) {
-                (words, Some(command)) => format!("{words} with: {command}"),
-                (words, None) => words,
-            };
-            format!("{words}; nothing was changed")
+            return of_disbelieved(file).words("; nothing was changed").into();
         }
         Error::Records { .. } => {
             "move the file away: disconnect then removes the entry and nothing else; nothing was changed"
-                .to_owned()
         }
         Error::Record { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
-            "use a folder whose path is UTF-8; nothing was changed".to_owned()
+            "use a folder whose path is UTF-8; nothing was changed"
         }
         Error::Record { source, .. }
             if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
         {
-            "make room on the disk, then run the command again; nothing was changed".to_owned()
+            "make room on the disk, then run the command again; nothing was changed"
         }
-        Error::Record { .. } => "check that you may write to the folder; nothing was changed".to_owned(),
-        Error::RecordLeft { .. } => {
-            "the record does no harm; check that you may write to the folder".to_owned()
-        }
-        Error::Homeless => "set HOME or XDG_STATE_HOME".to_owned(),
-    }
-}
-
-/// What to do when no skill was found by its name. The options repeat where it was looked for.
-pub(crate) fn of_lookup(error: &LookupError, options: &str) -> String {
-    let LookupError::NotOffered { key, standing, location, .. } = error else {
-        return match error {
-            LookupError::Unknown { .. } => format!("list the skills with: prowess list{options}"),
-            other => other.hint().into_owned(),
-        };
+        Error::Record { .. } => "check that you may write to the folder; nothing was changed",
+        Error::RecordLeft { .. } => "the record does no harm; check that you may write to the folder",
+        Error::Homeless => "set HOME or XDG_STATE_HOME",
     };
-    let command = |verb| command_for(verb, key, options);
-    // A skill in an archive or on another machine has no file that could be checked.
-    let file = location.path().filter(|path| Path::new(path).is_file());
-    match (&**standing, file) {
-        (Standing::Blocked { obstacle: Obstacle::Broken { profile, .. } }, Some(file)) => {
-            format!("see every problem with: {}", check_command(file, *profile))
-        }
-        (Standing::Blocked { obstacle: Obstacle::Disabled { by: TurnedOffBy::Option(_) } }, _) => {
-            "run the command without that option".to_owned()
-        }
-        (Standing::Blocked { obstacle: Obstacle::Disabled { .. } }, _) => error.hint().into_owned(),
-        (Standing::Blocked { obstacle: Obstacle::Untrusted }, _) => {
-            format!("look at it with: {}; then trust it with: {}", command("show"), command("trust"))
-        }
-        _ => format!("see all skills of this name with: {}", command("why")),
-    }
+    words.into()
 }
 
 /// The command that trusts a folder.
@@ -418,21 +392,20 @@ pub(crate) fn trust_command(folder: &Path) -> String {
     format!("prowess trust {}", shell_word(&folder.to_string_lossy()))
 }
 
-/// What to do about skills that are not trusted. Written out, it is all of these commands.
+/// What to do about skills that are not trusted.
 pub(super) struct TrustHint {
     /// The commands that trust them, if any can be trusted.
-    pub(super) trust: Option<String>,
+    pub(super) trust: Option<Text>,
     /// How many can never be trusted.
     pub(super) never: usize,
     /// The command that says why, if there are such.
     pub(super) why: Option<String>,
 }
 
-impl fmt::Display for TrustHint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let commands: Vec<&str> =
-            [&self.trust, &self.why].into_iter().flatten().map(String::as_str).collect();
-        f.write_str(&commands.join(", "))
+impl TrustHint {
+    /// All of it.
+    pub(super) fn text(self) -> Text {
+        Text::join(self.trust.into_iter().chain(self.why.map(|why| Text::default().command(why))), ", ")
     }
 }
 
@@ -458,12 +431,7 @@ pub(super) fn trust_hint<'c>(
 
 /// The commands that trust these skills: their folders and their servers, each once. A skill that changed since it was
 /// trusted is trusted by its name: trust in its folder would accept everything in there.
-fn trust_commands(
-    skills: Vec<&Candidate>,
-    registry: &Registry,
-    origins: &Origins,
-    places: &Places,
-) -> String {
+fn trust_commands(skills: Vec<&Candidate>, registry: &Registry, origins: &Origins, places: &Places) -> Text {
     let (of_servers, of_projects): (Vec<&Candidate>, Vec<&Candidate>) =
         skills.into_iter().partition(|skill| skill.wants_approval);
     let (changed, new): (Vec<&Candidate>, Vec<&Candidate>) =
@@ -474,7 +442,7 @@ fn trust_commands(
     let mut folders: Vec<PathBuf> = new.into_iter().map(folder_to_trust).collect();
     let servers: BTreeSet<&str> = of_servers.iter().filter_map(|skill| label_of(skill)).collect();
     if folders.is_empty() && changed.is_empty() && locked.is_empty() && servers.is_empty() {
-        return format!("prowess trust NAME{}", places.options());
+        return Text::default().command(format!("prowess trust NAME{}", places.options()));
     }
     folders.sort();
     folders.dedup();
@@ -482,20 +450,22 @@ fn trust_commands(
     let (own, of_project): (Vec<&Candidate>, Vec<&Candidate>) = locked.into_iter().partition(is_own);
     let accepted = [(of_project, InstallScope::Project), (own, InstallScope::User)];
     let accept = |(skills, scope): (Vec<&Candidate>, _)| accept_command(&skills, scope, (origins, places));
-    let mut commands: Vec<String> = accepted.into_iter().filter_map(accept).collect();
-    commands.extend(folders.iter().take(MAX_FOLDERS).map(|folder| trust_command(folder)));
+    let command = |command: String| Text::default().command(command);
+    let mut commands: Vec<Text> = accepted.into_iter().filter_map(accept).map(command).collect();
+    commands.extend(folders.iter().take(MAX_FOLDERS).map(|folder| command(trust_command(folder))));
     if folders.len() > MAX_FOLDERS {
-        commands.push(format!("and {}", count(folders.len() - MAX_FOLDERS, "more folder")));
+        commands.push(format!("and {}", count(folders.len() - MAX_FOLDERS, "more folder")).into());
     }
     // One that `remove --keep` left is not installed, so nothing restores it.
     let (installed, others): (Vec<&Candidate>, Vec<&Candidate>) = changed.into_iter().partition(is_installed);
     commands.extend(accept_or_restore(&installed, origins, places));
     commands.extend(accept_or_restore(&others, origins, places));
-    commands.extend(servers.iter().take(MAX_FOLDERS).map(|label| server_command(label, &places.options())));
+    let options = places.options();
+    commands.extend(servers.iter().take(MAX_FOLDERS).map(|label| command(server_command(label, &options))));
     if servers.len() > MAX_FOLDERS {
-        commands.push(format!("and {}", count(servers.len() - MAX_FOLDERS, "more server")));
+        commands.push(format!("and {}", count(servers.len() - MAX_FOLDERS, "more server")).into());
     }
-    commands.join(", ")
+    Text::join(commands, ", ")
 }
 
 /// The command that accepts installed skills as they are in the lock, none if there are none: one by its name if it has
@@ -530,7 +500,7 @@ pub(super) fn label_of(skill: &Candidate) -> Option<&str> {
 }
 
 /// What to do about skills that changed since they were trusted: restore the installed ones, or trust one by its name.
-fn accept_or_restore(changed: &[&Candidate], origins: &Origins, places: &Places) -> Option<String> {
+fn accept_or_restore(changed: &[&Candidate], origins: &Origins, places: &Places) -> Option<Text> {
     let name = match changed {
         [] => return None,
         [skill] => &*skill.entry.key,
@@ -545,7 +515,8 @@ fn accept_or_restore(changed: &[&Candidate], origins: &Origins, places: &Places)
     // A lock that names other files than the user accepted restores nothing.
     if !installed.iter().all(|origin| origins.restores_accepted(origin)) {
         let show = command_for("show", name, &places.options());
-        return Some(format!("the lock changed too, so look at it with {show}, then {accept}"));
+        let text = Text::from("the lock changed too, so look at it with ").command(show);
+        return Some(text.words(", then ").command(accept));
     }
     // Other line ends are no edits that could be lost.
     let overwrite =
@@ -555,7 +526,7 @@ fn accept_or_restore(changed: &[&Candidate], origins: &Origins, places: &Places)
             " --overwrite"
         };
     let restore = scopes.into_iter().map(|scope| format!("prowess sync{overwrite}{}", scope_option(scope)));
-    Some(restore.chain([accept]).collect::<Vec<_>>().join(" or "))
+    Some(Text::join(restore.chain([accept]).map(|command| Text::default().command(command)), " or "))
 }
 
 /// The folder to trust for a skill: the folder of the project, or for a source outside of it that source itself.
@@ -592,31 +563,27 @@ mod tests {
     }
 
     #[test]
-    fn the_library_names_no_command_and_this_program_does() {
-        let names_one = |hint: &str| hint.contains("--") || hint.contains("prowess ");
-        for (advice, command) in COMMANDS {
-            assert!(!names_one(advice) && names_one(command), "{advice}");
-            let hint = format!("first; {command}; then");
-            assert_eq!(with_commands(&format!("first; {advice}; then")), hint);
-            assert_eq!(with_commands(&hint), hint);
-        }
-        assert_eq!(prowess::client::Fact::YamlOther.fix(), advice::CORRECT_YAML);
-        assert_eq!(with_commands("rename it"), "rename it");
-        let many = SourceErrorKind::TooMany { what: Counted::Folders, limit: 1 }.at("x");
-        assert!(!names_one(&many.hint()) && of_source(&many).contains("--in"));
+    fn an_action_of_the_library_gets_its_command_among_the_words_of_the_hint() {
+        let hint = advice::Hint::from(HintAction::ListKeys).before("did you mean x? ");
+        let hint = of(&hint, "", None);
+        assert_eq!(hint.to_string(), "did you mean x? list the keys with: prowess config");
+        assert_eq!(hint.action, Some("list-keys"));
+        assert_eq!(hint.text.command_at_end().1.as_deref(), Some("prowess config"));
         let busy = SourceErrorKind::Busy.at("x");
-        assert!(!busy.hint().contains("command") && of_source(&busy).contains("run the command again"));
+        assert_eq!(of_source(&busy).to_string(), "wait until it is done, then run the command again");
     }
 
     #[test]
     fn records_of_connections_that_cannot_be_used_are_said_with_what_to_do() {
         let hint = |kind| {
             let (file, source) = (PathBuf::from("x"), io::Error::from(kind));
-            of_connection(&ConnectionError::Records { file, source }, "cursor")
+            of_connection(&ConnectionError::Records { file, source }, "cursor").to_string()
         };
         assert!(hint(io::ErrorKind::InvalidData).starts_with("move the file away"));
         assert!(hint(io::ErrorKind::Unsupported).starts_with("use that version of prowess"));
         let (file, source) = (PathBuf::from("x"), io::Error::from(io::ErrorKind::InvalidInput));
-        assert!(of_connection(&ConnectionError::Record { file, source }, "cursor").contains("UTF-8"));
+        assert!(
+            of_connection(&ConnectionError::Record { file, source }, "cursor").to_string().contains("UTF-8")
+        );
     }
 }

@@ -46,7 +46,8 @@ impl InClient {
             if let (Standing::Shadowed { by }, Some(NotSeen { fix, .. })) = (standing, &mut why) {
                 let copy = Copy::of(skill, by, &catalog, &registry);
                 let (needed, origins) = &*needed;
-                *fix = needed.hint(skill, by, copy.as_ref(), (&catalog, origins), fix);
+                let hint = needed.hint(skill, by, copy.as_ref(), (&catalog, origins), &client.reads());
+                *fix = hint.to_string();
             }
             unlisted.extend(why.map(|NotSeen { code, reason, fix }| Unlisted {
                 client: client.id,

@@ -79,7 +79,7 @@ use self::unread::say_problems;
 use crate::args::{Places, Scan};
 use crate::error::{CommandError, Failure};
 use crate::signals::{EndingServers, OwnSignals};
-use crate::ui::Ui;
+use crate::ui::{Text, Ui};
 
 /// The path that means standard input.
 const STDIN: &str = "-";
@@ -194,7 +194,7 @@ fn no_library(error: &SettingsError) -> CommandError {
         SettingsError::Config(error) => CommandError::from(Failure::from(error)),
         SettingsError::Approvals(error) => CommandError::from(Failure::from(error)),
         SettingsError::Environment(error) => CommandError::from(Failure::from(error)),
-        other => CommandError::from(Failure::new(other.to_string(), other.hint())),
+        other => CommandError::from(Failure::new(other.to_string(), hints::of(&other.hint(), "", None))),
     }
 }
 
@@ -291,18 +291,17 @@ fn usable(
     match Advice::on(&skill, registry, &registry.catalog()) {
         Some(Advice::Trust(name)) => {
             let command = |verb| command_for(verb, &name, &options);
-            failure.hints = vec![format!(
-                "look at it with: {}; then trust it with: {}",
-                command("show"),
-                command("trust")
-            )];
+            let look = Text::from("look at it").with(command("show"));
+            failure.hints = vec![look.words("; then trust it").with(command("trust")).into()];
         }
         Some(Advice::Behind) => {
-            failure.hints = vec![format!("see what has its key: {}", command_for("why", name, &options))];
+            failure.hints =
+                vec![format!("see what has its key: {}", command_for("why", name, &options)).into()];
         }
         Some(Advice::Never(reason)) => {
             failure.causes.push(format!("it cannot be trusted: {reason}"));
-            failure.hints = vec![format!("see more of it with: {}", command_for("why", name, &options))];
+            failure.hints =
+                vec![format!("see more of it with: {}", command_for("why", name, &options)).into()];
         }
         None => {}
     }
@@ -314,7 +313,7 @@ fn not_found(error: &LookupError, registry: &Registry, places: &Places, ui: &mut
     let mut failure = Failure::from(error);
     if matches!(error, LookupError::Unknown { .. } | LookupError::NotOffered { .. }) {
         say_problems(registry, ui);
-        failure.hints = vec![hints::of_lookup(error, &places.options())];
+        failure.hints = vec![hints::of(&error.hint(), &places.options(), None)];
     }
     if let LookupError::Unknown { key, .. } = error
         && let Some(left_out) = LeftOutBy::of(&SkillArg::Name(key), places)

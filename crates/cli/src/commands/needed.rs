@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use prowess::client::NotListed;
+use prowess::client::{NotListed, Reads};
 use prowess::env::Environment;
 use prowess::install::Origins;
 use prowess::library::clients::{self, Client};
-use prowess::library::views::{Reach, Views};
+use prowess::library::views::{Reach, Views, rename_fix, same_name_fix};
 use prowess::{Candidate, Catalog, Location, RegistryError, Scope};
 
 use super::copies::Copy;
 use super::removal::{RealPlaces, Removal, real_file};
 use super::{Purpose, library_options};
 use crate::args::Places;
-use crate::ui::clean;
+use crate::ui::{Text, clean};
 
 /// How many clients are named in a sentence.
 const NAMED: usize = 3;
@@ -70,15 +70,15 @@ impl Needed {
     }
 
     /// What to do about a skill that is not offered because another has its name. If the two are no copies and each
-    /// client that reads this one reads the other, `otherwise`.
+    /// client that reads this one reads the other, what a client that reads like this needs.
     pub(super) fn hint(
         &self,
         skill: &Candidate,
         by: &Location,
         copy: Option<&Copy>,
         (catalog, origins): (&Catalog, &Origins),
-        otherwise: &str,
-    ) -> String {
+        reads: &Reads,
+    ) -> Text {
         let at = |place: &Location| {
             let file = real_file(place);
             file.and_then(|file| self.by_file.get(&file)).map(Vec::as_slice).unwrap_or_default()
@@ -87,24 +87,27 @@ impl Needed {
         let (here, there) = (only(these, those), only(those, these));
         let winner = catalog.all().map(|(other, _)| other).find(|other| other.entry.origin.location == *by);
         // What is removed would be missing where only it is read.
-        let rename = otherwise.split(", or remove").next().unwrap_or(otherwise);
+        let (rename, otherwise) = (rename_fix(reads), || same_name_fix(reads).into());
         let (Some(copy), Some(winner)) = (copy, winner) else {
-            return if here.is_empty() { otherwise.to_owned() } else { alike(rename, &here) };
+            return if here.is_empty() { otherwise() } else { alike(rename, &here) };
         };
         let is_mixed =
             [skill, winner].iter().filter(|skill| skill.entry.origin.scope == Scope::Project).count() == 1;
         match (copy.identical, here.is_empty(), there.is_empty()) {
             (false, false, _) => alike(rename, &here),
             (false, true, _) => match copy.besides() {
-                Some(besides) => format!("keep both, or look first at what only one of them has: {besides}"),
-                None if is_mixed => rename.to_owned(),
-                None => otherwise.to_owned(),
+                Some(besides) => {
+                    format!("keep both, or look first at what only one of them has: {besides}").into()
+                }
+                None if is_mixed => rename.into(),
+                None => otherwise(),
             },
             (true, false, false) => {
-                format!("keep both: {} only this one, {} only the other", reads(&here), reads(&there))
+                format!("keep both: {} only this one, {} only the other", read_by(&here), read_by(&there))
+                    .into()
             }
             (true, false, true) => {
-                let why = format!("keep this one, and remove the other: {} only this", reads(&here));
+                let why = format!("keep this one, and remove the other: {} only this", read_by(&here));
                 advice(&Removal::of(winner, skill, &self.places, origins), why)
             }
             (true, true, _) => {
@@ -122,18 +125,20 @@ impl Needed {
 }
 
 /// The advice to remove a copy, if it can go.
-fn advice(removal: &Removal, why: String) -> String {
+fn advice(removal: &Removal, why: String) -> Text {
     match removal {
-        Removal::NoCopy(reason) => format!("nothing is wrong: {}", clean(reason)),
-        Removal::Keep(reason) => format!("keep both: {}", clean(reason)),
-        Removal::Uninstall(command) => format!("{why}; it is installed, so do it with: {}", clean(command)),
-        Removal::Delete => why,
+        Removal::NoCopy(reason) => format!("nothing is wrong: {}", clean(reason)).into(),
+        Removal::Keep(reason) => format!("keep both: {}", clean(reason)).into(),
+        Removal::Uninstall(command) => {
+            Text::from(why).words("; it is installed, so do it").with(clean(command))
+        }
+        Removal::Delete => why.into(),
     }
 }
 
 /// The advice to keep two skills, of which some clients read only one.
-fn alike(rename: &str, here: &[&'static Client]) -> String {
-    format!("{rename}, or make them alike: {} only this one", reads(here))
+fn alike(rename: &str, here: &[&'static Client]) -> Text {
+    format!("{rename}, or make them alike: {} only this one", read_by(here)).into()
 }
 
 fn has(clients: &[&'static Client], client: &Client) -> bool {
@@ -146,7 +151,7 @@ fn only(clients: &[&'static Client], others: &[&'static Client]) -> Vec<&'static
 }
 
 /// The clients with their verb: `Claude Code reads`.
-fn reads(clients: &[&Client]) -> String {
+fn read_by(clients: &[&Client]) -> String {
     let names: Vec<&str> = clients.iter().take(NAMED).map(|client| client.name).collect();
     match (names.as_slice(), clients.len().saturating_sub(NAMED)) {
         ([name], _) => format!("{name} reads"),

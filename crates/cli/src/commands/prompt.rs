@@ -172,7 +172,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         let origins = provenance::origins(ui);
         let withheld = catalog.iter().filter(|skill| !skill.is_usable());
         let trust = trust_hint(withheld, &registry, &origins, &args.places);
-        ui.note(&format!("{} not trusted and left out: {trust}", count(untrusted, "skill")));
+        ui.note(&format!("{} not trusted and left out: {}", count(untrusted, "skill"), trust.text()));
     }
     Ok(outcome)
 }

@@ -10,7 +10,7 @@ use prowess::{Candidate, Digest, Location};
 use serde::Serialize;
 
 use super::install::{report, verify};
-use crate::ui::{Ui, count};
+use crate::ui::{Text, Ui, count};
 
 /// How many other folders of an accepted skill are named.
 const MAX_ELSEWHERE: usize = 3;
@@ -117,7 +117,7 @@ impl<'o> Provenance<'o> {
     }
 
     /// In lines.
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(super) fn lines(&self) -> Vec<Text> {
         let title = if self.fetched { "installed from" } else { "the lock says it is from" };
         let InstalledOrigin { locked, path, scope, .. } = self.origin;
         // The commit has a line of its own.
@@ -125,40 +125,37 @@ impl<'o> Provenance<'o> {
             Some(_) => locked.place(),
             None => locked.origin_from(&env::absolute(Path::new(".")), *scope, path),
         };
-        let mut lines = vec![format!("{title}: {place}")];
-        lines.extend(self.inside.then(|| format!("inside of: {}", path.display())));
-        lines.extend(self.requested.map(|requested| format!("requested: {requested}")));
-        lines.extend(self.commit.map(|commit| format!("commit: {commit}")));
+        let mut lines = vec![Text::from(format!("{title}: {place}"))];
+        lines.extend(self.inside.then(|| format!("inside of: {}", path.display()).into()));
+        lines.extend(self.requested.map(|requested| format!("requested: {requested}").into()));
+        lines.extend(self.commit.map(|commit| format!("commit: {commit}").into()));
         let user = if self.scope == "user" { " --user" } else { "" };
         if !self.fetched {
-            let sync = format!("prowess sync --fetch-only{user}");
-            lines.push(format!("not fetched: you have not fetched it from there; do it with: {sync}"));
+            let not = Text::from("not fetched: you have not fetched it from there; do it");
+            lines.push(not.with(format!("prowess sync --fetch-only{user}")));
         }
+        let sync = format!("prowess sync{user}");
         if self.other_version {
-            lines.push(format!(
-                "another version: its files are those that you installed before, not those of skills.lock; restore them \
-                 with: prowess sync{user}"
-            ));
+            let what = "another version: its files are those that you installed before, not those of skills.lock; \
+                        restore them";
+            lines.push(Text::from(what).with(sync));
         } else if self.edited == Some(false) && !self.accepted_in.is_empty() {
-            let sync = format!("prowess sync{user}");
             let mut folders = self.accepted_in.clone();
             let more = folders.split_off(folders.len().min(MAX_ELSEWHERE)).len();
             let more = if more == 0 { String::new() } else { format!(" and {}", count(more, "more folder")) };
             let folders = folders.join(", ") + &more;
-            lines.push(format!(
+            let what = format!(
                 "accepted elsewhere: you accepted these files in {folders}; trust does not move with a project; accept \
-                 them here with: {sync}"
-            ));
-        }
-        if are_line_ends(&self.changes) {
-            lines.push(format!(
-                "other line ends, perhaps written by git; restore them with: prowess sync{user}"
-            ));
+                 them here"
+            );
+            lines.push(Text::from(what).with(sync));
+        } else if are_line_ends(&self.changes) {
+            lines.push(Text::from("other line ends, perhaps written by git; restore them").with(sync));
         } else if self.edited == Some(true) {
-            let verify = format!("prowess verify{user}");
-            lines.push(format!("edited: its files are not those of skills.lock; see which with: {verify}"));
+            let edited = Text::from("edited: its files are not those of skills.lock; see which");
+            lines.push(edited.with(format!("prowess verify{user}")));
             let shown = self.changes.iter().take(MAX_CHANGES);
-            lines.extend(shown.map(|(path, change)| format!("{}: {path}", verify::word(*change))));
+            lines.extend(shown.map(|(path, change)| format!("{}: {path}", verify::word(*change)).into()));
         }
         lines
     }

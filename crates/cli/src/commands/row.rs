@@ -1,17 +1,17 @@
 //! A skill and its state, as `list`, `search` and `why` write it.
 
 use prowess::catalog::{TurnedOffBy, WhyNot};
-use prowess::client::Fact;
+use prowess::client::{Fact, Reads};
 use prowess::internal::{obstacle_of, state_of};
 use prowess::library::clients::Client;
-use prowess::library::views::same_name_fix;
+use prowess::library::views;
 use prowess::{Candidate, Location, Obstacle, Problem, Registry, Scope, Standing};
 use serde::Serialize;
 
 use super::advice;
 use super::copies::Copy;
 use super::cost::Cost;
-use super::hints::with_commands;
+use super::hints;
 use super::provenance::Provenance;
 
 /// The marks of skills that a client lists and Prowess does not offer.
@@ -98,13 +98,14 @@ impl NotSeen {
     /// Why a client, which the reason calls `who`, does not list a skill.
     pub(super) fn of(standing: &Standing, client: Option<&Client>, who: &str) -> Option<Self> {
         match (standing, client) {
-            (Standing::Unseen { code, reason, fix }, _) => {
-                Some(Self { code, reason: reason.clone(), fix: with_commands(fix) })
+            (Standing::Unseen { code, reason, why }, _) => {
+                let hints = views::hints(*why, &client.map_or(Reads::UNKNOWN, Client::reads));
+                Some(Self { code, reason: reason.clone(), fix: hints::all_of(&hints).to_string() })
             }
             (Standing::Shadowed { by }, Some(client)) => Some(Self {
                 code: "same-name",
                 reason: format!("{who} lists another skill with this name: {by}"),
-                fix: same_name_fix(&client.reads()).to_owned(),
+                fix: views::same_name_fix(&client.reads()),
             }),
             _ => None,
         }

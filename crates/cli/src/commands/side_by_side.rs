@@ -12,7 +12,7 @@ use prowess::{Candidate, Location, Obstacle, Standing};
 use serde::Serialize;
 
 use super::client_prompt::is_not_read;
-use super::hints::{trust_hint, with_commands};
+use super::hints::{all_of, trust_hint};
 use super::list::{Counts, Wanted};
 use super::row::Row;
 use super::short_path::ShortPaths;
@@ -22,7 +22,7 @@ use crate::Outcome;
 use crate::args::List;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
-use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count, wrap_lines};
+use crate::ui::{Cell, Column, FAINT, STRONG, Table, Text, Ui, clean, count};
 
 /// A client that lists a skill.
 #[derive(Serialize)]
@@ -106,7 +106,7 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
                     client: client.id,
                     code: why.code(),
                     reason: why.reason(),
-                    fix: with_commands(&why.fix()),
+                    fix: all_of(&why.hints()).to_string(),
                 }),
             }
         }
@@ -154,30 +154,27 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         Some(columns) => screen(&skills, columns),
         None => skills.iter().map(line).collect(),
     };
-    let mut foot = String::new();
+    let mut foot = Text::default();
     let counts: Vec<String> =
         counts.iter().map(|Count { name, skills, .. }| format!("{name} {skills}")).collect();
     if !skills.is_empty() {
-        foot.push('\n');
+        foot.push("\n");
     }
     let _ = writeln!(foot, "{}: {}", count(skills.len(), "skill"), counts.join(", "));
     if !untrusted.is_empty() {
         let trust = trust_hint(untrusted.iter().copied(), registry, &provenance::origins(ui), &args.places);
-        let _ = writeln!(
-            foot,
-            "prowess serve withholds {} not trusted: {}",
-            untrusted.len(),
-            clean(&trust.to_string())
-        );
+        foot.push(format!("prowess serve withholds {} not trusted: ", untrusted.len()));
+        foot.push(trust.text().cleaned().words("\n"));
     }
     if left_out > 0 {
         let options = args.places.options();
         // The clients may look less far than --all.
         let least = if registry.passed_over() { "at least " } else { "" };
         let all = clean(&options);
-        let _ = writeln!(foot, "{least}{left_out} that no client lists: prowess list --all{all}");
+        let words = Text::from(format!("{least}{left_out} that no client lists"));
+        foot.push(words.colon(format!("prowess list --all{all}")).words("\n"));
     }
-    text.push_str(&columns.map_or_else(|| foot.clone(), |columns| wrap_lines(&foot, columns)));
+    text.push_str(&columns.map_or_else(|| foot.to_string(), |columns| foot.wrapped(columns)));
     ui.print(&text)?;
     say_unverified(clients.iter().copied(), ui);
     Ok(outcome)

@@ -219,7 +219,7 @@ impl Unread {
         Self {
             error: error.to_string(),
             cause: error.source().map(ToString::to_string),
-            hint: Failure::from(error).hints.join("; "),
+            hint: Failure::from(error).hint().to_string(),
         }
     }
 }

@@ -65,7 +65,7 @@ fn failed(error: &WatchError) -> Failure {
     let mut failure = Failure::new(error.to_string(), "check the folders that were named");
     if let WatchError::System(cause) = error {
         failure.causes.push(cause.to_string());
-        failure.hints = vec!["the system may allow more with fs.inotify.max_user_instances".to_owned()];
+        failure.hints = vec!["the system may allow more with fs.inotify.max_user_instances".into()];
     }
     failure
 }

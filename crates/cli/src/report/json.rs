@@ -54,7 +54,7 @@ impl Reporter for Json {
             "path": failure.path,
             "error": failure.error,
             "cause": failure.causes.first(),
-            "hint": failure.hints.first(),
+            "hint": failure.hints.first().map(ToString::to_string),
         }));
         Ok(())
     }

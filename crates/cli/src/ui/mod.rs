@@ -4,6 +4,7 @@ mod bar;
 pub(crate) mod cells;
 mod input;
 mod table;
+mod text;
 mod usage;
 mod words;
 
@@ -18,16 +19,17 @@ use anstyle::{AnsiColor, Effects, Style};
 use clap::ColorChoice;
 use prowess::env::Environment;
 use prowess::internal::StateNote;
-use prowess::text;
 use serde::Serialize;
 use serde_json::Value;
 
 pub(crate) use self::bar::{Bar, note_beside};
 pub(crate) use self::input::{read_input, read_line};
 pub(crate) use self::table::{Cell, Column, Table};
+pub(crate) use self::text::Text;
 pub(crate) use self::usage::usage;
-pub(crate) use self::words::{clean, clean_lines, count, number, size, wrap, wrap_lines};
-use crate::error::{CommandError, Failure};
+pub(crate) use self::words::{clean, clean_lines, count, number, size, wrap};
+use crate::commands::hints;
+use crate::error::{CommandError, Failure, Hint};
 
 /// Words that matter most.
 pub(crate) const STRONG: Style = Style::new().effects(Effects::BOLD);
@@ -122,14 +124,14 @@ impl Ui {
 
     /// The same for an object that is already serialized.
     pub(crate) fn json_text(&mut self, text: &str) -> Result<(), CommandError> {
-        let mut line = text::json(text).into_owned();
+        let mut line = prowess::text::json(text).into_owned();
         line.push('\n');
         if self.results_to_stderr { self.print(&line) } else { self.bytes(line.as_bytes()) }
     }
 
     /// Writes a part of a JSON object that is written in parts. Each part begins and ends between two values.
     pub(crate) fn json_part(&mut self, text: &str) -> Result<(), CommandError> {
-        self.print(&text::json(text))
+        self.print(&prowess::text::json(text))
     }
 
     /// Whether results are shown on a terminal.
@@ -242,7 +244,7 @@ impl Ui {
         if !self.explained.contains(&note.text) {
             self.note(&note.text);
             if let Some(hint) = &note.hint {
-                let _ = write_to(io::stderr().lock(), self.color, &hint_line(hint));
+                let _ = write_to(io::stderr().lock(), self.color, &hint_line(&hints::of(hint, "", None)));
             }
         }
     }
@@ -289,8 +291,8 @@ impl Ui {
 }
 
 /// The line of a hint below what it is about.
-fn hint_line(hint: &str) -> String {
-    format!("  {HINT}hint{HINT:#}: {}\n", clean(hint))
+fn hint_line(hint: &Hint) -> String {
+    format!("  {HINT}hint{HINT:#}: {}\n", clean(&hint.to_string()))
 }
 
 /// Writes text in one piece, without its colours if the stream shows none. A stream that removes colours by itself makes a

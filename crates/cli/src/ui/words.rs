@@ -49,14 +49,13 @@ pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> String {
     lines
 }
 
-/// Breaks lines that are too wide between words. A command to copy, such as `prowess trust`, stays whole, even if it is
-/// wider than the screen.
-pub(crate) fn wrap_lines(text: &str, width: usize) -> String {
+/// Breaks lines that are too wide between words, and leaves their spaces.
+pub(super) fn wrap_lines(text: &str, width: usize) -> String {
     let mut lines = String::new();
     for line in text.lines() {
         let mut column = 0;
-        for piece in pieces(line) {
-            let length = cells::width(&piece);
+        for word in line.split(' ') {
+            let length = cells::width(word);
             if column > 0 && column + 1 + length > width {
                 lines.push('\n');
                 column = 0;
@@ -64,35 +63,12 @@ pub(crate) fn wrap_lines(text: &str, width: usize) -> String {
                 lines.push(' ');
                 column += 1;
             }
-            lines.push_str(&piece);
+            lines.push_str(word);
             column += length;
         }
         lines.push('\n');
     }
     lines
-}
-
-/// The words of a line, with each command in one piece. A command begins after a colon, a comma or one of a few words. It
-/// ends before one of these words, after a comma, a semicolon or a bracket that is not in quotes, and with the line.
-fn pieces(line: &str) -> Vec<String> {
-    let is_between = |word: &str| matches!(word, "or" | "and" | "then" | "with");
-    let quoted = |piece: &String| piece.matches('\'').count() % 2 == 1;
-    let mut pieces: Vec<String> = Vec::new();
-    let (mut in_command, mut before) = (false, "");
-    for word in line.split(' ') {
-        in_command &= !is_between(word) || pieces.last().is_some_and(quoted);
-        match pieces.last_mut() {
-            Some(command) if in_command => {
-                command.push(' ');
-                command.push_str(word);
-            }
-            _ => pieces.push(word.to_owned()),
-        }
-        in_command |= word == "prowess" && (before.ends_with([':', ',']) || is_between(before));
-        in_command &= !word.ends_with([',', ';', ')']) || pieces.last().is_some_and(quoted);
-        before = word;
-    }
-    pieces
 }
 
 /// A number with a comma at each thousand.
@@ -148,20 +124,6 @@ mod tests {
     #[test]
     fn wrapping_keeps_words_whole() {
         assert_eq!(wrap("aa bb  ccccccc d", 5, "> "), "> aa bb\n> ccccccc\n> d\n");
-        let foot =
-            "\n2 skills; 1 not trusted: prowess trust 'a  b, c' or prowess sync, prowess why NAME\nend\n";
-        let lines = [
-            "",
-            "2 skills; 1 not",
-            "trusted:",
-            "prowess trust 'a  b, c'",
-            "or",
-            "prowess sync,",
-            "prowess why NAME",
-            "end",
-        ];
-        assert_eq!(wrap_lines(foot, 15), format!("{}\n", lines.join("\n")));
-        assert_eq!(wrap_lines(foot, 200), foot);
         assert_eq!([count(1, "file"), count(0, "file")], ["1 file", "0 files"]);
         assert_eq!([size(999), size(1_234), size(52_428_800)], ["999 B", "1.2 KB", "52.4 MB"]);
         assert_eq!([size(1_500_000_000), size(3_298_534_883_328)], ["1.5 GB", "3.2 TB"]);

@@ -19,6 +19,7 @@ pub use found::{Announced, Found, SourceSkill, Stamp};
 pub use key::KeyFrom;
 pub use named::{Named, WhyNot};
 
+use crate::client::NotListed;
 use crate::skill::Entry;
 use crate::skill::location::{Location, Scope};
 
@@ -65,8 +66,9 @@ pub enum Standing {
         code: &'static str,
         /// The reason, as a sentence without a full stop.
         reason: String,
-        /// What would make the client list it; empty if nothing would.
-        fix: String,
+        /// The reason as data, for what to do about it.
+        #[serde(skip)]
+        why: NotListed,
     },
     /// It cannot be offered or used.
     #[serde(rename = "hindered")]

@@ -118,7 +118,7 @@ impl TokensError {
                 SourceErrorKind::Io(denied) if denied.kind() == io::ErrorKind::PermissionDenied => {
                     "make it readable for this user".into()
                 }
-                _ => error.hint(),
+                _ => error.hint().to_string().into(),
             },
             Self::Content { .. } => {
                 "write one token, or a table [[token]] with a name, a token and a filter for each client"

@@ -175,7 +175,7 @@ impl Publication {
     pub(crate) fn log_notes(&self) {
         for note in state_notes() {
             if locked(&self.notes).insert(note.text.clone()) {
-                tracing::warn!(target: "prowess", hint = note.hint.as_deref(), "{}", note.text);
+                tracing::warn!(target: "prowess", hint = note.hint.map(|hint| hint.to_string()), "{}", note.text);
             }
         }
     }

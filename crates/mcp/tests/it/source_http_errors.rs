@@ -308,7 +308,7 @@ fn statuses_and_errors_have_a_hint() {
             let token = if token { format!(",token_file={}", file.display()) } else { String::new() };
             let error = source(&format!("mcp={}{token}", server.url)).list().unwrap_err();
             assert!(error_text(&error).ends_with(&format!(": {text}")), "{method}: {error}");
-            assert!(error.hint().contains(hint), "{method} {status}: {}", error.hint());
+            assert!(error.hint().to_string().contains(hint), "{method} {status}: {}", error.hint());
         }
     }
     let server = FakeServer::with_handler(content(), |content, method, params| match method {
@@ -317,7 +317,7 @@ fn statuses_and_errors_have_a_hint() {
     });
     let error = server.source(small_limits()).list().unwrap_err();
     assert_eq!(error_text(&error), "skills/list: it answers with error -32601: no\\u{1b}[31m");
-    assert_eq!(error.hint(), "ask the operator of the server");
+    assert_eq!(error.hint().to_string(), "ask the operator of the server");
 }
 
 #[test]

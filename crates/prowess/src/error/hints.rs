@@ -1,6 +1,5 @@
 //! What to do about each [`SourceError`]. A host that has commands of its own can give better hints for some kinds.
 
-use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
@@ -8,23 +7,41 @@ use prowess_core::Location;
 use prowess_core::path::MAX_DEPTH;
 
 use super::{Counted, SourceError, SourceErrorKind};
+use crate::advice::{Hint, HintAction};
 use crate::settings::FILE_NAME;
 
 impl SourceError {
     /// What to do about it.
-    pub fn hint(&self) -> Cow<'static, str> {
+    pub fn hint(&self) -> Hint {
         match &self.kind {
-            SourceErrorKind::Config(error) => error.hint().into_owned().into(),
+            SourceErrorKind::Config(error) => error.hint(),
             SourceErrorKind::Entry { error, .. } => error.hint(),
             SourceErrorKind::Lookup(error) => error.hint(),
             #[cfg(feature = "install")]
-            SourceErrorKind::Install(error) => error.hint().to_owned().into(),
-            kind => hint(kind, &self.at).into(),
+            SourceErrorKind::Install(error) => error.hint().clone(),
+            SourceErrorKind::TooDeep { limit } if *limit < MAX_DEPTH => HintAction::LookDeeper.into(),
+            SourceErrorKind::TooMany { what: Counted::Files | Counted::EntriesOfSkill, .. } => {
+                Hint::from(HintAction::TrustProjectOfSkill).before("remove files that it does not need, or ")
+            }
+            SourceErrorKind::TooMany { what, .. } if *what != Counted::Lines => {
+                Hint::from(HintAction::NameFolder).before("give a folder with fewer entries below it, or ")
+            }
+            SourceErrorKind::OutsideProject | SourceErrorKind::SiteOfProject => {
+                HintAction::TrustProject.into()
+            }
+            SourceErrorKind::ProjectTooLarge { .. } => HintAction::TrustLargeProject.into(),
+            SourceErrorKind::ServerOfProject => HintAction::NameServer.into(),
+            SourceErrorKind::Busy => Hint::from(HintAction::RunAgain).before("wait until it is done, then "),
+            SourceErrorKind::Unwritable(error) if is_full(error) => {
+                Hint::from(HintAction::RunAgain).before("make room on the disk, then ")
+            }
+            kind => words(kind, &self.at).into(),
         }
     }
 }
 
-fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
+/// The hints without an action.
+fn words(kind: &SourceErrorKind, at: &Location) -> &'static str {
     use SourceErrorKind as Kind;
     let is_called = |name| at.path().is_some_and(|path| Path::new(path).ends_with(name));
     match kind {
@@ -41,7 +58,9 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         Kind::NotRegular { .. } => "put a regular file in its place, or leave it out",
         Kind::NotPlugin => "give the folder of a plugin; skills without one are named by dir=",
         Kind::Damaged { .. } if matches!(at, Location::Url(_)) => "report it to the operator of the site",
-        Kind::Damaged { .. } | Kind::DamagedLine { .. } => "correct it, or restore it from a copy",
+        Kind::Damaged { .. } | Kind::OtherVersion { .. } | Kind::DamagedLine { .. } => {
+            "correct it, or restore it from a copy"
+        }
         Kind::TooLarge { .. } => "make the file smaller, or split it",
         Kind::BadPath(error) => error.hint(),
         Kind::Outside => "only files below the skill's own folder can be read",
@@ -50,20 +69,8 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         Kind::Changed => "list the skills again",
         Kind::Broken => "check it, then list the skills again",
         Kind::Stopped => "try again with more time, or make the skill smaller",
-        Kind::TooDeep { limit } if *limit < MAX_DEPTH => {
-            "look deeper with depth in [scan] of prowess.toml, or give a folder closer to the skills"
-        }
         Kind::TooDeep { .. } => "give a folder closer to the skills",
-        Kind::TooMany { what: Counted::Lines, .. } => "split the file, and name each part",
-        Kind::TooMany { what: Counted::Files | Counted::EntriesOfSkill, .. } => {
-            "remove files that it does not need, or trust the folder that the skill is in"
-        }
-        Kind::TooMany { .. } => {
-            "give a folder with fewer entries below it, or name it as a source, which has no limit"
-        }
-        Kind::OutsideProject | Kind::SiteOfProject => "trust the project's folder",
-        Kind::ProjectTooLarge { .. } => "trust the project's folder, or name the folders you want",
-        Kind::ServerOfProject => "name it in your own prowess.toml",
+        Kind::TooMany { .. } => "split the file, and name each part",
         Kind::SameLabel => "give one of them a prefix of its own",
         Kind::NoHome => "set HOME, or write the path in full",
         Kind::NoVariables => "write the path itself",
@@ -89,12 +96,6 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
         Kind::NoIndex => "a site offers skills at /.well-known/agent-skills/index.json",
         Kind::Server { hint, .. } => hint,
         Kind::NotAsListed { .. } => "list the skills again; if it persists, do not use them",
-        Kind::Busy => "wait until it is done, then try again",
-        Kind::Unwritable(error)
-            if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
-        {
-            "make room on the disk, then try again"
-        }
         Kind::Unwritable(_) => "make its folder writable for this user, or set XDG_STATE_HOME to one that is",
         Kind::Io(error) if is_loop(error) => {
             "the link leads in a circle; remove it, or let it lead to a file"
@@ -103,10 +104,13 @@ fn hint(kind: &SourceErrorKind, at: &Location) -> &'static str {
             "make it readable for this user, or leave it out of what you name"
         }
         Kind::Io(_) => "try again; if it persists, the disk or its connection may be at fault",
-        #[cfg(feature = "install")]
-        Kind::Install(_) => "",
-        Kind::Config(_) | Kind::Entry { .. } | Kind::Lookup(_) => "",
+        _ => "",
     }
+}
+
+/// Whether the cause is a full disk.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// Whether the cause is a cycle of links.

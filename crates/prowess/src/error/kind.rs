@@ -38,6 +38,11 @@ pub enum SourceErrorKind {
         /// What is wrong with it.
         reason: String,
     },
+    /// This file of Prowess itself has another version than this program knows.
+    OtherVersion {
+        /// Its version.
+        version: u32,
+    },
     /// A line of this file is invalid.
     DamagedLine {
         /// The line, starting at one.
@@ -169,6 +174,59 @@ pub enum SourceErrorKind {
     Unwritable(io::Error),
     /// The system returned an error.
     Io(io::Error),
+}
+
+impl SourceErrorKind {
+    /// The stable code, for programs. That of an error inside of it counts.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::NotListed => "not-listed",
+            Self::NoSkill => "no-skill",
+            Self::Folder | Self::NotRegular { .. } => "not-a-file",
+            Self::NotFolder | Self::FileInPlace => "not-a-folder",
+            Self::NotPlugin => "not-a-plugin",
+            Self::Damaged { .. } | Self::DamagedLine { .. } => "damaged",
+            Self::OtherVersion { .. } => "other-version",
+            Self::TooLarge { .. } => "too-large",
+            Self::BadPath(_) => "bad-path",
+            Self::Outside => "outside",
+            Self::OtherFile => "other-file",
+            Self::Uncovered => "uncovered",
+            Self::Changed => "changed",
+            Self::Broken => "broken",
+            Self::Stopped => "stopped",
+            Self::TooDeep { .. } => "too-deep",
+            Self::TooMany { .. } => "too-many",
+            Self::OutsideProject => "outside-project",
+            Self::ProjectTooLarge { .. } => "project-too-large",
+            Self::SiteOfProject => "site-of-project",
+            Self::ServerOfProject => "server-of-project",
+            Self::SameLabel => "same-label",
+            Self::NoHome | Self::NoValue => "not-set",
+            Self::NoVariables => "no-variables",
+            Self::NotBelow { .. } => "not-below",
+            Self::OtherOwner => "other-owner",
+            Self::Distrusted { .. } => "distrusted",
+            Self::Config(error) => error.code(),
+            Self::Entry { error, .. } => error.kind.code(),
+            #[cfg(feature = "install")]
+            Self::Install(error) => error.kind().code(),
+            Self::NoServers | Self::NotBuilt { .. } => "not-built",
+            #[cfg(feature = "archive")]
+            Self::Archive(_) => "damaged",
+            #[cfg(feature = "http")]
+            Self::Http(_) | Self::NotFetched { .. } => "not-fetched",
+            #[cfg(feature = "http")]
+            Self::NoIndex => "no-index",
+            Self::Server { .. } => "server",
+            Self::NotAsListed { .. } => "not-as-listed",
+            Self::Lookup(error) => error.code(),
+            Self::Busy => "busy",
+            Self::Unwritable(_) => "unwritable",
+            Self::Io(_) => "io",
+        }
+    }
 }
 
 /// A file that is neither regular nor a folder.

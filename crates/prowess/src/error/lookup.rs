@@ -1,11 +1,10 @@
 //! [`LookupError`]: why no skill could be found by a name.
 
-use std::borrow::Cow;
-
 use prowess_core::catalog::{TurnedOffBy, WhyNot};
 use prowess_core::{Candidate, Location, Obstacle, Standing, internal};
 
 use super::escape_control;
+use crate::advice::{Hint, HintAction};
 
 /// Why [`Registry::get`](crate::Registry::get) or [`Registry::named`](crate::Registry::named) found no skill.
 #[derive(Debug, thiserror::Error)]
@@ -52,32 +51,36 @@ impl LookupError {
         }
     }
 
+    /// The stable code, for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unknown { .. } => "unknown-skill",
+            Self::NotOffered { .. } => "not-offered",
+            Self::Ambiguous { .. } => "ambiguous-skill",
+        }
+    }
+
     /// What to do about it.
-    pub fn hint(&self) -> Cow<'static, str> {
-        Cow::Borrowed(match self {
-            Self::Unknown { .. } => "list the skills to see their keys",
-            Self::Ambiguous { .. } => "name one of them by its whole key",
-            Self::NotOffered { standing, .. } => match &**standing {
-                Standing::Blocked { obstacle: Obstacle::Broken { .. } } => {
-                    "check the skill to see every problem"
-                }
-                Standing::Blocked { obstacle: Obstacle::Disabled { by: TurnedOffBy::Host } } => {
-                    "the host puts it back with Registry::restore"
-                }
-                Standing::Blocked { obstacle: Obstacle::Disabled { by: TurnedOffBy::Option(_) } } => {
-                    "leave that option out to use it"
-                }
-                Standing::Blocked { obstacle: Obstacle::Disabled { .. } } => {
-                    "change skills.disable or skills.enable in that file to use it"
-                }
-                Standing::Blocked { obstacle: Obstacle::Untrusted } => {
-                    "look at it, then approve it or trust its folder"
-                }
-                Standing::Shadowed { .. } | Standing::Unseen { .. } | Standing::Listed => {
-                    "see all skills of this name with Catalog::why"
-                }
-            },
-        })
+    pub fn hint(&self) -> Hint {
+        let (key, standing, location) = match self {
+            Self::Unknown { .. } => return HintAction::ListSkills.into(),
+            Self::Ambiguous { .. } => return "name one of them by its whole key".into(),
+            Self::NotOffered { key, standing, location, .. } => (key.clone(), standing, location),
+        };
+        let Standing::Blocked { obstacle } = &**standing else { return HintAction::Why { key }.into() };
+        match obstacle {
+            Obstacle::Broken { profile, .. } => {
+                HintAction::Check { key, location: location.clone(), profile: *profile }.into()
+            }
+            Obstacle::Disabled { by: TurnedOffBy::Host } => {
+                "the host puts it back with Registry::restore".into()
+            }
+            Obstacle::Disabled { by: TurnedOffBy::Option(_) } => HintAction::LeaveOptionOut.into(),
+            Obstacle::Disabled { .. } => {
+                "change skills.disable or skills.enable in that file to use it".into()
+            }
+            Obstacle::Untrusted => HintAction::Trust { key }.into(),
+        }
     }
 }
 

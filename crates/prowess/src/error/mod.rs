@@ -35,7 +35,7 @@ pub(crate) use words::{first_of, quoted};
 ///
 /// let error = SourceErrorKind::TooLarge { size: 300, limit: 200 }.at("skills/pdf/logo.png");
 /// assert_eq!(error.to_string(), "the file is too large: skills/pdf/logo.png: 300 bytes, at most 200");
-/// assert_eq!(error.hint(), "make the file smaller, or split it");
+/// assert_eq!(error.hint().to_string(), "make the file smaller, or split it");
 ///
 /// let at = Location::Memory { source: "database".into(), key: "pdf".into() };
 /// let error = SourceErrorKind::NotListed.at_location(at);
@@ -133,6 +133,9 @@ impl fmt::Display for SourceError {
                 write!(to, "this folder is no plugin: {at}: it has no file {files}")
             }
             Kind::Damaged { reason } => write!(to, "this file is not understood: {at}: {reason}"),
+            Kind::OtherVersion { version } => {
+                write!(to, "this file is not understood: {at}: version {version} is not known")
+            }
             Kind::DamagedLine { line, reason } => {
                 write!(to, "this file is not understood: {at}:{line}: {reason}")
             }

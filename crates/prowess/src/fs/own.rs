@@ -16,6 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::read;
 use super::set_aside::set_aside_name;
+use crate::advice::Hint;
 use crate::env::Environment;
 use crate::error::{SourceError, SourceErrorKind, shown};
 
@@ -31,7 +32,7 @@ pub struct StateNote {
     /// What was ignored or changed.
     pub text: String,
     /// What to do about it.
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
 }
 
 /// What was ignored or changed since the last call, each once.
@@ -41,11 +42,11 @@ pub fn state_notes() -> Vec<StateNote> {
 
 /// Notes an error about something that is not believed.
 pub(crate) fn note_ignored(error: &SourceError) {
-    note(error.to_string(), Some(error.hint().into_owned()));
+    note(error.to_string(), Some(error.hint()));
 }
 
 /// Notes something that was ignored or changed.
-pub(crate) fn note(text: String, hint: Option<String>) {
+pub(crate) fn note(text: String, hint: Option<Hint>) {
     let mut notes = NOTES.lock().unwrap_or_else(PoisonError::into_inner);
     add(&mut notes, StateNote { text, hint });
 }
@@ -100,7 +101,7 @@ pub(crate) fn set_aside(root: &Path, file: &Path) -> io::Result<()> {
     let kept = set_aside_name(file);
     std::fs::rename(file, &kept)?;
     let text = format!("set aside, since {why}, as {}: {}", shown(&kept), shown(file));
-    note(text, Some("look at it; then remove it, or take what you need from it".to_owned()));
+    note(text, Some("look at it; then remove it, or take what you need from it".into()));
     Ok(())
 }
 

@@ -6,68 +6,65 @@ use std::path::Path;
 
 use super::records::{InstallScope, InstallTarget};
 use super::spec::InstallSpec;
+use crate::advice::Hint;
 use crate::error::{SourceError, SourceErrorKind, escape_control, plain_cause, shown};
 use crate::fs::mounts::first_mount;
 
-/// The kind of a failure, for programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InstallErrorKind {
-    /// The request is invalid: a reference, a source or a name.
-    Request,
-    /// Nothing has this name, or nothing is at this place.
-    NotFound,
-    /// The lock has a skill, and its folder does not exist.
-    Missing,
-    /// Several skills match.
-    Ambiguous,
-    /// Two skills have one name; only their paths distinguish them.
-    SameName,
-    /// Something exists there already.
-    Exists,
-    /// Something else is where a client looks for an installed skill.
-    Taken,
-    /// What would be replaced or removed is the source of an installed skill, or contains it.
-    HoldsSource,
-    /// An installed skill has edits that would be lost.
-    Edited,
-    /// Something is mounted in what would be replaced or removed.
-    Mounted,
-    /// What would be lost is not what the user was shown.
-    NotShown,
-    /// The source holds something that is never installed: an escaping link, a device, an unsafe path.
-    Refused,
-    /// The source is larger than the limits.
-    TooLarge,
-    /// The fetched files are not those of the lock.
-    Mismatch,
-    /// The commit that a record names is on no branch or tag of its repository.
-    Unreachable,
-    /// `skills.toml` and `skills.lock` disagree, and may not be changed.
-    OutOfDate,
-    /// `skills.toml`, `skills.lock` or the store is damaged.
-    Damaged,
-    /// It must be fetched, and the network is disabled.
-    Offline,
-    /// git is missing or failed.
-    Git,
-    /// Another process holds the lock of the project.
-    Busy,
-    /// Another process changed `skills.toml` or `skills.lock` in the meantime.
-    Changed,
-    /// An interrupted installation must be completed first.
-    Interrupted,
-    /// The system refused or failed.
-    Io,
+macro_rules! kinds {
+    ($($kind:ident $code:literal $meaning:literal;)+) => {
+        /// The kind of a failure, for programs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum InstallErrorKind {
+            $(#[doc = $meaning] $kind,)+
+        }
+
+        impl InstallErrorKind {
+            /// The stable code.
+            pub const fn code(self) -> &'static str {
+                match self { $(Self::$kind => $code,)+ }
+            }
+        }
+    };
+}
+
+kinds! {
+    Request "request" "The request is invalid: a reference, a source or a name.";
+    NotFound "not-found" "Nothing has this name, or nothing is at this place.";
+    Missing "missing" "The lock has a skill, and its folder does not exist.";
+    Ambiguous "ambiguous" "Several skills match.";
+    SameName "same-name" "Two skills have one name; only their paths distinguish them.";
+    Exists "exists" "Something exists there already.";
+    Taken "taken" "Something else is where a client looks for an installed skill.";
+    HoldsSource "holds-source" "What would be replaced or removed is the source of an installed skill, or contains it.";
+    Edited "edited" "An installed skill has edits that would be lost.";
+    Mounted "mounted" "Something is mounted in what would be replaced or removed.";
+    NotShown "not-shown" "What would be lost is not what the user was shown.";
+    Refused "refused" "The source holds something that is never installed: an escaping link, a device, an unsafe path.";
+    TooLarge "too-large" "The source is larger than the limits.";
+    Mismatch "mismatch" "The fetched files are not those of the lock.";
+    Unreachable "unreachable" "The commit that a record names is on no branch or tag of its repository.";
+    OutOfDate "out-of-date" "`skills.toml` and `skills.lock` disagree, and may not be changed.";
+    Damaged "damaged" "`skills.toml`, `skills.lock` or the store is damaged.";
+    Offline "offline" "It must be fetched, and the network is disabled.";
+    Git "git" "git is missing or failed.";
+    Busy "busy" "Another process holds the lock of the project.";
+    Changed "changed" "Another process changed `skills.toml` or `skills.lock` in the meantime.";
+    Interrupted "interrupted" "An interrupted installation must be completed first.";
+    Io "io" "The system refused or failed.";
 }
 
 /// The subject of an error, where its kind does not say enough to correct it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum About {
     /// A limit on skills.
     Limit(InstallLimit),
     /// A commit that does not exist.
     Commit,
+    /// The edits of a skill: its folder and files, for an error about several skills.
+    Edits(String),
+    /// What to add again.
+    Relocks(Vec<Relock>),
 }
 
 /// A limit of [`InstallLimits`](super::InstallLimits), by the name of its field.
@@ -128,16 +125,17 @@ fn cause_of(error: SourceError) -> io::Error {
 
 /// Why an operation of the [`Installer`](super::Installer) failed. What was installed before is still installed.
 #[derive(Debug, thiserror::Error)]
-#[error("{message}")]
+#[error("{}{message}", of_skill(.skill.as_deref()))]
 pub struct InstallError {
     kind: InstallErrorKind,
+    /// The skill that it is about, unless the message names it.
+    skill: Option<Box<str>>,
     message: Box<str>,
-    hint: Box<str>,
-    about: Option<About>,
+    hint: Box<Hint>,
+    about: Option<Box<About>>,
     scope: Option<InstallScope>,
     folder: Option<Box<Path>>,
     entry: Option<Box<str>>,
-    relocks: Box<[Relock]>,
     path: Option<Box<Path>>,
     #[source]
     source: Option<Box<dyn Error + Send + Sync>>,
@@ -145,16 +143,16 @@ pub struct InstallError {
 
 impl InstallError {
     /// A failure in words: what could not be done, and what to do. Control characters in the message are escaped, since it may contain text from outside.
-    pub fn new(kind: InstallErrorKind, message: impl AsRef<str>, hint: impl Into<String>) -> Self {
+    pub fn new(kind: InstallErrorKind, message: impl AsRef<str>, hint: impl Into<Hint>) -> Self {
         Self {
             kind,
+            skill: None,
             message: escape_control(message.as_ref()).into(),
-            hint: hint.into().into_boxed_str(),
+            hint: Box::new(hint.into()),
             about: None,
             scope: None,
             folder: None,
             entry: None,
-            relocks: Box::default(),
             path: None,
             source: None,
         }
@@ -163,23 +161,36 @@ impl InstallError {
     /// Sets what it is about.
     #[must_use]
     pub(crate) fn about(mut self, about: About) -> Self {
-        self.about = Some(about);
+        self.about = Some(Box::new(about));
         self
     }
 
-    /// Whether it is about this subject.
-    pub(crate) fn is_about(&self, about: About) -> bool {
-        self.about == Some(about)
+    /// The subject, if its kind does not say enough.
+    pub(crate) fn subject(&self) -> Option<&About> {
+        self.about.as_deref()
     }
 
     /// Adds the skill that it is about, unless the message names it.
     #[must_use]
     pub(crate) fn of_skill(mut self, skill: &str) -> Self {
         let named = matches!(self.kind, InstallErrorKind::TooLarge | InstallErrorKind::Refused);
-        if named && !skill.is_empty() && !self.message.contains(skill) {
-            self.message = format!("{}: {}", escape_control(skill), self.message).into();
+        if named && !skill.is_empty() && !self.to_string().contains(skill) {
+            let inner = self.skill.map(|inner| format!(": {inner}")).unwrap_or_default();
+            self.skill = Some((escape_control(skill) + &inner).into());
         }
         self
+    }
+
+    /// What went wrong and why, in one line, without the skill that it is about.
+    pub(crate) fn message_without_skill(&self) -> String {
+        self.with_cause(&self.message)
+    }
+
+    fn with_cause(&self, message: &str) -> String {
+        match &self.source {
+            Some(cause) => format!("{message}: {}", plain_cause(&cause.to_string())),
+            None => message.to_owned(),
+        }
     }
 
     /// Whether the system failed, and not what it was asked for: something that is not there, or may not be read.
@@ -218,22 +229,25 @@ impl InstallError {
         self.entry.as_deref()
     }
 
-    /// Sets what to add again.
-    #[must_use]
-    pub(crate) fn with_relocks(mut self, relocks: Vec<Relock>) -> Self {
-        self.relocks = relocks.into_boxed_slice();
-        self
-    }
-
     /// What to add again so that the lock gets what is there now: for [`InstallErrorKind::Unreachable`].
     pub fn relocks(&self) -> &[Relock] {
-        &self.relocks
+        match self.subject() {
+            Some(About::Relocks(relocks)) => relocks,
+            _ => &[],
+        }
     }
 
     /// Sets the hint.
     #[must_use]
-    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = hint.into().into_boxed_str();
+    pub(crate) fn with_hint(mut self, hint: impl Into<Hint>) -> Self {
+        self.hint = Box::new(hint.into());
+        self
+    }
+
+    /// Sets the file or folder that it is about.
+    #[must_use]
+    pub(crate) fn at(mut self, path: &Path) -> Self {
+        self.path = Some(path.into());
         self
     }
 
@@ -262,7 +276,7 @@ impl InstallError {
             _ => "run the command again; what was installed before is still there",
         };
         let message = format!("could not {doing}: {}", shown(path));
-        Self { path: Some(path.into()), ..Self::new(InstallErrorKind::Io, message, hint).because(error) }
+        Self::new(InstallErrorKind::Io, message, hint).at(path).because(error)
     }
 
     /// The error for something that would be replaced or removed and holds a mount; none if it holds none.
@@ -273,7 +287,7 @@ impl InstallError {
             shown(path),
             shown(&mount)
         );
-        Some(Self { path: Some(mount.into()), ..Self::new(InstallErrorKind::Mounted, message, UNMOUNT) })
+        Some(Self::new(InstallErrorKind::Mounted, message, UNMOUNT).at(&mount))
     }
 
     /// The error of a file that could not be read.
@@ -294,8 +308,8 @@ impl InstallError {
         failed.with_hint("repair the file, or move it away: then you are asked again for what you trust")
     }
 
-    /// The file or folder for which the system refused something: for [`InstallErrorKind::Io`], whose cause is an
-    /// [`io::Error`].
+    /// The file or folder that it is about, if it is known: for [`InstallErrorKind::Io`], that for which the system refused
+    /// something.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -307,22 +321,24 @@ impl InstallError {
 
     /// The limit that was reached, if it can be raised.
     pub fn limit(&self) -> Option<InstallLimit> {
-        match self.about {
-            Some(About::Limit(limit)) => Some(limit),
+        match self.subject() {
+            Some(About::Limit(limit)) => Some(*limit),
             _ => None,
         }
     }
 
     /// What to do about it.
-    pub fn hint(&self) -> &str {
+    pub fn hint(&self) -> &Hint {
         &self.hint
     }
 
     /// What went wrong and why, in one line.
     pub fn full_message(&self) -> String {
-        match &self.source {
-            Some(cause) => format!("{}: {}", self.message, plain_cause(&cause.to_string())),
-            None => self.message.to_string(),
-        }
+        self.with_cause(&self.to_string())
     }
+}
+
+/// The skill before a message.
+fn of_skill(skill: Option<&str>) -> String {
+    skill.map(|skill| format!("{skill}: ")).unwrap_or_default()
 }

@@ -95,7 +95,7 @@ impl<'p> Protected<'p> {
             "it is not known whether another installed skill comes from this folder, so it is not replaced or removed: {}",
             shown(path)
         );
-        Err(InstallError::new(unread.kind(), message, unread.hint()).because(unread.full_message()))
+        Err(InstallError::new(unread.kind(), message, unread.hint().clone()).because(unread.full_message()))
     }
 
     /// Whether something at a path is a source, or a part of one, or contains one. `is_placed` says that Prowess

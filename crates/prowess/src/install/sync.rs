@@ -358,9 +358,10 @@ pub(super) fn check_records(place: &InstallTarget, records: &Records) -> Result<
         Some(text) if text.trim().is_empty() => "there are skills in skills.lock, and skills.toml is empty",
         Some(_) => return Ok(()),
     };
-    let message = format!("{what}: {}", shown(&place.wanted_file()));
+    let file = place.wanted_file();
+    let message = format!("{what}: {}", shown(&file));
     let hint = "restore skills.toml from version control, or remove skills.lock as well";
-    Err(InstallError::new(InstallErrorKind::NotFound, message, hint).in_place(place))
+    Err(InstallError::new(InstallErrorKind::NotFound, message, hint).in_place(place).at(&file))
 }
 
 /// A skill that the lock names, with its author's name as its own files have it.

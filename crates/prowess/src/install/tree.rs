@@ -337,7 +337,7 @@ mod tests {
         let limits = InstallLimits { file_bytes: 1, ..InstallLimits::default() };
         let error = SkillTree::new(vec![file("SKILL.md", false, "xx")], &limits).unwrap_err();
         assert_eq!(error.to_string(), "a file of the skill is too large: SKILL.md: 2 bytes, at most 1");
-        assert!(error.hint().ends_with("bytes in one file"));
+        assert!(error.hint().to_string().ends_with("bytes in one file"));
         assert_eq!(error.limit(), Some(InstallLimit::FileBytes));
         let limits = InstallLimits { depth: 1, ..InstallLimits::default() };
         let files = vec![file("SKILL.md", false, ""), file("a/b/c", false, "")];

@@ -16,6 +16,7 @@ pub use reach::{ClientLimits, Reach};
 pub(super) use reach::{Looking, SightedRoot};
 
 use super::{LibraryOptions, add, own_once};
+use crate::advice::Hint;
 use crate::env::{self, Environment};
 use crate::fs::stamp::FileStamp;
 use crate::library::clients::{Client, Root, roots_of};
@@ -82,28 +83,34 @@ impl NotSeen<'_> {
     }
 
     /// What would make the client list it.
-    pub fn fix(&self) -> String {
-        match self.why {
-            NotListed::TooDeep { .. } => "move its folder further up".to_owned(),
-            NotListed::Refused(facts) => {
-                let mut fixes: Vec<&str> = facts.iter().map(Fact::fix).collect();
-                fixes.dedup();
-                fixes.join("; ")
-            }
-            NotListed::SameFile { .. } => "nothing is missing: it is the same file".to_owned(),
-            _ => same_name_fix(&self.reads).to_owned(),
+    pub fn hints(&self) -> Vec<Hint> {
+        hints(self.why, &self.reads)
+    }
+}
+
+/// What would make a client list a skill.
+pub fn hints(why: NotListed, reads: &Reads) -> Vec<Hint> {
+    match why {
+        NotListed::TooDeep { .. } => vec!["move its folder further up".into()],
+        NotListed::Refused(facts) => {
+            let mut hints: Vec<Hint> = facts.iter().map(Hint::from).collect();
+            hints.dedup();
+            hints
         }
+        NotListed::SameFile { .. } => vec!["nothing is missing: it is the same file".into()],
+        _ => vec![same_name_fix(reads).into()],
     }
 }
 
 /// What to do about two skills with one name in a client.
-pub fn same_name_fix(reads: &Reads) -> &'static str {
-    if reads.by_folder {
-        "rename the folder of one of the two, or remove one that no other client needs: the client takes its name from \
-         the folder"
-    } else {
-        "rename one of the two, or remove one that no other client needs"
-    }
+pub fn same_name_fix(reads: &Reads) -> String {
+    let why = if reads.by_folder { ": the client takes its name from the folder" } else { "" };
+    format!("{}, or remove one that no other client needs{why}", rename_fix(reads))
+}
+
+/// The part of it that needs no skill removed.
+pub fn rename_fix(reads: &Reads) -> &'static str {
+    if reads.by_folder { "rename the folder of one of the two" } else { "rename one of the two" }
 }
 
 impl Views {
@@ -268,7 +275,7 @@ fn decided(Sight { skill, seen }: Sight<'_>) -> Decided {
                 standing: Standing::Shadowed { by: by.entry.origin.location.clone() },
             }
         }
-        Err(why) => as_it_is(Standing::Unseen { code: why.code(), reason: why.reason(), fix: why.fix() }),
+        Err(why) => as_it_is(Standing::Unseen { code: why.code(), reason: why.reason(), why: why.why }),
     }
 }
 

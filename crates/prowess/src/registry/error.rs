@@ -1,9 +1,8 @@
 //! [`RegistryError`]: why an operation of a registry failed.
 
-use std::borrow::Cow;
-
 use prowess_core::catalog::DuplicateError;
 
+use crate::advice::Hint;
 use crate::error::{LookupError, SourceError};
 
 /// Why an operation of a registry failed.
@@ -37,7 +36,7 @@ pub(crate) const NESTED_HINT: &str =
 
 impl RegistryError {
     /// What to do about it.
-    pub fn hint(&self) -> Cow<'_, str> {
+    pub fn hint(&self) -> Hint {
         match self {
             Self::Source(error) => error.hint(),
             Self::Lookup(error) => error.hint(),

@@ -268,7 +268,7 @@ impl Approvals {
         let damaged = |reason: String| SourceErrorKind::Damaged { reason }.at(file);
         let approvals: Self = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
         if approvals.version != 1 {
-            return Err(damaged(format!("version {} is not known", approvals.version)));
+            return Err(SourceErrorKind::OtherVersion { version: approvals.version }.at(file));
         }
         Ok(approvals)
     }

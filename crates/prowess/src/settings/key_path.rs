@@ -6,7 +6,7 @@ use prowess_core::internal::did_you_mean;
 use prowess_core::text::similar;
 
 use super::keys::{CONFIG_TABLES, ConfigKey, ConfigKind, ConfigTable};
-use crate::error::advice;
+use crate::advice::{Hint, HintAction};
 
 /// A key that exists.
 #[derive(Clone, Debug)]
@@ -24,12 +24,12 @@ pub struct KeyPath {
 #[error("{message}")]
 pub struct UnknownKey {
     message: String,
-    hint: String,
+    hint: Hint,
 }
 
 impl UnknownKey {
     /// What to do about it.
-    pub fn hint(&self) -> &str {
+    pub fn hint(&self) -> &Hint {
         &self.hint
     }
 }
@@ -62,7 +62,8 @@ impl KeyPath {
                     let list = format!("{}.{}", table.name, key.name);
                     return Err(UnknownKey {
                         message: format!("this is inside of a list, which is set as a whole: {text}"),
-                        hint: format!("set the list {list}, or edit the file, in which each is a [[{list}]]"),
+                        hint: format!("set the list {list}, or edit the file, in which each is a [[{list}]]")
+                            .into(),
                     });
                 }
                 _ => {}
@@ -77,7 +78,7 @@ impl KeyPath {
         let below: Vec<&str> = all.iter().map(String::as_str).filter(|key| is_below(key, text)).collect();
         if !below.is_empty() {
             let message = format!("this is a table, not a key: {text}");
-            return UnknownKey { message, hint: format!("its keys are: {}", below.join(", ")) };
+            return UnknownKey { message, hint: format!("its keys are: {}", below.join(", ")).into() };
         }
         // A word without a dot may be a table that is spelt wrongly.
         let tables = CONFIG_TABLES.iter().filter(|table| !table.is_list).map(|table| table.name);
@@ -86,7 +87,7 @@ impl KeyPath {
         {
             let keys: Vec<&str> = all.iter().map(String::as_str).filter(|key| is_below(key, table)).collect();
             let hint = format!("did you mean the table {table}? its keys are: {}", keys.join(", "));
-            return UnknownKey { message: format!("no such key: {text}"), hint };
+            return UnknownKey { message: format!("no such key: {text}"), hint: hint.into() };
         }
         // A key without its table is closer than any other spelling.
         let last = text.rsplit('.').next().unwrap_or(text);
@@ -100,7 +101,7 @@ impl KeyPath {
             near.into_iter().map(str::to_owned).collect::<Vec<String>>()
         };
         let suggestion = did_you_mean(&near).map(|meant| format!("{meant} ")).unwrap_or_default();
-        let hint = format!("{suggestion}{}", advice::LIST_KEYS);
+        let hint = Hint::from(HintAction::ListKeys).before(suggestion);
         UnknownKey { message: format!("no such key: {text}"), hint }
     }
 
@@ -152,7 +153,7 @@ mod tests {
         ] {
             let error = KeyPath::parse(text).unwrap_err();
             assert!(error.to_string().starts_with(message), "{text}: {error}");
-            assert!(error.hint().starts_with(hint), "{text}: {}", error.hint());
+            assert!(error.hint().to_string().starts_with(hint), "{text}: {}", error.hint());
         }
     }
 }

@@ -9,7 +9,6 @@ pub(crate) mod resolve;
 mod session;
 pub(crate) mod values;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,8 +19,9 @@ use prowess_core::limits::MAX_PROJECT_FILE_BYTES;
 use prowess_core::with_methods;
 use prowess_core::{Duplicates, Level, Profile};
 
+use crate::advice::{Hint, HintAction};
 use crate::env::{self, RelativePath};
-use crate::error::{SourceError, SourceErrorKind, advice};
+use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::ScanChanges;
 use crate::fs::{atomic, confine, own};
 use crate::library::clients;
@@ -131,7 +131,7 @@ pub enum SettingsError {
 
 impl SettingsError {
     /// What to do about it.
-    pub fn hint(&self) -> Cow<'_, str> {
+    pub fn hint(&self) -> Hint {
         match self {
             Self::Config(error) => error.hint(),
             Self::Approvals(error) => error.hint(),
@@ -157,7 +157,7 @@ pub enum ConfigError {
         /// The key, and what is wrong with it.
         message: String,
         /// What to do.
-        hint: String,
+        hint: Hint,
     },
 }
 
@@ -175,23 +175,31 @@ impl ConfigError {
         matches!(self, Self::Read(SourceError { kind: SourceErrorKind::Distrusted { .. }, .. }))
     }
 
+    /// The stable code, for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Read(error) => error.kind.code(),
+            Self::Content { .. } => "config-invalid",
+        }
+    }
+
     /// What to do about it.
-    pub fn hint(&self) -> Cow<'_, str> {
+    pub fn hint(&self) -> Hint {
         match self {
             Self::Read(error) => error.hint(),
-            Self::Content { hint, .. } => hint.into(),
+            Self::Content { hint, .. } => hint.clone(),
         }
     }
 }
 
 /// An error if a rule cannot have this level.
-pub fn refuse_level(code: &str, level: Level) -> Result<(), (String, String)> {
+pub fn refuse_level(code: &str, level: Level) -> Result<(), (String, Hint)> {
     match check::rule(code) {
-        Err(unknown) => Err((unknown.to_string(), advice::LIST_RULES.to_owned())),
+        Err(unknown) => Err((unknown.to_string(), HintAction::ListRules.into())),
         // Ignoring the level silently would look as if it counted.
         Ok(rule) if rule.refuses() && level < Level::Error => Err((
             format!("this rule is always an error, because the skill cannot be loaded: {code}"),
-            "leave the path out of the check instead".to_owned(),
+            "leave the path out of the check instead".into(),
         )),
         Ok(_) => Ok(()),
     }

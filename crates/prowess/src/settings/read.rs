@@ -15,6 +15,7 @@ use toml::de::{DeString, DeTable, DeValue};
 
 use super::values::number;
 use super::{Config, ConfigError, ConfigLimits, PathConfig, keys, refuse_level};
+use crate::advice::Hint;
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::parsed::ParsedLimits;
@@ -27,7 +28,7 @@ impl ConfigError {
             file: file.to_owned(),
             line: line_of(error),
             message: "this line is not UTF-8".to_owned(),
-            hint: "save the file as UTF-8".to_owned(),
+            hint: "save the file as UTF-8".into(),
         }
     }
 }
@@ -56,12 +57,12 @@ impl<'a> Reader<'a> {
     }
 
     fn fail<T>(&self, at: Range<usize>, message: impl Into<String>, hint: &str) -> Result<T, ConfigError> {
-        Err(ConfigError::Content {
-            file: self.file.to_owned(),
-            line: self.line(at.start),
-            message: message.into(),
-            hint: hint.to_owned(),
-        })
+        Err(self.error(at, message, hint.to_owned().into()))
+    }
+
+    fn error(&self, at: Range<usize>, message: impl Into<String>, hint: Hint) -> ConfigError {
+        let line = self.line(at.start);
+        ConfigError::Content { file: self.file.to_owned(), line, message: message.into(), hint }
     }
 
     /// The text as a table, if it is TOML within the limits.
@@ -291,7 +292,7 @@ impl<'a> Reader<'a> {
                 }
             };
             if let Err((message, hint)) = refuse_level(name, level) {
-                return self.fail(at, format!("{key}: {message}"), &hint);
+                return Err(self.error(at, format!("{key}: {message}"), hint));
             }
             levels.push((name.to_owned(), level));
         }

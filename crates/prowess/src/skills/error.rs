@@ -1,12 +1,11 @@
 //! [`SkillsError`]: why an operation of the main API failed.
 
-use std::borrow::Cow;
-
 use prowess_core::LoadError;
 use prowess_core::catalog::DuplicateError;
 use prowess_core::select::SelectError;
 use prowess_core::session::RestoreError;
 
+use crate::advice::Hint;
 use crate::error::{LookupError, SourceError};
 use crate::registry::{DUPLICATE_HINT, NESTED_HINT, RegistryError, TAKEN_HINT};
 use crate::settings::SettingsError;
@@ -50,7 +49,7 @@ pub enum SkillsError {
 
 impl SkillsError {
     /// What to do about it.
-    pub fn hint(&self) -> Cow<'_, str> {
+    pub fn hint(&self) -> Hint {
         match self {
             Self::Source(error) => error.hint(),
             Self::Lookup(error) => error.hint(),

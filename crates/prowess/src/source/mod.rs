@@ -232,7 +232,7 @@ fn lenient() -> &'static Profile {
 
 /// A skill that exists and cannot be read, as a source lists it.
 pub(crate) fn unread(problem: &SourceError, at: &Origin) -> Found {
-    let document = Document::unread(problem.full_message(), problem.hint());
+    let document = Document::unread(problem.full_message(), problem.hint().to_string());
     let problems = lenient().judge(document.findings().to_vec());
     Found::broken(&document, at, problems)
 }

@@ -46,7 +46,7 @@ fn of_user_finds_the_folders_of_the_user_and_fails_without_a_home() {
     assert_eq!(folders.store, home.join(".cache/prowess/store/v1"));
     let error = Installer::of_user(Environment::default(), &project).err().unwrap();
     assert_eq!(error.kind(), InstallErrorKind::NotFound);
-    assert!(error.hint().contains("HOME"), "{error}");
+    assert!(error.hint().to_string().contains("HOME"), "{error}");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn resolve_passes_over_a_lock_entry_without_a_folder() {
     let error = installer.resolve(&pdf).unwrap_err();
     assert_eq!(error.kind(), InstallErrorKind::Missing);
     assert!(error.to_string().contains("in skills.lock and not installed"), "{error}");
-    assert_eq!(error.hint(), "install what the lock of the project has");
+    assert_eq!(error.hint().to_string(), "install what the lock of the project has");
     let user = installer.install(&pdf, InstallScope::User, None).unwrap();
     assert_eq!(installer.resolve(&pdf).unwrap(), user);
     // What is removed is still the entry of the project.

@@ -83,7 +83,11 @@ fn names_that_differ_by_case_are_refused_and_the_first_stays() {
     for name in ["PDF", "Pdf"] {
         let error = add_as(&installer, &desk.folder("other"), name).unwrap_err();
         assert_eq!(error.kind(), InstallErrorKind::Request, "{error}");
-        assert!(error.hint().contains("another name") && !error.hint().contains("overwrite"), "{error}");
+        assert!(
+            error.hint().to_string().contains("another name")
+                && !error.hint().to_string().contains("overwrite"),
+            "{error}"
+        );
         assert!(error.to_string().contains("pdf") && error.to_string().contains(name), "{error}");
     }
     assert_eq!(state(&desk.path("project")), before);

@@ -67,7 +67,7 @@ fn a_record_that_is_a_link_to_nothing_is_an_error_that_says_to_remove_the_link()
             error.to_string().contains("leads to nothing") && error.to_string().contains(record),
             "{error}"
         );
-        assert!(error.hint().contains("remove the link"), "{}", error.hint());
+        assert!(error.hint().to_string().contains("remove the link"), "{}", error.hint());
         assert!(!desk.path("project/.agents").exists() && !desk.path("project/nothing").exists());
     }
 }

@@ -247,7 +247,7 @@ fn a_folder_that_is_missing_is_an_error_that_names_it() {
         "{error:?}"
     );
     assert!(error.to_string().contains("nowhere"), "{error}");
-    assert!(error.hint().contains("check the spelling"), "{}", error.hint());
+    assert!(error.hint().to_string().contains("check the spelling"), "{}", error.hint());
 }
 
 #[test]

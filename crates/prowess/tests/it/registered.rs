@@ -95,7 +95,7 @@ fn a_found_skill_is_taken_away_and_put_back_while_the_registry_runs() {
     assert_eq!(keys(&registry), ["b"]);
     assert!(matches!(registry.catalog().named("a"), Named::NotOffered(_)));
     let error = registry.get("a").unwrap_err();
-    assert!(error.hint().contains("restore"), "{error}: {}", error.hint());
+    assert!(error.hint().to_string().contains("restore"), "{error}: {}", error.hint());
     // Another one may be registered in its place meanwhile.
     registry.register(&text("a", "Ours."), false).unwrap();
     registry.unregister("a").unwrap();

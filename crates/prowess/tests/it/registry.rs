@@ -444,7 +444,7 @@ fn a_skill_that_is_not_offered_is_named_with_the_reason_and_never_suggested_in_i
         said("NODESC"),
         "this skill is broken: NODESC, which is called nodesc: there is no description"
     );
-    assert!(registry.get("nodesc").unwrap_err().hint().contains("check the skill"));
+    assert!(registry.get("nodesc").unwrap_err().hint().to_string().contains("check the skill"));
     assert_eq!(said("nope"), "there is no such skill: nope");
     for name in ["pdf", "PDF-Tools", "pdf-tools"] {
         assert_eq!(registry.named(name).unwrap().entry.key, "PDF-Tools");

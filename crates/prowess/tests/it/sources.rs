@@ -334,7 +334,7 @@ fn the_manifest_of_a_plugin_is_held_to_its_rules() {
     }
     let none = with("readme", "").unwrap_err();
     assert!(matches!(none, SourceError { kind: SourceErrorKind::NotPlugin, .. }), "{none}");
-    assert!(none.hint().contains("dir="), "{}", none.hint());
+    assert!(none.hint().to_string().contains("dir="), "{}", none.hint());
     let nowhere = PluginSource::new(Path::new("/nowhere/at/all")).list();
     assert!(matches!(nowhere, Err(SourceError { kind: SourceErrorKind::Missing, .. })));
 }

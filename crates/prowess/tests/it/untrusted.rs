@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use prowess::advice::HintAction;
 use prowess::env::Environment;
 use prowess::library::{LibraryOptions, library, library_with_session};
 use prowess::registry::trust::Approvals;
@@ -107,7 +108,7 @@ fn one_folder_under_many_prefixes_is_listed_within_the_limits_of_a_project() {
         assert_eq!(too_large(&registry), [("skills", 25)]);
     }
     let hint = registry.problems()[0].hint();
-    assert!(hint.contains("trust the project's folder"), "{hint}");
+    assert_eq!(hint.action().map(HintAction::code), Some("trust-project"), "{hint}");
     // By the usual limits all are there, and folders without any skill count too.
     assert_eq!(seen(home.path(), ProjectLimits::default()).catalog().all().count(), 2_002);
     let limits = ProjectLimits::default().with_entries(100);

@@ -5,6 +5,7 @@ use prowess::settings::refuse_level;
 use prowess::{Level, Problem, Profile, Severity};
 
 use crate::args::Check;
+use crate::commands::hints;
 use crate::error::{CommandError, Failure};
 
 /// The word that means every warning, where a code is expected.
@@ -66,8 +67,9 @@ impl Levels {
 /// An error for a code that is unknown, or that cannot have the level.
 fn known(option: &str, codes: &[String], level: Level) -> Result<(), CommandError> {
     for code in codes {
-        refuse_level(code, level)
-            .map_err(|(error, hint)| Failure::new(format!("{option}: {error}"), hint))?;
+        refuse_level(code, level).map_err(|(error, hint)| {
+            Failure::new(format!("{option}: {error}"), hints::of(&hint, "", None))
+        })?;
     }
     Ok(())
 }

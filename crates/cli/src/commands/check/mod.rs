@@ -30,6 +30,7 @@ use super::skill_arg::{FilesByName, Prefer, SkillArg};
 use super::{STDIN, not_a_skill, read_skill, shown, skill_file};
 use crate::Outcome;
 use crate::args::{Check, Format};
+use crate::commands::hints;
 use crate::error::{CommandError, Failure};
 use crate::report::concise::Concise;
 use crate::report::github::Github;
@@ -322,7 +323,7 @@ impl Checker<'_> {
             if self.ignored_configs.insert(path.clone()) {
                 let error = SourceErrorKind::OtherOwner.at(path);
                 self.ui.note(&format!("warning: {error}"));
-                self.ui.note(&format!("  hint: {}", error.hint()));
+                self.ui.note(&format!("  hint: {}", hints::of_source(&error)));
             }
         }
         let Some(file) = found.file else {

@@ -93,11 +93,12 @@ fn of_scope(
 }
 
 fn unread(error: InstallError) -> Trouble {
+    let record = error.path().map(Path::to_owned);
     let failure = match CommandError::from(error) {
         CommandError::Failed(failure) | CommandError::OutOfDate(failure) => failure,
         CommandError::ClosedPipe => Failure::new("the records cannot be read", ""),
     };
-    of_failure(Kind::RecordsBroken, &failure)
+    Trouble { record, ..of_failure(Kind::RecordsBroken, &failure) }
 }
 
 fn leftover(Leftover { path, kind, .. }: Leftover, scope: InstallScope) -> Trouble {

@@ -10,7 +10,7 @@ use prowess::install::SKILLS_FOLDER;
 use prowess::internal::{StaleCache, Staleness, abandoned, plain_cause, stale_caches, unread_connections};
 use prowess::library::clients::{self, Root};
 
-use super::super::hints::{fix_of_disbelieved, word};
+use super::super::hints::{of_disbelieved, word};
 use super::look::{Look, stays};
 use super::trouble::{Bounded, Kind, Repair, Trouble};
 use crate::ui::size;
@@ -52,8 +52,7 @@ fn connections(look: &Look) -> Option<Trouble> {
         return Some(trouble.fixed("use that version of prowess, or a newer one"));
     }
     if error.kind() == ErrorKind::PermissionDenied {
-        let (words, command) = fix_of_disbelieved(&file);
-        return Some(Trouble::new(Kind::ConnectionsBroken, what).at(&file).fixed(words).fixed_by(command));
+        return Some(Trouble::new(Kind::ConnectionsBroken, what).at(&file).advised(of_disbelieved(&file)));
     }
     let remove = word(&file).map(|file| format!("rm {file}"));
     Some(

@@ -14,7 +14,7 @@ use prowess::settings::SettingsError;
 use prowess::{Candidate, Catalog, Location, Registry, Scope, SourceError};
 
 use super::super::copies::folder_of;
-use super::super::hints::{MOVE_APPROVALS, free_name, is_damaged, word};
+use super::super::hints::{self, MOVE_APPROVALS, free_name, is_damaged, word};
 use super::super::{Purpose, clients_named, library_options};
 use super::trouble::{Kind, Trouble};
 use crate::args::Doctor;
@@ -192,7 +192,7 @@ fn unopened(error: &SettingsError) -> Trouble {
     match error {
         SettingsError::Config(error) => of_failure(Kind::ConfigBroken, &Failure::from(error)),
         SettingsError::Approvals(error) => approvals(error),
-        other => Trouble::new(Kind::ConfigBroken, other.to_string()).fixed(other.hint()),
+        other => Trouble::new(Kind::ConfigBroken, other.to_string()).advised(hints::of(&other.hint(), "", None).text),
     }
 }
 
@@ -212,17 +212,5 @@ fn approvals(error: &SourceError) -> Trouble {
 pub(super) fn of_failure(kind: Kind, failure: &Failure) -> Trouble {
     let mut trouble = Trouble::new(kind, failure.sentence());
     trouble.at.clone_from(&failure.path);
-    let hint = failure.hints.join("; ");
-    // A hint that ends with a command is one.
-    match hint.rsplit_once(": ").filter(|(_, command)| {
-        let is_command =
-            ["prowess ", "chmod ", "mv ", "rm "].iter().any(|program| command.starts_with(program));
-        is_command && !command.contains(';')
-    }) {
-        Some((words, command)) => {
-            let words = words.strip_suffix(" with").unwrap_or(words);
-            trouble.fixed(words).fixed_by(Some(command.to_owned()))
-        }
-        None => trouble.fixed(hint),
-    }
+    trouble.advised(failure.hint())
 }

@@ -14,6 +14,7 @@ mod unlisted;
 
 use std::fmt::Write as _;
 use std::mem::ManuallyDrop;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -110,27 +111,28 @@ fn examine(args: &Doctor) -> Result<Examined, CommandError> {
         troubles.extend(unlisted::troubles(&sighted, &compared));
         troubles.extend(alike::troubles(&sighted));
     }
-    // What the installer says about a record is the better message.
-    let said: Vec<String> = of_kind(&troubles, Kind::RecordsBroken)
-        .filter(|trouble| trouble.at.is_none())
-        .map(|trouble| trouble.what.clone())
+    // What the installer says about a record is the better message; of a folder that cannot be read, its own is.
+    let records: Vec<PathBuf> =
+        of_kind(&troubles, Kind::RecordsBroken).filter_map(|trouble| trouble.record.clone()).collect();
+    let unread: Vec<PathBuf> = of_kind(&troubles, Kind::SourceUnread)
+        .filter_map(|trouble| Some(trouble.at.as_ref()?.into()))
         .collect();
-    let is_said = |at: &String| said.iter().any(|what| what.contains(&**at));
-    troubles
-        .retain(|trouble| trouble.kind != Kind::RecordsBroken || !trouble.at.as_ref().is_some_and(is_said));
-    for trouble in troubles.iter_mut().filter(|trouble| trouble.kind == Kind::RecordsBroken) {
-        if withheld > 0 && trouble.what.contains(".agents") {
+    troubles.retain(|trouble| match (&trouble.record, &trouble.at) {
+        (Some(record), _) => !unread.contains(record),
+        (None, Some(at)) => {
+            trouble.kind != Kind::RecordsBroken
+                || !records.iter().any(|record| record.as_path() == Path::new(at))
+        }
+        (None, None) => true,
+    });
+    for trouble in troubles.iter_mut().filter(|trouble| trouble.kind == Kind::RecordsBroken && withheld > 0) {
+        let place = trouble.record.as_deref().or(trouble.at.as_ref().map(Path::new));
+        if place.is_some_and(|place| place.iter().any(|folder| folder == ".agents")) {
             let are = if withheld == 1 { "is" } else { "are" };
             let skills = count(withheld, "skill");
             let _ = write!(trouble.what, "; until it can be read, {skills} {are} withheld");
         }
     }
-    // A folder that cannot be read is one trouble, and its own hint is the better one.
-    let unread: Vec<String> =
-        of_kind(&troubles, Kind::SourceUnread).filter_map(|trouble| trouble.at.clone()).collect();
-    // The message about records names the folder, and has no other place.
-    let is_unread = |what: &str| unread.iter().any(|folder| what.contains(&format!("{folder}:")));
-    troubles.retain(|trouble| trouble.kind != Kind::RecordsBroken || !is_unread(&trouble.what));
     troubles.sort_by(|one, other| one.order().cmp(&other.order()));
     Ok(Examined { clients: patients, troubles, no_clients: look.clients.is_empty(), no_skills })
 }

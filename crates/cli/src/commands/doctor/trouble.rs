@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use prowess::install::InstallScope;
 use serde::{Serialize, Serializer};
 
+use crate::ui::Text;
+
 /// How bad a trouble is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -129,6 +131,9 @@ pub(super) struct Trouble {
     /// The file or folder it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) at: Option<String>,
+    /// The file or folder that the installer names in `what`.
+    #[serde(skip)]
+    pub(super) record: Option<PathBuf>,
     /// The clients that it affects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) clients: Vec<&'static str>,
@@ -187,6 +192,7 @@ impl Trouble {
             level: kind.level(),
             skill: None,
             at: None,
+            record: None,
             clients: Vec::new(),
             what: what.into(),
             look: None,
@@ -222,6 +228,12 @@ impl Trouble {
     pub(super) fn fixed(mut self, words: impl Into<String>) -> Self {
         self.fix.what = Some(words.into());
         self
+    }
+
+    /// The same with a hint as its fix: words, and the command that ends it.
+    pub(super) fn advised(self, hint: Text) -> Self {
+        let (words, command) = hint.command_at_end();
+        self.fixed(words.to_string()).fixed_by(command)
     }
 
     /// The same with one more command of its fix.

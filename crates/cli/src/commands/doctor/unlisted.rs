@@ -11,7 +11,7 @@ use prowess::library::views::{NotSeen, Sight};
 use prowess::{Candidate, Location, Obstacle, Profile, Severity, SkillFile, Standing};
 use prowess_mcp::ConfigOwner;
 
-use super::super::hints::{check_command, making_readable, with_commands, word};
+use super::super::hints::{all_of, check_command, making_readable, word};
 use super::installed::{Compared, mending};
 use super::look::{Look, Sighted, names, path_of, stays};
 use super::moves;
@@ -194,7 +194,7 @@ fn ignored<'o>(
             troubles.push(trouble.fixed_by(command));
             continue;
         }
-        let mut words: Vec<String> = by.iter().map(|(_, why)| with_commands(&why.fix())).collect();
+        let mut words: Vec<String> = by.iter().map(|(_, why)| all_of(&why.hints()).to_string()).collect();
         words.sort();
         words.dedup();
         let check = word(Path::new(&*place)).map(|_| check_command(&place, None));

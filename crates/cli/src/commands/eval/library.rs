@@ -167,7 +167,8 @@ fn missing(folder: &Path, problem: &SourceError) -> Result<Failure, CommandError
     if let Some(skill) = FilesByName::default().file(&SkillArg::read(folder, Prefer::Path))? {
         let skills = skill.parent().and_then(Path::parent).unwrap_or(folder);
         let eval = command_for("eval", &shown(skills), "");
-        failure.hints = vec![format!("this is the name of a skill; compare it with those beside it: {eval}")];
+        failure.hints =
+            vec![format!("this is the name of a skill; compare it with those beside it: {eval}").into()];
         return Ok(failure);
     }
     let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -25,10 +25,10 @@ pub(super) use self::consent::is_yes;
 pub(super) use self::preview::shown as preview_lines;
 use crate::Outcome;
 use crate::args::{Common, Remove};
-use crate::commands::hints::{command_for, of_denied, of_full_disk, shell_word};
+use crate::commands::hints::{self, command_for, of_denied, of_full_disk, shell_word};
 use crate::commands::shown;
-use crate::error::{CommandError, Failure};
-use crate::ui::Ui;
+use crate::error::{CommandError, Failure, Hint};
+use crate::ui::{Text, Ui};
 
 /// Runs `prowess remove`.
 pub(crate) fn remove(args: &Remove, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -72,7 +72,7 @@ fn for_user_only(error: InstallError, installer: &Installer, args: &Remove) -> C
     match own.filter(|_| !args.common.user && error.kind() == InstallErrorKind::NotFound) {
         Some(name) => {
             let remove = command_for("remove", name, " --user");
-            with_hint(&error, &format!("it is installed for you; remove it with: {remove}"))
+            with_hint(&error, format!("it is installed for you; remove it with: {remove}"))
         }
         None if error.kind() == InstallErrorKind::HoldsSource => {
             with_hint(&error, "keep its files and forget where they came from with --keep")
@@ -142,29 +142,30 @@ impl From<InstallError> for CommandError {
     fn from(error: InstallError) -> Self {
         use InstallErrorKind as Kind;
         let user = error.scope().zip(error.folder()).map_or_else(String::new, place_option);
-        let hint = match error.kind() {
-            Kind::Exists => "give it another name with --as NAME, or replace what is there with --overwrite",
-            Kind::Taken => "move it away, leave it alone with --keep, or replace it with --overwrite",
+        let library = || hints::of(error.hint(), "", None);
+        let hint: Hint = match error.kind() {
+            Kind::Exists => "give it another name with --as NAME, or replace what is there with --overwrite".into(),
+            Kind::Taken => "move it away, leave it alone with --keep, or replace it with --overwrite".into(),
             Kind::HoldsSource => {
-                "leave it alone with --keep, or move it to another folder and add it from there"
+                "leave it alone with --keep, or move it to another folder and add it from there".into()
             }
-            Kind::Edited => &format!(
-                "keep the edits with --keep, or lose them with --overwrite; see them with: prowess verify{user}"
-            ),
-            Kind::TooLarge => error.limit().and_then(option_of).unwrap_or(error.hint()),
-            Kind::Ambiguous => "name one with --skill NAME, or take them all with --all",
+            Kind::Edited => Text::from("keep the edits with --keep, or lose them with --overwrite; see them")
+                .with(format!("prowess verify{user}"))
+                .into(),
+            Kind::TooLarge => error.limit().and_then(option_of).map_or_else(library, Hint::from),
+            Kind::Ambiguous => "name one with --skill NAME, or take them all with --all".into(),
             Kind::SameName => {
-                "name one by its path: --skill PATH; give the other another name: --skill PATH --as NAME"
+                "name one by its path: --skill PATH; give the other another name: --skill PATH --as NAME".into()
             }
-            Kind::Busy => "wait until it is done, or wait longer with --lock-timeout SECONDS",
-            Kind::OutOfDate => &format!("update the lock with: prowess sync{user}"),
-            Kind::Unreachable => &format!(
-                "if upstream rewrote its history, lock what is there now with: {}; otherwise do not install it",
-                add_again(error.relocks(), &user)
-            ),
-            Kind::Interrupted => &format!("complete it first with: prowess verify{user}"),
-            Kind::Io => &of_system(&error).unwrap_or_else(|| error.hint().to_owned()),
-            _ => error.hint(),
+            Kind::Busy => "wait until it is done, or wait longer with --lock-timeout SECONDS".into(),
+            Kind::OutOfDate => Text::from("update the lock").with(format!("prowess sync{user}")).into(),
+            Kind::Unreachable => Text::from("if upstream rewrote its history, lock what is there now")
+                .with(add_again(error.relocks(), &user))
+                .words("; otherwise do not install it")
+                .into(),
+            Kind::Interrupted => Text::from("complete it first").with(format!("prowess verify{user}")).into(),
+            Kind::Io => of_system(&error).map_or_else(library, Hint::from),
+            _ => library(),
         };
         match (error.kind(), with_hint(&error, hint)) {
             (Kind::OutOfDate, CommandError::Failed(failure)) => CommandError::OutOfDate(failure),
@@ -174,7 +175,7 @@ impl From<InstallError> for CommandError {
 }
 
 /// What to do where the system refused something; none when only the error itself knows.
-fn of_system(error: &InstallError) -> Option<String> {
+fn of_system(error: &InstallError) -> Option<Text> {
     let cause = std::error::Error::source(error)?.downcast_ref::<io::Error>()?;
     match cause.kind() {
         io::ErrorKind::PermissionDenied => of_denied(error.path()?),
@@ -254,7 +255,7 @@ fn place_of(installer: &Installer, scope: InstallScope) -> (InstallScope, &Path)
 }
 
 /// The failure of an error with all its causes and this hint.
-fn with_hint(error: &InstallError, hint: &str) -> CommandError {
+fn with_hint(error: &InstallError, hint: impl Into<Hint>) -> CommandError {
     let mut failure = Failure::new(error.to_string(), hint);
     let mut cause = std::error::Error::source(error);
     while let Some(deeper) = cause {

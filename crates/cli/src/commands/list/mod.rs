@@ -4,7 +4,6 @@ mod page;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::mem::ManuallyDrop;
 
 use prowess::internal::{STATES, state_of};
@@ -23,7 +22,7 @@ use crate::Outcome;
 use crate::args::{List, Sort};
 use crate::error::CommandError;
 use crate::report::json::VERSION;
-use crate::ui::{Ui, clean, wrap_lines};
+use crate::ui::{Text, Ui};
 
 /// Runs the command.
 pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -113,12 +112,12 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     };
     let (left_out, session_config, origins) = (left_out_states, &session_config, &origins);
     let totals = page::Totals { listed, left_out, filtered, prompt_tokens, session_config, origins };
-    let mut foot = String::new();
+    let mut foot = Text::default();
     page.totals(&totals, &mut foot);
     if let Some(clients) = page.clients(ui) {
-        let _ = writeln!(foot, "{}", clean(&clients));
+        foot.push(clients.cleaned().words("\n"));
     }
-    text.push_str(&columns.map_or_else(|| foot.clone(), |columns| wrap_lines(&foot, columns)));
+    text.push_str(&columns.map_or_else(|| foot.to_string(), |columns| foot.wrapped(columns)));
     ui.print(&text)?;
     Ok(outcome)
 }

@@ -20,7 +20,7 @@ use super::super::row::Row;
 use super::super::short_path::ShortPaths;
 use super::super::{filter_place, unmatched};
 use crate::args::{List, Sort};
-use crate::ui::{Cell, Column, FAINT, STRONG, Table, Ui, clean, count, number, wrap_lines};
+use crate::ui::{Cell, Column, FAINT, STRONG, Table, Text, Ui, clean, count, number};
 
 /// The rows of a list.
 pub(super) struct Page<'p> {
@@ -88,7 +88,8 @@ impl Page<'_> {
             let uncut = if self.is_cut() { "in a prompt without a budget, " } else { "" };
             let note =
                 format!("about how many tokens: {uncut}in every prompt, when it is used, in its other files");
-            let _ = writeln!(text, "{FAINT}{}{FAINT:#}", wrap_lines(&note, columns).trim_end());
+            let note = Text::from(note).wrapped(columns);
+            let _ = writeln!(text, "{FAINT}{}{FAINT:#}", note.trim_end());
         }
         table.push(Column::text(if with_cost { "skill" } else { "" }));
         if !grouped {
@@ -126,7 +127,7 @@ impl Page<'_> {
     }
 
     /// The lines below: how many skills there are in each state, and what to do about it.
-    pub(super) fn totals(&self, totals: &Totals<'_>, text: &mut String) {
+    pub(super) fn totals(&self, totals: &Totals<'_>, text: &mut Text) {
         let Totals { listed, left_out, filtered, prompt_tokens, session_config, origins } = totals;
         let (registry, places) = (self.registry, &self.args.places);
         let options = places.options();
@@ -139,7 +140,7 @@ impl Page<'_> {
         } else {
             let _ = write!(text, "\n{}", count(listed.len(), "skill"));
             if let Some(tokens) = prompt_tokens {
-                text.push_str(&in_prompts(tokens));
+                text.push(in_prompts(tokens));
             }
             let is_untrusted = |skill: &&Candidate| skill.obstacle == Some(Obstacle::Untrusted);
             let untrusted: Vec<&Candidate> = listed.iter().copied().filter(is_untrusted).collect();
@@ -150,12 +151,13 @@ impl Page<'_> {
                     Some(_) => write!(text, "; prowess serve withholds {number} not trusted: "),
                     None => write!(text, "; {number} not trusted: "),
                 };
-                text.push_str(&clean(trust));
+                text.push(trust.cleaned());
             }
             if let Some(why) = &hint.why {
-                let _ = write!(text, "; {} that cannot be trusted: {}", hint.never, clean(why));
+                let never = Text::from(format!("; {} that cannot be trusted", hint.never));
+                text.push(never.colon(clean(why)));
             }
-            text.push('\n');
+            text.push("\n");
         }
         if *filtered > 0 {
             let place = filter_place(session_config);
@@ -178,37 +180,34 @@ impl Page<'_> {
                 let tools = self.args.tools.as_deref().map(|tools| format!(" --tools {}", shell_word(tools)));
                 let tools = tools.unwrap_or_default();
                 let tools = clean(&tools);
-                let _ = write!(text, ": prowess list --all{options}{tools}, prowess why NAME{options}");
+                let list = Text::default().colon(format!("prowess list --all{options}{tools}"));
+                text.push(list.words(", ").command(format!("prowess why NAME{options}")));
             }
-            text.push('\n');
+            text.push("\n");
         }
     }
 
     /// Which clients are on this machine, when the list is of what all clients together would find; how to begin when
     /// there is nothing.
-    pub(super) fn clients(&self, ui: &Ui) -> Option<String> {
+    pub(super) fn clients(&self, ui: &Ui) -> Option<Text> {
         let places = &self.args.places;
         if ui.columns().is_none() || !places.clients.is_empty() || !places.sources.is_empty() {
             return None;
         }
         if self.registry.catalog().all().next().is_none() {
-            return Some(
-                r#"begin with: prowess try "a task", prowess new NAME or prowess add SOURCE"#.to_owned(),
-            );
+            let text = Text::from("begin with").colon(r#"prowess try "a task""#).words(", ");
+            return Some(text.command("prowess new NAME").words(" or ").command("prowess add SOURCE"));
         }
         let here = clients::installed(&Environment::current());
         let names: Vec<&str> = here.iter().map(|client| client.name).collect();
-        match names.as_slice() {
-            [] => None,
-            [name] => Some(format!(
-                "this is what all clients together find; what {name} lists: prowess list --client {}",
-                here.first()?.id
-            )),
-            names => Some(format!(
-                "on this machine are {}; what each lists: prowess list --client installed",
-                names.join(", ")
-            )),
-        }
+        let (words, client) = match names.as_slice() {
+            [] => return None,
+            [name] => {
+                (format!("this is what all clients together find; what {name} lists"), here.first()?.id)
+            }
+            names => (format!("on this machine are {}; what each lists", names.join(", ")), "installed"),
+        };
+        Some(Text::from(words).colon(format!("prowess list --client {client}")))
     }
 }
 

@@ -144,7 +144,7 @@ pub(super) fn tokens(args: &Serve) -> Result<Option<Tokens>, CommandError> {
                 TokensError::Read(error) => Failure::from(error),
                 other => Failure::new(other.to_string(), ""),
             };
-            Failure { hints: vec![error.hint().into_owned()], ..failure }.into()
+            Failure { hints: vec![error.hint().into()], ..failure }.into()
         });
     }
     // A variable that another one was to fill would otherwise open the server to everyone.
@@ -174,8 +174,8 @@ fn reload(args: Serve, registry: &Registry) -> Reload {
         }
         let (registry, options) = library(&args).map_err(|error| match error {
             CommandError::Failed(failure) | CommandError::OutOfDate(failure) => {
-                let hints = failure.hints.iter().filter(|hint| !hint.is_empty()).cloned();
-                std::iter::once(failure.sentence()).chain(hints).collect::<Vec<_>>().join("; ")
+                let hint = Some(failure.hint().to_string()).filter(|hint| !hint.is_empty());
+                std::iter::once(failure.sentence()).chain(hint).collect::<Vec<_>>().join("; ")
             }
             CommandError::ClosedPipe => "the output is closed".to_owned(),
         })?;

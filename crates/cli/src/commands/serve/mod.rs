@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Serve, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     };
     // What was not logged while it served is a part of the log, in its format, and of none without one.
     for note in prowess::internal::state_notes() {
-        tracing::warn!(target: "prowess", hint = note.hint.as_deref(), "{}", note.text);
+        tracing::warn!(target: "prowess", hint = note.hint.map(|hint| hint.to_string()), "{}", note.text);
     }
     served.map_err(|error| failed(&error))?;
     Ok(Outcome::Fine)
@@ -103,7 +103,7 @@ fn library(args: &Serve) -> Result<(Registry, ServeOptions), CommandError> {
         .with_max_unsent(args.max_unsent)
         .with_max_kept(args.max_kept)
         .with_terms(terms)
-        .with_hint(hints::of_source)
+        .with_hint(|error| hints::of_source(error).to_string())
         .with_trust_hint(trust_hint(&args.places));
     Ok((registry, options))
 }
@@ -115,7 +115,9 @@ fn refuse_duplicates(registry: &Registry) -> Result<(), CommandError> {
         return Ok(());
     }
     match registry.refresh_local() {
-        Err(error @ RegistryError::Duplicate(_)) => Err(Failure::new(error.to_string(), error.hint()).into()),
+        Err(error @ RegistryError::Duplicate(_)) => {
+            Err(Failure::new(error.to_string(), error.hint().to_string()).into())
+        }
         _ => Ok(()),
     }
 }

@@ -27,7 +27,7 @@ use super::unread::say_problems;
 use super::{not_found, registry, seen};
 use crate::Outcome;
 use crate::args::Trust;
-use crate::error::{CommandError, Failure};
+use crate::error::{CommandError, Failure, Hint};
 use crate::report::json::VERSION;
 use crate::ui::{Ui, clean};
 
@@ -303,12 +303,12 @@ fn meant<'c>(
         return Ok(skill);
     }
     let nameable = |candidate: &&&Candidate| candidate.is_usable() || untrusted(candidate);
-    let others: Vec<String> = of_servers
+    let others: Vec<Hint> = of_servers
         .iter()
         .filter(nameable)
         .map(|other| {
             let command = command_for("trust", &name_of(other, catalog), &args.places.options());
-            format!("trust the one of a server: {command}")
+            format!("trust the one of a server: {command}").into()
         })
         .collect();
     let mut failure = match registry.get(what) {

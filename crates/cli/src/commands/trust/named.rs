@@ -43,9 +43,9 @@ pub(super) fn ambiguous(verb: &str, what: &str, locations: &[String]) -> Command
     let error = format!("this is the name of a skill and of a folder: {}", clean(what));
     let folder = command_for(verb, &format!("./{what}"), "");
     let mut failure = Failure::new(error, format!("for the folder: {folder}"));
-    failure
-        .hints
-        .extend(locations.iter().map(|place| format!("for the skill: {}", command_for(verb, place, ""))));
+    failure.hints.extend(
+        locations.iter().map(|place| format!("for the skill: {}", command_for(verb, place, "")).into()),
+    );
     failure.into()
 }
 

@@ -109,7 +109,7 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<Revoked, CommandError
     let meant: Vec<String> = called.iter().map(|approval| approval.location.to_string()).collect();
     if meant.len() > 1 && !(same && here) && !is_skill_file(what) {
         let error = format!("several trusted skills have this name: {}", clean(what));
-        let one = |place: &String| format!("revoke the trust in one: {}", revoke_command(place));
+        let one = |place: &String| format!("revoke the trust in one: {}", revoke_command(place)).into();
         let hints = meant.iter().map(one).collect();
         return Err(Failure { hints, ..Failure::new(error, "") }.into());
     }
@@ -152,7 +152,7 @@ fn revoke(what: &str, approvals: &mut Approvals) -> Result<Revoked, CommandError
             let error = format!("this is not trusted by itself: {}", clean(what));
             let mut failure = Failure::new(error, "list what is trusted with: prowess trust --list");
             if !as_folder && !approvals.folders.is_empty() {
-                failure.hints.push("a skill in a trusted folder is trusted with it".to_owned());
+                failure.hints.push("a skill in a trusted folder is trusted with it".into());
             }
             Err(failure.into())
         }
@@ -224,7 +224,7 @@ fn used_until_removed(installed: &Approval, own_folders: &[PathBuf]) -> CommandE
     let name = below.next().and_then(|below| below.iter().next()).unwrap_or_default();
     let remove = command_for("remove --user", &name.to_string_lossy(), "");
     let mut failure = Failure::new(clean(&error), format!("remove it with: {remove}"));
-    failure.hints.push("if it is no longer installed, delete its folder".to_owned());
+    failure.hints.push("if it is no longer installed, delete its folder".into());
     failure.into()
 }
 

@@ -34,7 +34,7 @@ use crate::Outcome;
 use crate::args::{Places, Why};
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
-use crate::ui::{STRONG, Ui, clean};
+use crate::ui::{STRONG, Text, Ui, clean};
 
 /// A skill, and what keeps it from being published.
 #[derive(Serialize)]
@@ -323,7 +323,7 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
         screen: ui.columns().map(|columns| (columns, ShortPaths::new())),
     };
     let report = || in_prompt::report(args, &session_config, &registry, &selector);
-    let mut text = String::new();
+    let mut text = Text::default();
     for (candidate, standing) in found {
         let place = place_of(&candidate.entry.key).filter(|_| *standing == Standing::Listed);
         let copy = copy_of(candidate, standing);
@@ -346,7 +346,7 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
                 let _ = writeln!(text, "  {words}");
             }
             Some((Placement::Whole, None)) if args.query.is_some() => {
-                text.push_str("  in its prompt: yes, whatever the query\n");
+                let _ = writeln!(text, "  in its prompt: yes, whatever the query");
             }
             _ => {}
         }
@@ -359,7 +359,7 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
         }
         let origin = Provenance::compared(candidate, &origins);
         for line in origin.iter().flat_map(Provenance::lines) {
-            let _ = writeln!(text, "  {}", clean(&line));
+            text.push(Text::from("  ").and(line.cleaned()).words("\n"));
         }
         for sentence in page::about_files(&registry, candidate) {
             let _ = writeln!(text, "  {sentence}");
@@ -376,7 +376,8 @@ fn say(failure: &Failure, among: bool, ui: &mut Ui) -> Result<(), CommandError> 
         return Ok(());
     }
     let mut text = format!("  {}\n", clean(&failure.error));
-    for (word, lines) in [("cause", &failure.causes), ("hint", &failure.hints)] {
+    let hints: Vec<String> = failure.hints.iter().map(ToString::to_string).collect();
+    for (word, lines) in [("cause", &failure.causes), ("hint", &hints)] {
         for line in lines {
             let _ = writeln!(text, "  {word}: {}", clean(line));
         }

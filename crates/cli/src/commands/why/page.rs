@@ -9,7 +9,7 @@ use prowess::env::Environment;
 use prowess::install::Origins;
 use prowess::internal::is_forbidden;
 use prowess::library::clients::{self, Client};
-use prowess::library::views::same_name_fix;
+use prowess::library::views;
 use prowess::limits::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
 use prowess::session::Placement;
 use prowess::{
@@ -29,8 +29,7 @@ use crate::commands::readers::few;
 use crate::commands::row::{Row, not_for_model};
 use crate::commands::runs;
 use crate::commands::short_path::ShortPaths;
-use crate::ui::cells::width;
-use crate::ui::{STRONG, clean, wrap};
+use crate::ui::{STRONG, Text, clean};
 
 /// Which clients need a copy, found out when it is asked for.
 pub(super) type Needs<'n> = LazyCell<Needed, Box<dyn FnOnce() -> Needed + 'n>>;
@@ -62,26 +61,8 @@ impl Around<'_> {
     }
 
     /// The lines of a page, broken between words where a terminal is too narrow. A command stays whole.
-    pub(super) fn fitted(&self, text: &str) -> String {
-        let Some((columns, _)) = &self.screen else { return text.to_owned() };
-        let mut lines = String::new();
-        for line in text.lines() {
-            match line.strip_prefix("  ") {
-                Some(rest) if width(line) > *columns => {
-                    let at = rest.find("prowess ").unwrap_or(rest.len());
-                    let (words, command) = rest.split_at(at);
-                    let whole = format!("{words}{}", command.replace(' ', "\u{1}"));
-                    let broken = wrap(&whole, columns.saturating_sub(4), "    ").replace('\u{1}', " ");
-                    // The first line is not further in than the others of the page.
-                    lines.push_str(broken.strip_prefix("  ").unwrap_or(&broken));
-                }
-                _ => {
-                    lines.push_str(line);
-                    lines.push('\n');
-                }
-            }
-        }
-        lines
+    pub(super) fn fitted(&self, text: &Text) -> String {
+        self.screen.as_ref().map_or_else(|| text.to_string(), |(columns, _)| text.fitted(*columns))
     }
 }
 
@@ -117,7 +98,7 @@ fn severity(problem: &Problem) -> Severity {
 
 /// Writes what is known about a skill.
 pub(super) fn page(
-    text: &mut String,
+    text: &mut Text,
     candidate: &Candidate,
     standing: &Standing,
     registry: &Registry,
@@ -176,11 +157,16 @@ pub(super) fn page(
         let _ = writeln!(text, "  {severity}[{code}]: {}{who}", clean(&problem.message));
     }
     if entry.repaired {
-        text.push_str("  parsed: after a repair of its YAML");
-        if let Some(path) = entry.origin.location.path().filter(|path| Path::new(path).is_file()) {
-            let _ = write!(text, "; see what is wrong with: {}", clean(&check_command(path, None)));
-        }
-        text.push('\n');
+        let path = entry.origin.location.path().filter(|path| Path::new(path).is_file());
+        let parsed = Text::from("after a repair of its YAML");
+        line(
+            text,
+            "parsed",
+            match path {
+                Some(path) => parsed.words("; see what is wrong").with(check_command(path, None)),
+                None => parsed,
+            },
+        );
     }
     match standing {
         Standing::Shadowed { by } => {
@@ -189,17 +175,17 @@ pub(super) fn page(
                 let _ = writeln!(text, "  compared with it: {}", copy.words());
             }
             let hint = if is_own_copy(candidate, by, origins) {
-                "nothing is wrong: prowess made this copy for clients".to_owned()
+                "nothing is wrong: prowess made this copy for clients".into()
             } else {
-                let fix = same_name_fix(&registry.client().map_or(Reads::UNKNOWN, Client::reads));
-                needed.hint(candidate, by, copy.as_ref(), (&registry.catalog(), origins), fix)
+                let reads = registry.client().map_or(Reads::UNKNOWN, Client::reads);
+                needed.hint(candidate, by, copy.as_ref(), (&registry.catalog(), origins), &reads)
             };
-            let _ = writeln!(text, "  hint: {hint}");
+            line(text, "hint", hint);
         }
         Standing::Blocked { obstacle: Obstacle::Disabled { by } } => {
             let _ = writeln!(text, "  turned off by: {}", clean(&by.to_string()));
             let error = LookupError::not_offered(&entry.key, candidate, standing.clone());
-            let _ = writeln!(text, "  hint: {}", hints::of_lookup(&error, ""));
+            line(text, "hint", hints::of(&error.hint(), "", None).text);
         }
         Standing::Blocked { obstacle: Obstacle::Broken { problems, profile } } => {
             if let Some(profile) = profile {
@@ -217,40 +203,51 @@ pub(super) fn page(
             // A skill in an archive or on a server is not a file that can be checked.
             let path = entry.origin.location.path().filter(|path| Path::new(path).is_file());
             if path.is_some_and(|path| is_forbidden(Path::new(path))) {
-                text.push_str("  hint: make the file readable for this user\n");
+                line(text, "hint", "make the file readable for this user".into());
             } else if let Some(path) = path {
-                let check = check_command(path, *profile);
-                let _ = writeln!(text, "  hint: see how to correct it with: {}", clean(&check));
+                line(text, "hint", Text::from("see how to correct it").with(check_command(path, *profile)));
             }
         }
-        Standing::Unseen { fix, .. } if !fix.is_empty() => {
-            let _ = writeln!(text, "  hint: {}", clean(&hints::with_commands(fix)));
+        Standing::Unseen { why, .. } => {
+            let reads = registry.client().map_or(Reads::UNKNOWN, Client::reads);
+            line(text, "hint", hints::all_of(&views::hints(*why, &reads)));
         }
         Standing::Listed => {
             let of_client = is_not_read(candidate).then_some(Fact::NotRead);
             if let Some(fact) = of_client.or_else(|| not_for_model(candidate, registry)) {
-                let _ = writeln!(text, "  hint: {}", fact.fix());
+                line(text, "hint", fact.fix().into());
             }
         }
-        Standing::Unseen { .. } | Standing::Blocked { obstacle: Obstacle::Untrusted } => {}
+        Standing::Blocked { obstacle: Obstacle::Untrusted } => {}
     }
     let trust = |name: &str| command_for("trust", name, &places.options());
-    let _ = match Advice::on(candidate, registry, &registry.catalog()) {
+    match Advice::on(candidate, registry, &registry.catalog()) {
         // What the client does not list is not served with it, trusted or not.
-        Some(Advice::Trust(_)) if matches!(standing, Standing::Unseen { .. }) => Ok(()),
+        Some(Advice::Trust(_)) if matches!(standing, Standing::Unseen { .. }) => {}
         Some(Advice::Trust(name)) if registry.client().is_some() => {
-            writeln!(text, "  prowess: not trusted, so it does not serve it before: {}", clean(&trust(&name)))
+            line(
+                text,
+                "prowess",
+                Text::from("not trusted, so it does not serve it before").colon(trust(&name)),
+            );
         }
         Some(Advice::Trust(name)) if *standing == Standing::Listed => {
-            writeln!(text, "  hint: agents may use it after: {}", clean(&trust(&name)))
+            line(text, "hint", Text::from("agents may use it after").colon(trust(&name)));
         }
         Some(Advice::Trust(name)) => {
-            writeln!(text, "  hint: it is not trusted; {}", clean(&trust(&name)))
+            line(text, "hint", Text::from("it is not trusted; ").command(trust(&name)));
         }
         Some(Advice::Behind) => {
-            writeln!(text, "  not trusted, and trust would not help: the other one keeps the key")
+            line(text, "not trusted, and trust would not help", "the other one keeps the key".into());
         }
-        Some(Advice::Never(reason)) => writeln!(text, "  it cannot be trusted: {}", clean(&reason)),
-        None => Ok(()),
-    };
+        Some(Advice::Never(reason)) => line(text, "it cannot be trusted", reason.into()),
+        None => {}
+    }
+}
+
+/// Writes a line of a page.
+fn line(page: &mut Text, what: &str, text: Text) {
+    page.push(format!("  {what}: "));
+    page.push(text.cleaned());
+    page.push("\n");
 }

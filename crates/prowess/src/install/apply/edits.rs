@@ -4,17 +4,15 @@ use prowess_core::internal::did_you_mean;
 use prowess_core::text::similar;
 
 use super::Orders;
-use crate::error::{advice, first_of, shown};
+use crate::advice::{Hint, HintAction};
+use crate::error::{first_of, shown};
 use crate::install::compare::{Difference, FileChange, edits_of};
-use crate::install::error::{InstallError, InstallErrorKind};
+use crate::install::error::{About, InstallError, InstallErrorKind};
 use crate::install::records::{InstallTarget, LockedSkill, SkillsLock};
 use crate::install::target::manifest_of;
 
 /// How many changed files an error names.
 const MAX_NAMED: usize = 5;
-
-/// The beginning of the error for one edited skill.
-const EDITED: &str = "this skill was edited after it was installed: ";
 
 /// The error for edits that would be lost.
 pub(super) fn edited(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
@@ -22,25 +20,31 @@ pub(super) fn edited(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>)
     if let Some(error) = InstallError::mounted_in(&path) {
         return error;
     }
-    let message = if let Ok(to) = std::fs::read_link(&path) {
-        format!(
+    let hint = "keep the edits, or overwrite them";
+    let failed = |message: String| InstallError::new(InstallErrorKind::Edited, message, hint);
+    if let Ok(to) = std::fs::read_link(&path) {
+        failed(format!(
             "this skill was replaced by a link after it was installed: {} to {}",
             shown(&path),
             shown(&to)
-        )
+        ))
     } else {
         match manifest_of(&path) {
             Err(error) => {
                 let reason = error.full_message();
-                format!("this skill cannot be compared with what was installed: {}: {reason}", old.name)
+                failed(format!(
+                    "this skill cannot be compared with what was installed: {}: {reason}",
+                    old.name
+                ))
             }
             Ok(there) => {
                 let edits = Difference::of(&path, &there, old.digest, how.listing).files();
-                format!("{EDITED}{}{}", shown(&path), named(edits.unwrap_or_default()))
+                let edits = format!("{}{}", shown(&path), named(edits.unwrap_or_default()));
+                failed(format!("this skill was edited after it was installed: {edits}"))
+                    .about(About::Edits(edits))
             }
         }
-    };
-    InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them")
+    }
 }
 
 /// The error for a skill that the lock does not have and that may have been edited, so that its files would be lost.
@@ -63,9 +67,11 @@ pub(super) fn all_edited(mut errors: Vec<InstallError>) -> Option<InstallError> 
     if errors.len() < 2 {
         return errors.pop();
     }
-    let each: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    let each: Vec<&str> =
-        each.iter().map(|message| message.strip_prefix(EDITED).unwrap_or(message)).collect();
+    let edits = |error: &InstallError| match error.subject() {
+        Some(About::Edits(edits)) => edits.clone(),
+        _ => error.to_string(),
+    };
+    let each: Vec<String> = errors.iter().map(edits).collect();
     let message = format!("{} skills were edited after they were installed: {}", each.len(), each.join("; "));
     Some(InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them"))
 }
@@ -81,13 +87,14 @@ pub(crate) fn unknown(place: &InstallTarget, name: &str, lock: &SkillsLock) -> I
     let all = || lock.skills().iter().map(|skill| &*skill.name);
     let names: Vec<&str> = all().take(MAX_NAMED + 1).collect();
     let hint = if let Some(meant) = did_you_mean(&similar(name, all())) {
-        meant
+        meant.into()
     } else if names.is_empty() {
-        format!("nothing is installed for this {}; {}", place.scope.word(), advice::NOTHING_INSTALLED)
+        let nothing = format!("nothing is installed for this {}; ", place.scope.word());
+        Hint::from(HintAction::ListInstalled { elsewhere: true }).before(nothing)
     } else if names.len() > MAX_NAMED {
-        advice::LIST_INSTALLED.to_owned()
+        HintAction::ListInstalled { elsewhere: false }.into()
     } else {
-        format!("installed are: {}", names.join(", "))
+        format!("installed are: {}", names.join(", ")).into()
     };
     let message = format!("no skill of this name is installed for this {}: {name}", place.scope.word());
     InstallError::new(InstallErrorKind::NotFound, message, hint)

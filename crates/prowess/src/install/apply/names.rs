@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Order;
-use crate::error::advice;
+use crate::advice::{Hint, HintAction};
 use crate::fs::dir::Folder;
 use crate::fs::walk::MODULES;
 use crate::install::error::{InstallError, InstallErrorKind};
@@ -52,7 +52,7 @@ impl Names {
 
     /// Takes a name; an error when another one is the same on some system.
     pub(super) fn take(&mut self, name: &str) -> Result<(), InstallError> {
-        let hint = format!("{}; or remove one first", advice::OTHER_NAME);
+        let hint = Hint::from(HintAction::Rename).after("; or remove one first");
         match self.0.insert(folder_key(name), name.to_owned()) {
             Some(other) if other != name => Err(InstallError::new(
                 InstallErrorKind::Request,

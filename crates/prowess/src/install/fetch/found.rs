@@ -8,7 +8,8 @@ use prowess_core::{Origin, RelPath, parse};
 
 use super::contents::{Planned, SkillFolder, file_at};
 use super::{InstallSource, OpenSource, last_name};
-use crate::error::{advice, first_of};
+use crate::advice::{Hint, HintAction};
+use crate::error::first_of;
 use crate::install::apply::same_name;
 use crate::install::error::{InstallError, InstallErrorKind, InstallLimit};
 use crate::install::records::{Upstream, check_folder_name, folder_key};
@@ -58,10 +59,7 @@ impl AvailableSkill {
 
     /// Why it is not installed while others are.
     pub(crate) fn skipped(&self, error: &InstallError) -> SkippedSkill {
-        let reason = error.full_message();
-        // The name need not be there twice.
-        let reason = reason.strip_prefix(&format!("{}: ", self.path())).unwrap_or(&reason).to_owned();
-        SkippedSkill { name: self.name.clone(), reason, limit: error.limit() }
+        SkippedSkill { name: self.name.clone(), reason: error.message_without_skill(), limit: error.limit() }
     }
 
     pub(super) fn shown(&self) -> String {
@@ -264,7 +262,7 @@ impl Available {
     fn check_read(&self) -> Result<(), InstallError> {
         match self.unread.first() {
             Some((_, error)) => {
-                let hint = format!("make it readable, or {}", advice::NAME_A_SKILL);
+                let hint = Hint::from(HintAction::NameSkill).before("make it readable, or ");
                 Err(InstallError::new(InstallErrorKind::Io, error.full_message(), hint))
             }
             None => Ok(()),
@@ -323,6 +321,6 @@ impl Available {
     fn listing(&self, kind: InstallErrorKind, message: &str, hint: &str, which: &[usize]) -> InstallError {
         let shown = which.iter().filter_map(|at| self.skills.get(*at)).map(AvailableSkill::shown);
         let listed = first_of(shown, MAX_LISTED);
-        InstallError::new(kind, format!("{message}: {listed}"), hint)
+        InstallError::new(kind, format!("{message}: {listed}"), hint.to_owned())
     }
 }

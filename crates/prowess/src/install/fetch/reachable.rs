@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::git::GitVersion;
 use super::trees::repository_of;
 use super::{Available, Fetcher, OpenSource, repository};
-use crate::install::error::{InstallError, InstallErrorKind, Relock};
+use crate::install::error::{About, InstallError, InstallErrorKind, Relock};
 use crate::install::records::Upstream;
 use crate::install::spec::{InstallPlace, InstallSpec, is_on_this_machine};
 
@@ -78,7 +78,7 @@ impl Fetcher {
         });
         InstallError::new(InstallErrorKind::Unreachable, message, hint)
             .because(cause)
-            .with_relocks(relocks.collect())
+            .about(About::Relocks(relocks.collect()))
     }
 
     /// A spec without a version that is no branch or tag of the repository.

@@ -74,7 +74,7 @@ impl Fetcher {
             let members: Vec<(usize, &LockedSkill)> =
                 members.iter().filter_map(|at| Some((*at, *locked.get(*at)?))).collect();
             let mut place = self.open_again(source, commit).map_err(|error| {
-                let is_gone = error.is_about(About::Commit);
+                let is_gone = error.subject() == Some(&About::Commit);
                 if is_gone {
                     gone(members.iter().map(|(_, skill)| &*skill.name), source, error)
                 } else {

@@ -51,7 +51,7 @@ pub(super) fn check_tree(
     }
 }
 
-fn refused(reason: &str, hint: &str) -> InstallError {
+fn refused(reason: &str, hint: &'static str) -> InstallError {
     InstallError::new(InstallErrorKind::Request, reason, hint)
 }
 

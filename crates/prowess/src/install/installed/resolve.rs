@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use prowess_core::{Candidate, Location};
 
 use crate::Registry;
+use crate::advice::{Hint, HintAction};
 use crate::env::{self, Environment};
-use crate::error::{SourceError, SourceErrorKind, advice, shown};
+use crate::error::{SourceError, SourceErrorKind, shown};
 use crate::fs::location::is_in;
 use crate::install::apply::unknown;
 use crate::install::error::{InstallError, InstallErrorKind};
@@ -86,11 +87,8 @@ impl Installer {
 }
 
 /// How to install what the lock of a place has.
-fn how_to_install(place: &InstallTarget) -> &'static str {
-    match place.scope {
-        InstallScope::User => advice::SYNC_USER,
-        InstallScope::Project => advice::SYNC_PROJECT,
-    }
+fn how_to_install(place: &InstallTarget) -> Hint {
+    HintAction::Sync { user: place.scope == InstallScope::User }.into()
 }
 
 fn not_installed(skill: &SkillRef) -> InstallError {
@@ -128,13 +126,12 @@ fn meant(
             (Some(there), _) => {
                 let folder = place.skill(there);
                 format!("name one of them, such as {there}; as a source, its folder {}", shown(&folder))
+                    .into()
             }
             (None, first) => {
                 let first = first.copied().unwrap_or_default();
-                format!(
-                    "name one of them, such as {first}; no folder of them is there: {}",
-                    how_to_install(place)
-                )
+                how_to_install(place)
+                    .before(format!("name one of them, such as {first}; no folder of them is there: "))
             }
         };
         return Err(InstallError::new(InstallErrorKind::Request, message, hint));

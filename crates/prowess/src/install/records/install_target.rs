@@ -139,7 +139,7 @@ impl InstallTarget {
             (Err(error), _) if error.kind() == io::ErrorKind::NotFound => {
                 let message = format!("a link leads to nothing: {}", shown(file));
                 let hint = "remove the link, or restore the file that it leads to";
-                Err(InstallError::new(InstallErrorKind::Refused, message, hint))
+                Err(InstallError::new(InstallErrorKind::Refused, message, hint).at(file))
             }
             _ => self.read_record(file),
         }
@@ -158,7 +158,7 @@ impl InstallTarget {
         let bytes = match self.limits().read(file) {
             Ok(bytes) => bytes,
             Err(error) if matches!(error.kind, SourceErrorKind::Missing) => return Ok(None),
-            Err(error) if is_over_limit(&error) => return Err(self.over_limit(&error)),
+            Err(error) if is_over_limit(&error) => return Err(self.over_limit(file, &error)),
             Err(error) => {
                 return Err(InstallError::unread(file, error).with_hint(
                     "nothing was changed; make it a readable file, or restore it from version control",
@@ -168,23 +168,23 @@ impl InstallTarget {
         String::from_utf8(bytes).map(Some).map_err(|_| {
             let message = format!("this file is not understood: {}: it is not valid UTF-8", shown(file));
             let hint = "nothing was changed; repair it, or restore it from version control";
-            InstallError::new(InstallErrorKind::Damaged, message, hint)
+            InstallError::new(InstallErrorKind::Damaged, message, hint).at(file)
         })
     }
 
     /// An error if a record would be one that cannot be read afterwards.
     pub(crate) fn check_record(&self, file: &Path, text: &str) -> Result<(), InstallError> {
-        self.limits().check(text.as_bytes(), file).map_err(|error| self.over_limit(&error))
+        self.limits().check(text.as_bytes(), file).map_err(|error| self.over_limit(file, &error))
     }
 
-    fn over_limit(&self, error: &SourceError) -> InstallError {
+    fn over_limit(&self, file: &Path, error: &SourceError) -> InstallError {
         let hint = match self.scope {
             InstallScope::Project => {
                 "nothing was changed; install fewer skills for the project, or restore the file from version control"
             }
             InstallScope::User => "nothing was changed; install fewer skills for the user",
         };
-        InstallError::new(InstallErrorKind::Damaged, error.to_string(), hint)
+        InstallError::new(InstallErrorKind::Damaged, error.to_string(), hint).at(file)
     }
 
     /// Waits until no other process changes this place. `waiting` is called once if that takes a while.
@@ -378,7 +378,7 @@ fn user_folders(client: &Client, environment: &crate::env::Environment) -> Vec<P
 
 fn leads_out(link: &Path, target: &Path, base: &Path) -> InstallError {
     let out = LeadsOut::new(link, target, base);
-    InstallError::new(InstallErrorKind::Refused, out.to_string(), out.hint())
+    InstallError::new(InstallErrorKind::Refused, out.to_string(), out.hint()).at(link)
 }
 
 /// Whether a file could be read, and has more than it may have.

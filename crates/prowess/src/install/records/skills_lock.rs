@@ -110,11 +110,9 @@ impl SkillsLock {
         match table.get("version").and_then(Item::as_integer) {
             Some(VERSION) => {}
             Some(newer) if newer > VERSION => {
-                return Err(InstallError::new(
-                    InstallErrorKind::Damaged,
-                    format!("a newer prowess wrote this file: {}: version {newer}", shown(file)),
-                    "use that version of prowess, or a newer one",
-                ));
+                let message = format!("a newer prowess wrote this file: {}: version {newer}", shown(file));
+                let hint = "use that version of prowess, or a newer one";
+                return Err(InstallError::new(InstallErrorKind::Damaged, message, hint).at(file));
             }
             _ if table.contains_key("version") => {
                 return Err(damaged("version is no number".to_owned()));
@@ -319,7 +317,7 @@ pub(crate) fn folder_key(name: &str) -> String {
 fn damaged(file: &Path, reason: &str) -> InstallError {
     let message = format!("this file is not understood: {}: {reason}", shown(file));
     let hint = "nothing was changed; repair it, restore it from version control, or move it away and install the skills again";
-    InstallError::new(InstallErrorKind::Damaged, message, hint)
+    InstallError::new(InstallErrorKind::Damaged, message, hint).at(file)
 }
 
 /// What is wrong with a text that is no TOML, and in which line.

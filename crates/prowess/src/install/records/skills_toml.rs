@@ -107,11 +107,8 @@ impl SkillsToml {
     pub fn parse(text: &str, file: &Path) -> Result<Self, InstallError> {
         let failed = |reason: String| {
             let message = format!("this file is not understood: {}: {reason}", shown(file));
-            InstallError::new(
-                InstallErrorKind::Damaged,
-                message,
-                "nothing was changed; repair it, then run the command again",
-            )
+            let hint = "nothing was changed; repair it, then run the command again";
+            InstallError::new(InstallErrorKind::Damaged, message, hint).at(file)
         };
         let document = Document::parse(text).map_err(|error| failed(syntax_error(text, &error)))?;
         let at = |table: &str, key: &str, reason: String| {

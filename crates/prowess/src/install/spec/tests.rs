@@ -40,7 +40,7 @@ fn a_refusal_names_the_text_and_says_what_to_write() {
         error.to_string(),
         "nothing can be installed from this: ext::sh -c touch% x: this way of transport is not used"
     );
-    assert_eq!(error.hint(), "use https://, ssh://, git@host:path or file://");
+    assert_eq!(error.hint().to_string(), "use https://, ssh://, git@host:path or file://");
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_refused_password_is_not_repeated() {
     {
         let error = text.parse::<InstallSpec>().unwrap_err();
         assert!(!error.to_string().contains("hunter2"), "{error}");
-        assert!(error.hint().contains("credential helper"), "{error}");
+        assert!(error.hint().to_string().contains("credential helper"), "{error}");
     }
     let said = "fatal: unable to access 'https://a:b@h/x/': 403 and ssh://git@h/x";
     assert_eq!(

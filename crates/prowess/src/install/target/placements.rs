@@ -100,7 +100,7 @@ impl Placements {
                     "folders of clients that it may have named as yours stay, and prowess verify names them";
                 own::note(
                     format!("the record of the folders that prowess placed could not be used: {reason}"),
-                    Some(hint.to_owned()),
+                    Some(hint.into()),
                 );
                 (Record { lost: true, ..Record::default() }, true)
             }

@@ -68,7 +68,7 @@ impl Stages {
         for path in self.present().iter().filter(|path| is_outside(path)) {
             let text =
                 format!("this folder is named as unfinished, and is outside, so it stays: {}", shown(path));
-            own::note(text, Some("remove it if you do not need it".to_owned()));
+            own::note(text, Some("remove it if you do not need it".into()));
         }
         self.forget(is_outside)
     }

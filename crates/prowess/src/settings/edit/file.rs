@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::advice::Hint;
 use crate::env;
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::atomic::{self, WriteError};
@@ -72,18 +73,18 @@ pub enum EditedFileError {
 
 impl EditedFileError {
     /// What to do about it.
-    pub fn hint(&self) -> String {
+    pub fn hint(&self) -> Hint {
         match self {
-            Self::Read(error) => error.hint().into_owned(),
-            Self::NotText { .. } => "save the file as UTF-8; nothing was changed".to_owned(),
+            Self::Read(error) => error.hint(),
+            Self::NotText { .. } => "save the file as UTF-8; nothing was changed".into(),
             Self::Busy { .. } => {
-                "wait for the other program, then run the command again; nothing was changed".to_owned()
+                "wait for the other program, then run the command again; nothing was changed".into()
             }
             Self::Dangling { .. } => {
-                "create what it leads to, or remove the link; nothing was changed".to_owned()
+                "create what it leads to, or remove the link; nothing was changed".into()
             }
-            Self::Outside(out) if out.into_git => format!("{}; nothing was changed", out.hint()),
-            Self::Outside(_) => "edit the target of the link itself; nothing was changed".to_owned(),
+            Self::Outside(out) if out.into_git => Hint::from(out.hint()).after("; nothing was changed"),
+            Self::Outside(_) => "edit the target of the link itself; nothing was changed".into(),
         }
     }
 

@@ -11,6 +11,7 @@ use toml_edit::{Array, Document, Value};
 
 use super::toml;
 use super::{EditedFile, EditedFileError, TRIES, changed_meanwhile};
+use crate::advice::Hint;
 use crate::env::Environment;
 use crate::error::SourceErrorKind;
 use crate::fs::atomic::{self, WriteError};
@@ -59,7 +60,7 @@ pub enum ConfigSetError {
         /// The key, and what is wrong with its value.
         message: String,
         /// What to do.
-        hint: String,
+        hint: Hint,
     },
     /// The file has another mistake.
     #[error(transparent)]
@@ -88,14 +89,14 @@ pub enum ConfigSetError {
 
 impl ConfigSetError {
     /// What to do about it.
-    pub fn hint(&self) -> String {
+    pub fn hint(&self) -> Hint {
         match self {
             Self::File(error) => error.hint(),
             Self::Value { hint, .. } => hint.clone(),
-            Self::Broken(error) => format!("{}; nothing was changed", error.hint()),
-            Self::Form { .. } => "change the file yourself; nothing was changed".to_owned(),
-            Self::Write(error) => error.hint().to_owned(),
-            Self::Lock { .. } => "wait for the other process, then run the command again".to_owned(),
+            Self::Broken(error) => error.hint().after("; nothing was changed"),
+            Self::Form { .. } => "change the file yourself; nothing was changed".into(),
+            Self::Write(error) => error.hint().into(),
+            Self::Lock { .. } => "wait for the other process, then run the command again".into(),
         }
     }
 }
@@ -221,8 +222,7 @@ fn value_of(key: &KeyPath, text: &str) -> Result<Value, ConfigSetError> {
 fn check_registry(key: &KeyPath, org: &str, address: &str) -> Result<(), ConfigSetError> {
     let hint =
         "write an address such as https://git.acme.example/{org}/{name}.git for an organisation such as acme";
-    let wrong =
-        |what: String| ConfigSetError::Value { message: format!("{key}: {what}"), hint: hint.to_owned() };
+    let wrong = |what: String| ConfigSetError::Value { message: format!("{key}: {what}"), hint: hint.into() };
     if format!("@{org}/name").parse::<SkillRef>().is_err() {
         return Err(wrong(format!("this is not an organisation: {org}")));
     }
@@ -239,7 +239,7 @@ fn names(key: &KeyPath, text: &str) -> Result<Array, ConfigSetError> {
     if text.contains(['"', '\'']) {
         return Err(ConfigSetError::Value {
             message: format!("{key}: names with quotes are written as a list: {text}"),
-            hint: "write [\"a\", \"b\"], or a, b without quotes".to_owned(),
+            hint: "write [\"a\", \"b\"], or a, b without quotes".into(),
         });
     }
     if key.key.name == "tools"

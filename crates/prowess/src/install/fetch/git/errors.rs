@@ -195,8 +195,9 @@ impl Problem {
     pub(super) fn error(self, url: &str) -> InstallError {
         let host = host_of(url);
         let line = self.line();
-        let failed =
-            |kind, message: String, hint: &str| InstallError::new(kind, message, hint).because(line.clone());
+        let failed = |kind, message: String, hint: &str| {
+            InstallError::new(kind, message, hint.to_owned()).because(line.clone())
+        };
         let git = InstallErrorKind::Git;
         match self.fault {
             Fault::Access => failed(
@@ -373,7 +374,7 @@ mod tests {
     fn a_hint_about_the_owner_of_a_repository_names_its_folder() {
         let said = b"fatal: detected dubious ownership in repository at '/srv/x y.git'\n";
         let error = Problem::said(said).error("file:///srv/x%20y.git");
-        assert!(error.hint().ends_with("safe.directory '/srv/x y.git'"), "{}", error.hint());
+        assert!(error.hint().to_string().ends_with("safe.directory '/srv/x y.git'"), "{}", error.hint());
     }
 
     #[test]
@@ -391,7 +392,7 @@ mod tests {
             ("file:///a/it's & it.git", r"'file:///a/it'\''s & it.git'"),
         ] {
             let error = Problem::said(b"fatal: what?\n").error(url);
-            assert!(error.hint().ends_with(&format!("git ls-remote {word}")), "{}", error.hint());
+            assert!(error.hint().to_string().ends_with(&format!("git ls-remote {word}")), "{}", error.hint());
         }
     }
 

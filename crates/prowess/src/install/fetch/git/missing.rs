@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn branches_that_are_not_named_are_counted() {
         let names = |count: usize| (0..count).map(|at| format!("refs/heads/b{at}")).collect::<Vec<_>>();
-        let hint = |count| unknown_ref("https://h/x.git", "zzzzzzzz", &names(count)).hint().to_owned();
+        let hint = |count| unknown_ref("https://h/x.git", "zzzzzzzz", &names(count)).hint().to_string();
         assert!(hint(3).starts_with("there is b0, b1, b2; a commit"), "{}", hint(3));
         assert!(hint(10).starts_with("there is b0, b1, b2 and 7 more; a commit"), "{}", hint(10));
     }

@@ -92,7 +92,7 @@ fn a_private_repository_asks_for_a_credential_helper_and_uses_one() {
     assert_eq!(error.kind(), InstallErrorKind::Git);
     assert!(error.to_string().starts_with("127.0.0.1:"), "{error}");
     assert!(error.to_string().contains("does not give access to this repository"), "{error}");
-    assert!(error.hint().contains("credential helper"), "{}", error.hint());
+    assert!(error.hint().to_string().contains("credential helper"), "{}", error.hint());
     // A wrong password is not shown, wherever it comes from.
     let url = server.url("repo");
     let wrong = url.replace("http://", "http://joe:wr0ng@");
