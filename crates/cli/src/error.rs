@@ -31,6 +31,8 @@ pub(crate) enum CommandError {
 /// Something that could not be done, as the user sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
+    /// The code of the library's error.
+    pub(crate) code: &'static str,
     /// What it is about, when that is a path.
     pub(crate) path: Option<String>,
     /// What could not be done.
@@ -72,7 +74,7 @@ impl<T: Into<Text>> From<T> for Hint {
 impl Failure {
     /// A failure with this message and hint.
     pub(crate) fn new(error: impl Into<String>, hint: impl Into<Hint>) -> Self {
-        Self { path: None, error: error.into(), causes: Vec::new(), hints: vec![hint.into()] }
+        Self { code: "failed", path: None, error: error.into(), causes: Vec::new(), hints: vec![hint.into()] }
     }
 
     /// The same with one more cause.
@@ -87,6 +89,11 @@ impl Failure {
         parts.collect::<Vec<_>>().join(": ")
     }
 
+    /// The code of the action in its hints.
+    pub(crate) fn action(&self) -> Option<&'static str> {
+        self.hints.iter().find_map(|hint| hint.action)
+    }
+
     /// All hints in one.
     pub(crate) fn hint(&self) -> Text {
         Text::join(self.hints.iter().map(|hint| hint.text.clone()), "; ")
@@ -97,7 +104,13 @@ impl Failure {
         let hint = Some(self.hint().to_string()).filter(|hint| !hint.is_empty());
         json!({
             "version": VERSION,
-            "error": { "message": self.error, "causes": self.causes, "hint": hint },
+            "error": {
+                "message": self.error,
+                "causes": self.causes,
+                "hint": hint,
+                "code": self.code,
+                "action": self.action(),
+            },
         })
     }
 
@@ -118,31 +131,31 @@ impl From<&SourceError> for Failure {
             Location::Url(url) => shown_address(url),
             at => shown(Path::new(&*at.text())),
         };
-        Self::of(error, place, hints::of_source(error))
+        Self { code: error.kind.code(), ..Self::of(error, place, hints::of_source(error)) }
     }
 }
 
 impl From<&LookupError> for Failure {
     fn from(error: &LookupError) -> Self {
-        Self::new(error.to_string(), hints::of(&error.hint(), "", None))
+        Self { code: error.code(), ..Self::new(error.to_string(), hints::of(&error.hint(), "", None)) }
     }
 }
 
 impl From<&ConfigError> for Failure {
     fn from(error: &ConfigError) -> Self {
-        Self::of(error, shown(error.path()), hints::of_config(error))
+        Self { code: error.code(), ..Self::of(error, shown(error.path()), hints::of_config(error)) }
     }
 }
 
 impl From<&RelativePath> for Failure {
     fn from(error: &RelativePath) -> Self {
-        Self::new(error.to_string(), error.hint())
+        Self { code: "not-set", ..Self::new(error.to_string(), error.hint()) }
     }
 }
 
 impl From<&WriteError> for Failure {
     fn from(error: &WriteError) -> Self {
-        Self::of(error, shown(error.path()), error.hint())
+        Self { code: "not-written", ..Self::of(error, shown(error.path()), error.hint()) }
     }
 }
 
@@ -169,7 +182,8 @@ impl From<&ConfigSetError> for Failure {
 
 impl From<UnknownKey> for CommandError {
     fn from(error: UnknownKey) -> Self {
-        Self::Failed(Failure::new(error.to_string(), hints::of(error.hint(), "", None)))
+        let failure = Failure::new(error.to_string(), hints::of(error.hint(), "", None));
+        Self::Failed(Failure { code: "unknown-key", ..failure })
     }
 }
 

@@ -201,6 +201,9 @@ pub(super) struct Unread {
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<String>,
     hint: String,
+    code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action: Option<&'static str>,
 }
 
 impl Unread {
@@ -216,10 +219,13 @@ impl Unread {
 
     /// One of them.
     pub(super) fn of(error: &SourceError) -> Self {
+        let failure = Failure::from(error);
         Self {
             error: error.to_string(),
             cause: error.source().map(ToString::to_string),
-            hint: Failure::from(error).hint().to_string(),
+            hint: failure.hint().to_string(),
+            code: failure.code,
+            action: failure.action(),
         }
     }
 }

@@ -55,6 +55,8 @@ impl Reporter for Json {
             "error": failure.error,
             "cause": failure.causes.first(),
             "hint": failure.hints.first().map(ToString::to_string),
+            "code": failure.code,
+            "action": failure.action(),
         }));
         Ok(())
     }

@@ -26,7 +26,7 @@ fn a_missing_path_and_a_folder_without_a_skill_are_named() {
     let report = place.json(&["check", "--json", "nope", "good"]);
     assert_eq!(report["summary"]["files"], 1);
     assert_snapshot!(report["failures"].to_string(), @r#"
-    [{"path":"nope","error":"there is no such file, folder or skill: nope","cause":null,"hint":"check the spelling, or list the skills with: prowess list"}]
+    [{"path":"nope","error":"there is no such file, folder or skill: nope","cause":null,"hint":"check the spelling, or list the skills with: prowess list","code":"failed","action":null}]
     "#);
     assert_snapshot!(place.run(&["check", "--format", "github", "nope"]), @"
     exit 2

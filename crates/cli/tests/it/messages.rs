@@ -264,7 +264,7 @@ fn serve_refuses_json_and_names_what_has_it() {
     assert_snapshot!(run(&place, &["serve", "--json", "--in", "s"]), @r#"
     exit 2
     --- stdout
-    {"version":1,"error":{"message":"serve has no JSON output: its standard output is for MCP","causes":[],"hint":"leave out --json; for a log in JSON, write: --log json"}}
+    {"version":1,"error":{"message":"serve has no JSON output: its standard output is for MCP","causes":[],"hint":"leave out --json; for a log in JSON, write: --log json","code":"failed","action":null}}
     --- stderr
     error: serve has no JSON output: its standard output is for MCP
       hint: leave out --json; for a log in JSON, write: --log json
@@ -272,7 +272,7 @@ fn serve_refuses_json_and_names_what_has_it() {
     assert_snapshot!(run(&place, &["serve", "--print-config", "codex", "--json"]), @r#"
     exit 2
     --- stdout
-    {"version":1,"error":{"message":"a printed configuration has the format of its client, and no JSON output","causes":[],"hint":"leave out --json, or write: prowess connect codex --json"}}
+    {"version":1,"error":{"message":"a printed configuration has the format of its client, and no JSON output","causes":[],"hint":"leave out --json, or write: prowess connect codex --json","code":"failed","action":null}}
     --- stderr
     error: a printed configuration has the format of its client, and no JSON output
       hint: leave out --json, or write: prowess connect codex --json

@@ -204,6 +204,7 @@ fn a_folder_called_like_a_skill_file_is_explained_by_why_check_and_show() {
         assert!(output.starts_with("exit 2\n") && output.contains(&said.replace("[DIR]/", "")), "{output}");
     }
     let why = json_of(&place, &["why", "odd", "--in", "skills", "--json"]);
+    assert_eq!(why["unread"][0]["code"], "not-a-file");
     assert_eq!(why["unread"][0]["hint"], "SKILL.md must be a file; rename or remove the folder");
 }
 

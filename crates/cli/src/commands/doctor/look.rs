@@ -192,7 +192,8 @@ fn unopened(error: &SettingsError) -> Trouble {
     match error {
         SettingsError::Config(error) => of_failure(Kind::ConfigBroken, &Failure::from(error)),
         SettingsError::Approvals(error) => approvals(error),
-        other => Trouble::new(Kind::ConfigBroken, other.to_string()).advised(hints::of(&other.hint(), "", None).text),
+        other => Trouble::new(Kind::ConfigBroken, other.to_string())
+            .advised(hints::of(&other.hint(), "", None).text),
     }
 }
 
@@ -212,5 +213,6 @@ fn approvals(error: &SourceError) -> Trouble {
 pub(super) fn of_failure(kind: Kind, failure: &Failure) -> Trouble {
     let mut trouble = Trouble::new(kind, failure.sentence());
     trouble.at.clone_from(&failure.path);
+    trouble.fix.action = failure.action();
     trouble.advised(failure.hint())
 }

@@ -156,6 +156,9 @@ pub(super) struct Fix {
     pub(super) commands: Vec<String>,
     /// Whether `--fix` does it.
     pub(super) safe: bool,
+    /// The code of the action that it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) action: Option<&'static str>,
     /// How `--fix` does it.
     #[serde(skip)]
     pub(super) repair: Option<Repair>,

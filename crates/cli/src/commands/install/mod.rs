@@ -144,7 +144,9 @@ impl From<InstallError> for CommandError {
         let user = error.scope().zip(error.folder()).map_or_else(String::new, place_option);
         let library = || hints::of(error.hint(), "", None);
         let hint: Hint = match error.kind() {
-            Kind::Exists => "give it another name with --as NAME, or replace what is there with --overwrite".into(),
+            Kind::Exists => {
+                "give it another name with --as NAME, or replace what is there with --overwrite".into()
+            }
             Kind::Taken => "move it away, leave it alone with --keep, or replace it with --overwrite".into(),
             Kind::HoldsSource => {
                 "leave it alone with --keep, or move it to another folder and add it from there".into()
@@ -155,7 +157,8 @@ impl From<InstallError> for CommandError {
             Kind::TooLarge => error.limit().and_then(option_of).map_or_else(library, Hint::from),
             Kind::Ambiguous => "name one with --skill NAME, or take them all with --all".into(),
             Kind::SameName => {
-                "name one by its path: --skill PATH; give the other another name: --skill PATH --as NAME".into()
+                "name one by its path: --skill PATH; give the other another name: --skill PATH --as NAME"
+                    .into()
             }
             Kind::Busy => "wait until it is done, or wait longer with --lock-timeout SECONDS".into(),
             Kind::OutOfDate => Text::from("update the lock").with(format!("prowess sync{user}")).into(),
@@ -256,7 +259,7 @@ fn place_of(installer: &Installer, scope: InstallScope) -> (InstallScope, &Path)
 
 /// The failure of an error with all its causes and this hint.
 fn with_hint(error: &InstallError, hint: impl Into<Hint>) -> CommandError {
-    let mut failure = Failure::new(error.to_string(), hint);
+    let mut failure = Failure { code: error.kind().code(), ..Failure::new(error.to_string(), hint) };
     let mut cause = std::error::Error::source(error);
     while let Some(deeper) = cause {
         failure = failure.with_cause(prowess::internal::plain_cause(&deeper.to_string()));
