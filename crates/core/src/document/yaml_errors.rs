@@ -26,11 +26,10 @@ pub(in crate::document) fn syntax_finding(
     let (what, help) = explain(&error.message, next);
     let finding = Finding::new(rule, format!("the frontmatter is not valid YAML: {what}"))
         .with_span(Span::new(error.at, error.at + width));
+    let help = |value: &str| help.replace(VALUE, value);
     match field_at(text, yaml, error.at) {
-        Some(field) => {
-            finding.with_help(help.replace("the value", &format!("the value of {field}"))).with_field(field)
-        }
-        None => finding.with_help(help),
+        Some(field) => finding.with_help(help(&format!("the value of {field}"))).with_field(field),
+        None => finding.with_help(help("the value")),
     }
 }
 
@@ -55,20 +54,23 @@ fn indented_key(text: &str, error: &SyntaxError) -> Option<String> {
     (is_key && is_meant && begin > start).then(|| key.to_owned())
 }
 
+/// What an instruction calls the value with the error.
+const VALUE: &str = "{value}";
+
 /// The parser's message in plain words, and what to do.
 fn explain(message: &str, next: Option<char>) -> (String, &'static str) {
-    const QUOTE: &str = "put the value in quotes";
+    const QUOTE: &str = "put {value} in quotes";
     let starts = [
         ("mapping values are not allowed", "a colon and a space inside a value without quotes", QUOTE),
         (
             "invalid trailing content",
             "text after a closing quote",
-            "put the value in other quotes, or double the quotes inside",
+            "put {value} in other quotes, or double the quotes inside",
         ),
         (
             "invalid indentation in multiline quoted",
             "a quote that is not closed, or lines of a quoted value that are not indented",
-            "close the quote, and indent the lines of the value",
+            "close the quote, and indent the lines of {value}",
         ),
         (
             "simple key expected",
@@ -79,13 +81,13 @@ fn explain(message: &str, next: Option<char>) -> (String, &'static str) {
         (
             "unexpected EOF while parsing a block mapping",
             "a quote or bracket that is not closed",
-            "close it, or put the value in quotes",
+            "close it, or put {value} in quotes",
         ),
-        ("unclosed bracket", "a bracket that is not closed", "close it, or put the value in quotes"),
+        ("unclosed bracket", "a bracket that is not closed", "close it, or put {value} in quotes"),
         (
             "while parsing a flow",
             "a bracket that is not closed, or a comma that is missing",
-            "close it, or put the value in quotes",
+            "close it, or put {value} in quotes",
         ),
         ("tabs disallowed", "a tab in the indentation", "indent with spaces"),
         ("while parsing node, found unknown anchor", "a value that begins with `*`", QUOTE),
@@ -113,7 +115,7 @@ fn explain(message: &str, next: Option<char>) -> (String, &'static str) {
         Some(character) if message.starts_with("unexpected character") => {
             (format!("a value that begins with `{character}`"), QUOTE)
         }
-        _ => (message.to_owned(), "correct the place that is shown; when in doubt, put the value in quotes"),
+        _ => (message.to_owned(), "correct the place that is shown; when in doubt, put {value} in quotes"),
     }
 }
 

@@ -46,7 +46,7 @@ pub(in crate::check) fn check_frontmatter(document: &Document, findings: &mut Fi
         };
         for hidden in scan(&scalar.text) {
             let first = hidden.first.clone();
-            named.push(hidden.rule);
+            named.push(rule_of(hidden.kind));
             findings.push(
                 finding(&hidden, field)
                     .with_field(field)
@@ -71,7 +71,7 @@ pub(in crate::check) fn check_frontmatter(document: &Document, findings: &mut Fi
             .any(|node| (node.span.start..node.span.end).contains(&at))
     };
     // A field lacks a control character that YAML forbids: the reader drops it.
-    let is_named = |hidden: &Hidden| identity(hidden.first.start) && named.contains(&hidden.rule);
+    let is_named = |hidden: &Hidden| identity(hidden.first.start) && named.contains(&rule_of(hidden.kind));
     for hidden in scan(yaml).filter(|hidden| !is_named(hidden)) {
         // The byte order mark has a rule of its own.
         if hidden.first.start > 0 {
@@ -118,18 +118,18 @@ pub(in crate::check) fn check_body(document: &Document, findings: &mut Findings<
 }
 
 fn finding(hidden: &Hidden, place: &str) -> Finding {
-    let Hidden { rule, count, code_point, .. } = hidden;
+    let Hidden { kind, count, code_point, .. } = hidden;
+    let rule = rule_of(*kind);
     let what = match *count {
         1 => format!("the {place} contains U+{code_point:04X}"),
         count => format!("the {place} contains U+{code_point:04X} and {} more of its kind", count - 1),
     };
-    let kind = rule.summary.strip_prefix("the text contains ").unwrap_or(rule.summary);
-    Finding::new(rule, format!("{what}: {kind}"))
+    Finding::new(rule, format!("{what}: {}", words(*kind)))
 }
 
 /// Hidden characters of one kind in one text.
 struct Hidden {
-    rule: &'static Rule,
+    kind: Unseen,
     first: Range<usize>,
     code_point: u32,
     count: usize,
@@ -146,6 +146,17 @@ pub const fn rule_of(kind: Unseen) -> &'static Rule {
     }
 }
 
+/// A kind of hidden character in words, those of the summary of its rule.
+const fn words(kind: Unseen) -> &'static str {
+    match kind {
+        Unseen::Bidi | Unseen::Mark => "bidirectional controls",
+        Unseen::Invisible | Unseen::Joiner => "invisible characters",
+        Unseen::Tag => "invisible tag characters",
+        Unseen::Selector => "variation selectors out of place",
+        Unseen::Control => "control characters",
+    }
+}
+
 /// Finds the hidden characters, by the rule they break, in the order of the rules.
 fn scan(text: &str) -> impl Iterator<Item = Hidden> {
     let mut found: [Option<Hidden>; 5] = [const { None }; 5];
@@ -155,7 +166,7 @@ fn scan(text: &str) -> impl Iterator<Item = Hidden> {
         if let Some(slot) = place.and_then(|place| found.get_mut(place)) {
             let first = at..at + character.len_utf8();
             let code_point = u32::from(character);
-            slot.get_or_insert(Hidden { rule, first, code_point, count: 0 }).count += 1;
+            slot.get_or_insert(Hidden { kind, first, code_point, count: 0 }).count += 1;
         }
     }
     found.into_iter().flatten()
@@ -187,7 +198,7 @@ mod tests {
     use crate::parse;
 
     fn codes(text: &str) -> Vec<&'static str> {
-        scan(text).map(|hidden| hidden.rule.code).collect()
+        scan(text).map(|hidden| rule_of(hidden.kind).code).collect()
     }
 
     #[test]
