@@ -68,8 +68,7 @@ pub(crate) fn same_site(one: &str, other: &str) -> bool {
     site(one).is_some_and(|one| site(other) == Some(one))
 }
 
-/// Whether what is sent to an address can be read on the way: it is not encrypted, and leaves this machine, as
-/// [`is_this_machine`] says.
+/// Whether what is sent to an address can be read on the way: it is not encrypted, and its host is not this machine.
 pub fn is_exposed(url: &str) -> bool {
     !is_protected(url) && !host(url).is_some_and(|host| is_this_machine(&host))
 }
