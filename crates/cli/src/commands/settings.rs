@@ -16,7 +16,7 @@ use super::skill_arg::SkillArg;
 use super::{Purpose, clients_named, library_options};
 use crate::args::Places;
 use crate::error::Failure;
-use crate::ui::{Ui, clean, count};
+use crate::ui::{Ui, clean, count, few};
 
 /// The most names of skills in one sentence.
 const MAX_NAMES: usize = 5;
@@ -80,13 +80,10 @@ pub(super) fn not_its_own(settings: &EffectiveSettings, catalog: &Catalog) -> Op
         return None;
     }
     names.sort_unstable();
-    let more = names.len().saturating_sub(MAX_NAMES);
-    names.truncate(MAX_NAMES);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     Some(format!(
-        "a project turns off only its own skills, so skills.disable in {} leaves these: {}{more}",
+        "a project turns off only its own skills, so skills.disable in {} leaves these: {}",
         project.path.display(),
-        names.join(", ")
+        few(&names, MAX_NAMES)
     ))
 }
 

@@ -69,10 +69,20 @@ fn follows(client: &Client) -> bool {
 
 /// Reports what could not be read, and what is not known about the client whose view a registry has.
 pub(super) fn say_problems<'r>(read: impl Into<Scanned<'r>>, ui: &mut Ui) {
-    let read = read.into();
+    say(read.into(), is_of_another_user, ui);
+}
+
+/// Reports what could not be read, for a command that can answer without it: what is a matter of a project that is not
+/// trusted is a warning.
+pub(super) fn say_beside(registry: &Registry, places: &Places, ui: &mut Ui) {
+    let project = UntrustedProject::of(places);
+    say(registry.into(), |problem| project.has(problem), ui);
+}
+
+fn say(read: Scanned<'_>, is_minor: impl Fn(&SourceError) -> bool, ui: &mut Ui) {
     for problem in read.problems() {
         let failure = failure(&problem, read);
-        if is_of_another_user(&problem) { ui.warning(&failure) } else { ui.failure(&failure) }
+        if is_minor(&problem) { ui.warning(&failure) } else { ui.failure(&failure) }
     }
     if let Some(client) = read.registry.client() {
         say_unverified([client], ui);
@@ -166,24 +176,6 @@ impl UntrustedProject {
             |project: &PathBuf| problem.at.path().is_some_and(|at| Path::new(at).starts_with(project));
         of_project || is_of_another_user(problem) || self.0.as_ref().is_some_and(is_in)
     }
-}
-
-/// Reports what could not be read, for a command that can answer without it: what is a matter of a project that is not
-/// trusted is a warning.
-pub(super) fn say_beside(registry: &Registry, places: &Places, ui: &mut Ui) {
-    let read = Scanned::from(registry);
-    let project = UntrustedProject::of(places);
-    for problem in read.problems() {
-        if project.has(&problem) {
-            ui.warning(&failure(&problem, read));
-        } else {
-            ui.failure(&failure(&problem, read));
-        }
-    }
-    if let Some(client) = registry.client() {
-        say_unverified([client], ui);
-    }
-    settings::say(&registry.catalog(), ui);
 }
 
 /// The outcome of a command that answered what it was asked.

@@ -27,7 +27,7 @@ pub(crate) use self::input::{read_input, read_line};
 pub(crate) use self::table::{Cell, Column, Table};
 pub(crate) use self::text::Text;
 pub(crate) use self::usage::usage;
-pub(crate) use self::words::{clean, clean_lines, count, number, size, wrap};
+pub(crate) use self::words::{clean, clean_lines, count, few, number, size, wrap};
 use crate::commands::hints;
 use crate::error::{CommandError, Failure, Hint};
 
@@ -220,6 +220,23 @@ impl Ui {
     pub(crate) fn tell(&mut self, text: &str) {
         self.flush_first();
         let _ = write_to(io::stderr().lock(), self.color, text);
+    }
+
+    /// Asks whether to go on. These are the failures where there is no terminal to ask at, and when the answer is no.
+    pub(crate) fn confirm(
+        &mut self,
+        question: &str,
+        unasked: Failure,
+        refused: Failure,
+    ) -> Result<(), CommandError> {
+        if !self.can_ask() {
+            return Err(unasked.into());
+        }
+        let answer = self.ask(&format!("{question} [y/N]"))?;
+        match answer.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => Ok(()),
+            _ => Err(refused.into()),
+        }
     }
 
     /// Asks the user; the answer is empty when there is none.

@@ -82,8 +82,8 @@ impl Cell {
     /// The same with more text.
     pub(crate) fn and(mut self, style: Style, text: &str) -> Self {
         if !text.is_empty() {
-            let text = with_few_marks(&clean(text)).into_owned();
-            self.parts.push(Part { style, width: width(&text), text });
+            let text = clean(text).into_owned();
+            self.parts.push(Part { style, width: width(&with_few_marks(&text)), text });
         }
         self
     }
@@ -92,11 +92,17 @@ impl Cell {
         self.parts.iter().map(|part| part.width).sum()
     }
 
+    /// The text as it is, for files and programs.
+    fn plain(&self) -> String {
+        self.parts.iter().map(|Part { style, text, .. }| format!("{style}{text}{style:#}")).collect()
+    }
+
     /// The text in at most this many cells.
     fn fitted(&self, most: usize) -> String {
         let mut left = if self.width() <= most { usize::MAX } else { most };
         let mut fitted = String::new();
         for Part { style, text, width } in &self.parts {
+            let text = with_few_marks(text);
             if *width >= left {
                 // The space makes sure that the cut is shown, even where this part alone would fit.
                 let _ = write!(fitted, "{style}{}{style:#}", fit(&format!("{text} "), left));
@@ -129,6 +135,29 @@ impl Table {
     /// Adds a line below the last row. It is broken into several rather than cut.
     pub(crate) fn more(&mut self, style: Style, text: &str) {
         self.lines.push(Line::More(style, clean(text).into_owned()));
+    }
+
+    /// The table for a screen with this many columns, or as lines.
+    pub(crate) fn page(&self, columns: Option<usize>) -> String {
+        columns.map_or_else(|| self.plain(), |columns| self.screen(columns))
+    }
+
+    /// The table as lines for files and programs, without the titles of its columns: nothing is cut or aligned.
+    pub(crate) fn plain(&self) -> String {
+        let mut text = String::new();
+        for line in &self.lines {
+            match line {
+                Line::Title(title) => text.push_str(&title.plain()),
+                Line::Row(cells) => {
+                    let cells = cells.iter().filter(|cell| !cell.parts.is_empty());
+                    let cells: Vec<String> = cells.map(Cell::plain).collect();
+                    text.push_str(&cells.join("  "));
+                }
+                Line::More(_, more) => text.extend(["  ", more]),
+            }
+            text.push('\n');
+        }
+        text
     }
 
     /// The table for a screen with this many columns.
@@ -269,7 +298,7 @@ mod tests {
         table
     }
 
-    fn plain(screen: usize) -> String {
+    fn on(screen: usize) -> String {
         let text = anstream::adapter::strip_str(&table().screen(screen)).to_string();
         assert!(text.lines().all(|line| width(line) <= screen), "{text}");
         text
@@ -277,14 +306,14 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_in_cells_and_the_last_one_is_cut() {
-        insta::assert_snapshot!(plain(44), @r"
+        insta::assert_snapshot!(on(44), @r"
           tokens  skill
         ~/skills
               12  議事録  broken: a description tha…
            1 234  pdf     Reads \u{1b}[2J files.
             in the name: pdf, and in the description
         ");
-        insta::assert_snapshot!(plain(80), @r"
+        insta::assert_snapshot!(on(80), @r"
           tokens  skill
         ~/skills
               12  議事録  broken: a description that is long enough to be cut
@@ -295,7 +324,7 @@ mod tests {
 
     #[test]
     fn on_a_narrow_screen_cells_follow_each_other_in_lines() {
-        insta::assert_snapshot!(plain(20), @r"
+        insta::assert_snapshot!(on(20), @r"
         ~/skills
           12  議事録
             broken: a descr…
@@ -305,6 +334,18 @@ mod tests {
             pdf, and in the
             description
         ");
+    }
+
+    #[test]
+    fn files_and_programs_get_the_whole_text_of_each_cell() {
+        insta::assert_snapshot!(anstream::adapter::strip_str(&table().page(None)), @r"
+        ~/skills
+        12  議事録  broken: a description that is long enough to be cut
+        1 234  pdf  Reads \u{1b}[2J files.
+          in the name: pdf, and in the description
+        ");
+        let marks = format!("e{}", "\u{301}".repeat(20));
+        assert_eq!([Cell::new(&marks).plain(), Cell::default().plain()], [marks, String::new()]);
     }
 
     #[test]

@@ -89,6 +89,15 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// The first of some names, and how many more there are: `a, b and 2 more`.
+pub(crate) fn few(names: &[impl AsRef<str>], most: usize) -> String {
+    let first = names.iter().take(most).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(most) {
+        0 => first,
+        more => format!("{first} and {} more", number(more as u64)),
+    }
+}
+
 /// A size with its unit.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
@@ -125,6 +134,7 @@ mod tests {
     fn wrapping_keeps_words_whole() {
         assert_eq!(wrap("aa bb  ccccccc d", 5, "> "), "> aa bb\n> ccccccc\n> d\n");
         assert_eq!([count(1, "file"), count(0, "file")], ["1 file", "0 files"]);
+        assert_eq!([few(&["a", "b"], 2), few(&["a", "b", "c"], 2)], ["a, b", "a, b and 1 more"]);
         assert_eq!([size(999), size(1_234), size(52_428_800)], ["999 B", "1.2 KB", "52.4 MB"]);
         assert_eq!([size(1_500_000_000), size(3_298_534_883_328)], ["1.5 GB", "3.2 TB"]);
     }

@@ -26,7 +26,7 @@ use crate::Outcome;
 use crate::args::Doctor;
 use crate::error::CommandError;
 use crate::report::json::VERSION;
-use crate::ui::{Cell, Column, STRONG, Table, Ui, clean, count};
+use crate::ui::{Cell, Column, Table, Ui, clean, count};
 
 /// What an examination found.
 struct Examined {
@@ -153,24 +153,12 @@ fn list(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
         ui.json(&json!({"version": VERSION, "kinds": kinds}))?;
         return Ok(Outcome::Fine);
     }
-    let mut text = String::new();
-    match ui.columns() {
-        Some(columns) => {
-            let mut table = Table::new(vec![Column::text(""), Column::text(""), Column::text("")]);
-            for kind in Kind::ALL {
-                let (code, level) = (Cell::strong(kind.code()), Cell::new(kind.level().word()));
-                table.row(vec![code, level, Cell::new(kind.title())]);
-            }
-            text.push_str(&table.screen(columns));
-        }
-        None => {
-            for kind in Kind::ALL {
-                let (code, level) = (kind.code(), kind.level().word());
-                let _ = writeln!(text, "{STRONG}{code}{STRONG:#}  {level}  {}", kind.title());
-            }
-        }
+    let mut table = Table::new(vec![Column::text(""); 3]);
+    for kind in Kind::ALL {
+        let (code, level) = (Cell::strong(kind.code()), Cell::new(kind.level().word()));
+        table.row(vec![code, level, Cell::new(kind.title())]);
     }
-    ui.print(&text)?;
+    ui.print(&table.page(ui.columns()))?;
     Ok(Outcome::Fine)
 }
 

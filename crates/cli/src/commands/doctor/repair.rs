@@ -174,16 +174,14 @@ pub(super) fn consent(repairs: Vec<Repair>, yes: bool, ui: &mut Ui) -> Result<Ve
         }
         shown.push(Agreed { repair, fix });
     }
-    if yes {
-        return Ok(shown);
+    if !yes {
+        let unasked = Failure::new(
+            "there is no terminal to ask for your consent, so nothing was changed",
+            "accept these fixes with: prowess doctor --fix --yes",
+        );
+        let refused =
+            Failure::new("you did not agree, so nothing was changed", "answer y to apply the fixes");
+        ui.confirm(&format!("Apply {}?", count(shown.len(), "change")), unasked, refused)?;
     }
-    if !ui.can_ask() {
-        let error = "there is no terminal to ask for your consent, so nothing was changed";
-        return Err(Failure::new(error, "accept these fixes with: prowess doctor --fix --yes").into());
-    }
-    let answer = ui.ask(&format!("Apply {}? [y/N]", count(shown.len(), "change")))?;
-    if install::is_yes(&answer) {
-        return Ok(shown);
-    }
-    Err(Failure::new("you did not agree, so nothing was changed", "answer y to apply the fixes").into())
+    Ok(shown)
 }

@@ -16,7 +16,7 @@ use super::super::unread::failure;
 use super::look::{Look, Opened, of_failure};
 use super::trouble::{Fix, Kind, Trouble};
 use crate::args::Places;
-use crate::ui::count;
+use crate::ui::{count, few};
 
 /// The most names of skills in one sentence.
 const MAX_NAMES: usize = 5;
@@ -224,11 +224,7 @@ fn untrusted(look: &Look, opened: &Opened) -> Vec<Trouble> {
         names.sort_unstable();
         names.dedup();
         // A name that is in several folders counts once, as in `list`.
-        let all = names.len();
-        let more = all.saturating_sub(MAX_NAMES);
-        names.truncate(MAX_NAMES);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let what = format!("{}: {}{more}", count(all, "skill"), names.join(", "));
+        let what = format!("{}: {}", count(names.len(), "skill"), few(&names, MAX_NAMES));
         let (words, command) = if is_installed {
             let can_be_shown = skills.iter().all(|skill| word(Path::new(&skill.entry.key)).is_some());
             let accept = accept_command(&skills, InstallScope::Project, (&look.origins, &Places::default()));

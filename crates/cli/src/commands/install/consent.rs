@@ -47,27 +47,20 @@ pub(super) fn ask(previews: &[(String, Preview)], yes: bool, ui: &mut Ui) -> Res
     if yes {
         return Ok(());
     }
-    if !ui.can_ask() {
-        let hint = "look at it with --dry-run, then accept it with --yes";
-        return Err(Failure::new(
-            "there is no terminal to ask for your consent, so nothing was installed or trusted",
-            hint,
-        )
-        .into());
-    }
+    let unasked = Failure::new(
+        "there is no terminal to ask for your consent, so nothing was installed or trusted",
+        "look at it with --dry-run, then accept it with --yes",
+    );
+    let refused =
+        Failure::new("you did not accept it, so nothing was installed or trusted", "answer y to install it");
     let these = if previews.len() == 1 { "this skill" } else { "these skills" };
-    let answer = ui.ask(&format!("Install {these}, and trust as shown? [y/N]"))?;
-    if is_yes(&answer) {
-        return Ok(());
-    }
-    Err(Failure::new("you did not accept it, so nothing was installed or trusted", "answer y to install it")
-        .into())
+    ui.confirm(&format!("Install {these}, and trust as shown?"), unasked, refused)
 }
 
 /// The question before edits are replaced.
-pub(super) const REPLACE: &str = "Replace them? The edits are lost. [y/N]";
+pub(super) const REPLACE: &str = "Replace them? The edits are lost.";
 /// The question before edits are deleted.
-pub(super) const DELETE: &str = "Delete them? The edits are lost. [y/N]";
+pub(super) const DELETE: &str = "Delete them? The edits are lost.";
 
 /// Shows which edits would be lost, in lines for each skill, and asks whether to lose them.
 pub(super) fn ask_to_lose(lost: &str, question: &str, yes: bool, ui: &mut Ui) -> Result<(), CommandError> {
@@ -78,16 +71,15 @@ pub(super) fn ask_to_lose(lost: &str, question: &str, yes: bool, ui: &mut Ui) ->
     if yes {
         return Ok(());
     }
-    if !ui.can_ask() {
-        let hint = "keep them with --keep, or lose them with --overwrite --yes";
-        let error = "there is no terminal to ask whether these edits may be lost, so nothing was changed";
-        return Err(Failure::new(error, hint).into());
-    }
-    if is_yes(&ui.ask(question)?) {
-        return Ok(());
-    }
-    let error = "you did not agree to lose the edits, so nothing was changed";
-    Err(Failure::new(error, "keep them with --keep, or answer y to lose them").into())
+    let unasked = Failure::new(
+        "there is no terminal to ask whether these edits may be lost, so nothing was changed",
+        "keep them with --keep, or lose them with --overwrite --yes",
+    );
+    let refused = Failure::new(
+        "you did not agree to lose the edits, so nothing was changed",
+        "keep them with --keep, or answer y to lose them",
+    );
+    ui.confirm(question, unasked, refused)
 }
 
 /// Shows in a dry run which edits would be lost.
@@ -119,31 +111,21 @@ pub(super) fn ask_for_sources(
     if private.is_empty() || yes {
         return Ok(());
     }
-    if !ui.can_ask() {
-        let place = |(source, why): &(&SyncSource, PrivateSource)| {
-            format!("{}: {}: {}", source.skill, report::source_line(source), why.words())
-        };
-        let places: Vec<String> = private.iter().map(place).collect();
-        let what = if places.len() == 1 { "a source that needs" } else { "sources that need" };
-        let error =
-            format!("skills.toml names {what} your consent, so nothing was read: {}", places.join("; "));
-        return Err(Failure::new(error, "look at skills.toml, then accept its sources with --yes").into());
-    }
-    let mut text = String::new();
+    let (mut places, mut text) = (Vec::new(), String::new());
     for (source, why) in &private {
-        let place = report::source_line(source);
-        let _ =
-            writeln!(text, "{STRONG}{}{STRONG:#}  {}: {}", clean(&source.skill), clean(&place), why.words());
+        let (skill, place, why) = (&source.skill, report::source_line(source), why.words());
+        let _ = writeln!(text, "{STRONG}{}{STRONG:#}  {}: {why}", clean(skill), clean(&place));
+        places.push(format!("{skill}: {place}: {why}"));
     }
-    ui.tell(&text);
+    if ui.can_ask() {
+        ui.tell(&text);
+    }
+    let what = if private.len() == 1 { "a source that needs" } else { "sources that need" };
+    let unasked = Failure::new(
+        format!("skills.toml names {what} your consent, so nothing was read: {}", places.join("; ")),
+        "look at skills.toml, then accept its sources with --yes",
+    );
+    let refused = Failure::new("you did not agree, so nothing was read", "answer y to read it");
     let these = if private.len() == 1 { "this source" } else { "these sources" };
-    let answer = ui.ask(&format!("Read from {these}? [y/N]"))?;
-    if is_yes(&answer) {
-        return Ok(());
-    }
-    Err(Failure::new("you did not agree, so nothing was read", "answer y to read it").into())
-}
-
-pub(in crate::commands) fn is_yes(answer: &str) -> bool {
-    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+    ui.confirm(&format!("Read from {these}?"), unasked, refused)
 }

@@ -21,7 +21,6 @@ use prowess::install::{
 use prowess::settings::ConfigLimits;
 use prowess::{Config, RelPath};
 
-pub(super) use self::consent::is_yes;
 pub(super) use self::preview::shown as preview_lines;
 use crate::Outcome;
 use crate::args::{Common, Remove};

@@ -10,7 +10,7 @@ use prowess::install::{HiddenComment, HiddenText, NestedSkill, Preview, RunText}
 
 use crate::commands::hints::command_for;
 use crate::commands::runs;
-use crate::ui::{FAINT, HINT, STRONG, clean, count};
+use crate::ui::{FAINT, HINT, STRONG, clean, count, few};
 
 /// With more files than this, the files of each folder get a line of their own.
 const MAX_IN_LINE: usize = 6;
@@ -192,11 +192,7 @@ fn more(title: &str, of: usize, line: &mut dyn FnMut(&str, &str)) {
 
 /// The first of some words in one line, and how many more there are.
 fn words(all: &[impl AsRef<str>]) -> String {
-    let mut line = all.iter().take(MAX_LINES).map(|word| cut(word.as_ref())).collect::<Vec<_>>().join(", ");
-    if all.len() > MAX_LINES {
-        let _ = write!(line, " and {} more", all.len() - MAX_LINES);
-    }
-    line
+    few(&all.iter().map(|word| cut(word.as_ref())).collect::<Vec<_>>(), MAX_LINES)
 }
 
 /// The beginning of a long text, and how much is missing.

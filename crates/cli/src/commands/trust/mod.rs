@@ -21,7 +21,6 @@ use self::named::Named;
 use self::shown::Shown;
 use super::advice::{kept_from_its_key_by, name_of};
 use super::hints::{command_for, server_command};
-use super::install::is_yes;
 use super::skill_arg::is_server_location;
 use super::unread::say_problems;
 use super::{not_found, registry, seen};
@@ -117,20 +116,16 @@ impl Trusted {
         if args.yes {
             return Ok(());
         }
-        if !ui.can_ask() {
-            let error = "there is no terminal to ask for your consent, so nothing was trusted";
-            let options = format!("{} --yes", args.places.options());
-            let command = match (&args.server, &args.what) {
-                (Some(label), _) => server_command(label, &options),
-                (None, Some(what)) => command_for("trust", what, &options),
-                (None, None) => format!("prowess trust{options}"),
-            };
-            return Err(Failure::new(error, format!("look at it, then trust it with: {command}")).into());
-        }
-        if is_yes(&ui.ask(&format!("{} [y/N]", self.question))?) {
-            return Ok(());
-        }
-        Err(Failure::new("you did not accept it, so nothing was trusted", "answer y to trust it").into())
+        let options = format!("{} --yes", args.places.options());
+        let command = match (&args.server, &args.what) {
+            (Some(label), _) => server_command(label, &options),
+            (None, Some(what)) => command_for("trust", what, &options),
+            (None, None) => format!("prowess trust{options}"),
+        };
+        let unasked = "there is no terminal to ask for your consent, so nothing was trusted";
+        let unasked = Failure::new(unasked, format!("look at it, then trust it with: {command}"));
+        let refused = Failure::new("you did not accept it, so nothing was trusted", "answer y to trust it");
+        ui.confirm(&self.question, unasked, refused)
     }
 
     /// Reports what would be trusted; without JSON, everything that it is comes before.

@@ -11,7 +11,6 @@ use super::is_too_much;
 use super::named::{self, Named, is_skill_file};
 use crate::Outcome;
 use crate::commands::hints::command_for;
-use crate::commands::install::is_yes;
 use crate::commands::provenance::read_origins;
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
@@ -38,16 +37,14 @@ pub(super) fn run(
         let mut approvals = Approvals::load(file).map_err(|error| Failure::from(&error))?;
         let revoked = revoke(what, &mut approvals)?;
         ui.tell(&lines(&revoked.was));
-        if !ui.can_ask() {
-            let error = "this folder holds everything that is listed above, and there is no terminal to ask at, so \
-                         nothing was changed";
-            let hint = format!("name one of them, or end trust in all with: {} --yes", revoke_command(what));
-            return Err(Failure::new(error, hint).into());
-        }
-        if !is_yes(&ui.ask("End trust in all of them? [y/N]")?) {
-            let hint = "name one of them, or answer y to end trust in all";
-            return Err(Failure::new("you did not agree, so nothing was changed", hint).into());
-        }
+        let unasked = Failure::new(
+            "this folder holds everything that is listed above, and there is no terminal to ask at, so nothing was \
+             changed",
+            format!("name one of them, or end trust in all with: {} --yes", revoke_command(what)),
+        );
+        let refused = "name one of them, or answer y to end trust in all";
+        let refused = Failure::new("you did not agree, so nothing was changed", refused);
+        ui.confirm("End trust in all of them?", unasked, refused)?;
     }
     let revoked = Approvals::update(file, |approvals| revoke(what, approvals))?;
     if json {

@@ -13,7 +13,7 @@ use super::folder::FolderLook;
 use crate::commands::install::preview_lines;
 use crate::error::CommandError;
 use crate::report::json::VERSION;
-use crate::ui::{HINT, clean, count, number};
+use crate::ui::{HINT, clean, count, few, number};
 
 /// The most bytes of skills that are read for one preview.
 pub(super) const MAX_BYTES: u64 = 256 << 20;
@@ -72,11 +72,8 @@ impl ShownSkill {
             let _ = writeln!(text, "  {HINT}{title}{HINT:#}  {}", clean(what));
         };
         line("description", &self.preview.description);
-        let mut names = files.iter().take(MAX_FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
-        if let Some(more @ 1..) = files.len().checked_sub(MAX_FILES) {
-            let _ = write!(names, " and {} more; --json has all of them", number(more as u64));
-        }
-        line("files", &names);
+        let more = if files.len() > MAX_FILES { "; --json has all of them" } else { "" };
+        line("files", &format!("{}{more}", few(files, MAX_FILES)));
         if let Some(digest) = &self.digest {
             line("digest", &digest.to_string());
         }
@@ -168,11 +165,8 @@ impl Shown {
             let able = self.skills.iter().filter(|skill| can(&skill.preview));
             let names: Vec<&str> = able.map(|skill| &*skill.key).collect();
             if let [_, ..] = names.as_slice() {
-                let shown = names.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
-                let more = names.len().saturating_sub(MAX_NAMED);
-                let more =
-                    if more == 0 { String::new() } else { format!(" and {} more", number(more as u64)) };
-                let _ = write!(text, "; {what} {}: {}{more}", number(names.len() as u64), clean(&shown));
+                let shown = few(&names, MAX_NAMED);
+                let _ = write!(text, "; {what} {}: {}", number(names.len() as u64), clean(&shown));
             }
         }
         text + "\n"
