@@ -3,6 +3,8 @@
 mod args;
 mod commands;
 mod error;
+mod prompt;
+mod rank;
 mod report;
 mod selector;
 mod signals;

@@ -4,8 +4,7 @@ use prowess::client::Fact;
 use prowess::library::clients::Client;
 use prowess::{Candidate, Entry, Registry, Standing};
 
-use super::client_prompt::is_not_read;
-use super::row::not_for_model;
+use crate::prompt::{is_not_read, not_for_model};
 use crate::ui::clean;
 
 /// What a client makes of a skill.

@@ -6,10 +6,25 @@ use prowess::library::clients::{self, Client};
 
 use crate::args::{Places, Scan};
 use crate::error::{CommandError, Failure};
-use crate::ui::clean;
+use crate::ui::{self, clean};
 
 /// The word that means the clients on this machine.
 const INSTALLED: &str = "installed";
+
+/// How many clients are named in a sentence.
+const NAMED: usize = 3;
+
+/// The names of a few clients, such as `Codex, Cursor, Kilo and 29 more`.
+pub(super) fn few(clients: &[&Client]) -> String {
+    ui::few(&clients.iter().map(|client| client.name).collect::<Vec<_>>(), NAMED)
+}
+
+/// The names of a few clients by their ids, those on this machine first.
+pub(super) fn few_of<'i>(ids: impl IntoIterator<Item = &'i &'static str>, here: &[&Client]) -> String {
+    let mut readers: Vec<&Client> = ids.into_iter().filter_map(|id| clients::client(id)).collect();
+    readers.sort_by_key(|client| !here.iter().any(|other| other.id == client.id));
+    few(&readers)
+}
 
 /// The clients that were named, each once.
 pub(super) fn all(places: &Places) -> Result<Vec<&'static Client>, CommandError> {

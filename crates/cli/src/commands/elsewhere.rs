@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 
 use super::hints::command_for;
 use super::install::scope_option;
-use super::readers::few;
 use super::{Purpose, clients_named, library_options, unread_registry};
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
@@ -171,7 +170,7 @@ impl Elsewhere {
         failure.causes.extend(self.skills.iter().map(|place| {
             let readers = match place.readers.as_slice() {
                 [] => String::new(),
-                readers => format!("; read by {}", few(readers, &here)),
+                readers => format!("; read by {}", clients_named::few_of(readers, &here)),
             };
             format!("it is at {}, {}{readers}", clean(&place.path.text()), clean(&place.reason))
         }));

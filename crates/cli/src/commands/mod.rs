@@ -2,10 +2,8 @@
 
 pub(crate) mod activate;
 mod advice;
-mod by_place;
 pub(crate) mod cat;
 pub(crate) mod check;
-mod client_prompt;
 mod client_verdict;
 mod clients_named;
 pub(crate) mod completions;
@@ -13,36 +11,29 @@ pub(crate) mod config;
 mod confined;
 pub(crate) mod connect;
 mod copies;
-mod cost;
 pub(crate) mod doctor;
 mod elsewhere;
 pub(crate) mod eval;
 mod fixable;
 pub(crate) mod hints;
 mod in_client;
-mod in_prompt;
 pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod man;
 mod near_miss;
-mod nearest;
 mod needed;
 pub(crate) mod new;
 mod patch_base;
 pub(crate) mod prompt;
 mod provenance;
-mod ranked;
-mod readers;
 mod removal;
 pub(crate) mod replay;
-mod rivals;
 mod row;
 pub(crate) mod rule;
 mod runs;
 pub(crate) mod search;
 pub(crate) mod serve;
 mod settings;
-mod short_path;
 pub(crate) mod show;
 mod side_by_side;
 mod skill_arg;
@@ -63,8 +54,7 @@ use prowess::env::Environment;
 use prowess::fs::read::{self, Head};
 use prowess::fs::walk::FILE_NAMES;
 use prowess::library::views::Reach;
-use prowess::library::{LibraryOptions, library_with_session, terms_file};
-use prowess::search::LazyIndex;
+use prowess::library::{LibraryOptions, library_with_session};
 use prowess::session::Filter;
 use prowess::settings::{SessionConfig, SettingsError};
 use prowess::source::open::OpenServer;
@@ -215,7 +205,7 @@ fn session_defaults(
 }
 
 /// Where the filter of a session is set.
-fn filter_place(session_config: &SessionConfig) -> String {
+pub(crate) fn filter_place(session_config: &SessionConfig) -> String {
     match &session_config.filter_file {
         Some(file) => format!("session.filter in {}", file.display()),
         None => "--filter".to_owned(),
@@ -321,10 +311,4 @@ fn not_found(error: &LookupError, registry: &Registry, places: &Places, ui: &mut
         return left_out.failure(key).into();
     }
     failure.into()
-}
-
-/// The search index of these skills, with its cache. It reads no body before the first search.
-fn search_index<'r>(places: &Places, registry: &'r Registry) -> LazyIndex<&'r Registry> {
-    let cache = if places.no_cache { None } else { terms_file(&Environment::current(), registry) };
-    LazyIndex::new(registry).with_cache(cache)
 }

@@ -12,12 +12,9 @@ use prowess::{Candidate, Catalog, Location, RegistryError, Scope};
 
 use super::copies::Copy;
 use super::removal::{RealPlaces, Removal, real_file};
-use super::{Purpose, library_options};
+use super::{Purpose, clients_named, library_options};
 use crate::args::Places;
 use crate::ui::{Text, clean};
-
-/// How many clients are named in a sentence.
-const NAMED: usize = 3;
 
 /// The clients on this machine that read each skill: those that list it, or would if no other had its name. A client that
 /// finds it through a link reads it, too.
@@ -152,10 +149,5 @@ fn only(clients: &[&'static Client], others: &[&'static Client]) -> Vec<&'static
 
 /// The clients with their verb: `Claude Code reads`.
 fn read_by(clients: &[&Client]) -> String {
-    let names: Vec<&str> = clients.iter().take(NAMED).map(|client| client.name).collect();
-    match (names.as_slice(), clients.len().saturating_sub(NAMED)) {
-        ([name], _) => format!("{name} reads"),
-        (names, 0) => format!("{} read", names.join(", ")),
-        (names, more) => format!("{} and {more} more read", names.join(", ")),
-    }
+    format!("{} {}", clients_named::few(clients), if clients.len() == 1 { "reads" } else { "read" })
 }

@@ -11,16 +11,15 @@ use prowess::settings::SessionConfig;
 use prowess::{Candidate, Catalog, Obstacle, Registry};
 use serde_json::{Value, json};
 
-use super::client_prompt::ClientPrompt;
 use super::hints::trust_hint;
 use super::provenance;
-use super::row::not_for_model;
-use super::search::{failed, options, selector};
 use super::unread::{Unread, answered, say_beside};
-use super::{by_place, seen, session_defaults, unmatched};
+use super::{seen, session_defaults, unmatched};
 use crate::Outcome;
 use crate::args::{Places, Prompt};
 use crate::error::CommandError;
+use crate::prompt::{ClientPrompt, not_for_model};
+use crate::rank::{Ranking, failed, has_namesakes, options, rank, selector};
 use crate::report::json::VERSION;
 use crate::ui::{Ui, count};
 
@@ -43,15 +42,14 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
             let mut shown = Arc::clone(&client.catalog);
             let all: Vec<&Candidate> = client.catalog.iter().collect();
             // A client may list two skills under one name, of which only one fits.
-            if !query.is_empty() && by_place::is_repeated(&all) {
-                let how = (&args.selection, &args.places);
-                let hits = by_place::ranked(&registry, &all, &query, how).map_err(|error| failed(&error))?;
+            if !query.is_empty() && has_namesakes(&all) {
+                let hits = rank(&registry, &all, &query, (&args.selection, &args.places))?;
                 if !hits.is_empty() {
                     shown = Arc::new(Catalog::apart(
                         hits.iter().map(|(skill, _)| Arc::new((*skill).clone())).collect(),
                     ));
                 }
-                ranking = Box::new(by_place::Known(hits.into_iter().map(|(_, hit)| hit).collect()));
+                ranking = Box::new(Ranking(hits.into_iter().map(|(_, hit)| hit).collect()));
             }
             (shown, SessionConfig::default())
         }

@@ -10,7 +10,7 @@ use prowess::{Candidate, Catalog, Location, Scope};
 use super::copies::folder_of;
 use super::hints::{command_for, word};
 use super::install::scope_option;
-use super::short_path::ShortPaths;
+use crate::ui::ShortPaths;
 
 /// What can be done with a copy that no client on this machine needs.
 pub(super) enum Removal {

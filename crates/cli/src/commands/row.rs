@@ -1,18 +1,22 @@
 //! A skill and its state, as `list`, `search` and `why` write it.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use prowess::catalog::{TurnedOffBy, WhyNot};
 use prowess::client::{Fact, Reads};
 use prowess::internal::{obstacle_of, state_of};
 use prowess::library::clients::Client;
 use prowess::library::views;
-use prowess::{Candidate, Location, Obstacle, Problem, Registry, Scope, Standing};
+use prowess::{Candidate, Location, Obstacle, Problem, Registry, Scope, Severity, Standing};
 use serde::Serialize;
 
 use super::advice;
 use super::copies::Copy;
-use super::cost::Cost;
 use super::hints;
 use super::provenance::Provenance;
+use crate::prompt::{Cost, not_for_model};
+use crate::ui::clean;
 
 /// The marks of skills that a client lists and Prowess does not offer.
 pub(super) const IN_CLIENT_BROKEN: &str = "prowess cannot load it: ";
@@ -119,18 +123,29 @@ struct Because {
     fix: &'static str,
 }
 
-/// Why the client whose view a registry has does not offer a skill to its model.
-pub(super) fn not_for_model(candidate: &Candidate, registry: &Registry) -> Option<Fact> {
-    let hides = registry.client()?.reads().hides;
-    candidate.sighting?.facts.common(hides).iter().next()
-}
-
 /// A problem in short.
 #[derive(Serialize)]
-struct Brief<'r> {
+pub(super) struct Brief<'r> {
     code: &'static str,
     severity: &'static str,
-    message: &'r str,
+    message: Cow<'r, str>,
+}
+
+impl<'r> Brief<'r> {
+    /// With this severity, which may not be the one that it was judged to have.
+    pub(super) fn of(problem: &'r Problem, severity: Severity) -> Self {
+        Self { code: problem.code, severity: severity.name(), message: (&problem.message).into() }
+    }
+
+    pub(super) fn owned(problem: Problem) -> Brief<'static> {
+        Brief { code: problem.code, severity: problem.severity.name(), message: problem.message.into() }
+    }
+}
+
+impl fmt::Display for Brief<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[{}]: {}", self.severity, self.code, clean(&self.message))
+    }
 }
 
 impl<'r> Row<'r> {
@@ -149,11 +164,7 @@ impl<'r> Row<'r> {
     pub(super) fn new(candidate: &'r Candidate, standing: &'r Standing, registry: &Registry) -> Self {
         let entry = &candidate.entry;
         let untrusted = candidate.obstacle == Some(Obstacle::Untrusted);
-        let brief = |problem: &'r Problem| Brief {
-            code: problem.code,
-            severity: problem.severity.name(),
-            message: &problem.message,
-        };
+        let brief = |problem: &'r Problem| Brief::of(problem, problem.severity);
         let mut problems: Vec<Brief<'r>> =
             candidate.problems.iter().flat_map(|problems| problems.iter()).map(brief).collect();
         let (mut shadowed_by, mut disabled_by) = (None, None);

@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use super::hints::{check_command, command_for};
 use super::install::preview_lines;
 use super::near_miss::built_in;
+use super::row::Brief;
 use super::skill_arg::{Prefer, Resolved, SkillArg};
 use super::unread::{answered, say_beside, say_problems};
 use super::{STDIN, not_a_skill, read_skill, registry, shown, skill_file};
@@ -28,6 +29,8 @@ use crate::ui::{self, STRONG, Ui, clean, count, size, wrap};
 
 /// The most bytes of a skill that are read for what it can do.
 const MAX_PREVIEW_BYTES: u64 = 256 << 20;
+/// The most files of a kind that are named.
+const MAX_LINES: usize = 20;
 /// The width of the card.
 const WIDTH: usize = 80;
 
@@ -343,39 +346,30 @@ impl Card {
     }
 
     fn files_text(&self) -> String {
-        let mut text = String::new();
+        let Some(manifest) = &self.files else { return String::new() };
+        let is_own = |path: &str| self.path == path || self.path.ends_with(&format!("/{path}"));
+        let of = |kind: FileKind| -> Vec<String> {
+            let files = manifest.others().filter(|file| file.kind == kind && !is_own(file.path.as_str()));
+            files.map(|file| format!("{}  {}", clean(file.path.as_str()), size(file.size))).collect()
+        };
+        let left_out = manifest.left_out.iter();
+        let left_out = left_out.map(|left| format!("{}: {}", clean(&left.path), clean(&left.reason)));
         let groups = [
-            (FileKind::Script, "scripts"),
-            (FileKind::Reference, "references"),
-            (FileKind::Asset, "assets"),
-            (FileKind::Other, "other files"),
+            ("scripts", of(FileKind::Script)),
+            ("references", of(FileKind::Reference)),
+            ("assets", of(FileKind::Asset)),
+            ("other files", of(FileKind::Other)),
+            ("left out", left_out.collect()),
         ];
-        let Some(manifest) = &self.files else { return text };
-        for (kind, label) in groups {
-            let files: Vec<_> = manifest
-                .others()
-                .filter(|file| file.kind == kind && !self.path.ends_with(&format!("/{}", file.path.as_str())))
-                .filter(|file| file.path.as_str() != self.path)
-                .collect();
-            if files.is_empty() {
-                continue;
-            }
+        let mut text = String::new();
+        for (label, lines) in groups.iter().filter(|(_, lines)| !lines.is_empty()) {
             let _ = writeln!(text, "\n  {label}");
-            for file in files.iter().take(20) {
-                let _ = writeln!(text, "    {}  {}", clean(file.path.as_str()), size(file.size));
+            for line in lines.iter().take(MAX_LINES) {
+                let _ = writeln!(text, "    {line}");
             }
-            if files.len() > 20 {
-                let _ = writeln!(text, "    and {} more", files.len() - 20);
+            if let Some(more @ 1..) = lines.len().checked_sub(MAX_LINES) {
+                let _ = writeln!(text, "    and {more} more");
             }
-        }
-        if !manifest.left_out.is_empty() {
-            text.push_str("\n  left out\n");
-        }
-        for left in manifest.left_out.iter().take(20) {
-            let _ = writeln!(text, "    {}: {}", clean(&left.path), clean(&left.reason));
-        }
-        if manifest.left_out.len() > 20 {
-            let _ = writeln!(text, "    and {} more", manifest.left_out.len() - 20);
         }
         text
     }
@@ -412,8 +406,7 @@ impl Card {
         }
         let mut text = verdict;
         for problem in &self.problems {
-            let (severity, code) = (problem.severity.name(), problem.code);
-            let _ = write!(text, "\n  {severity}[{code}]: {}", clean(&problem.message));
+            let _ = write!(text, "\n  {}", Brief::of(problem, problem.severity));
         }
         text
     }

@@ -11,18 +11,17 @@ use prowess::library::views::{Reach, Views, file_of};
 use prowess::{Candidate, Location, Obstacle, Standing};
 use serde::Serialize;
 
-use super::client_prompt::is_not_read;
 use super::hints::{all_of, trust_hint};
 use super::list::{Counts, Wanted};
 use super::row::Row;
-use super::short_path::ShortPaths;
 use super::unread::{Unread, ended, say_problems, say_unverified};
 use super::{Purpose, clients_named, library_options, no_library, provenance};
 use crate::Outcome;
 use crate::args::List;
 use crate::error::{CommandError, Failure};
+use crate::prompt::is_not_read;
 use crate::report::json::VERSION;
-use crate::ui::{Cell, Column, FAINT, STRONG, Table, Text, Ui, clean, count};
+use crate::ui::{Cell, Column, FAINT, ShortPaths, Table, Text, Ui, clean, count};
 
 /// A client that lists a skill.
 #[derive(Serialize)]
@@ -150,10 +149,7 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         return Ok(outcome);
     }
     let columns = ui.columns();
-    let mut text = match columns {
-        Some(columns) => screen(&skills, columns),
-        None => skills.iter().map(line).collect(),
-    };
+    let mut text = rows(&skills, columns);
     let mut foot = Text::default();
     let counts: Vec<String> =
         counts.iter().map(|Count { name, skills, .. }| format!("{name} {skills}")).collect();
@@ -224,21 +220,19 @@ fn mark_repeated(skills: &mut [Skill<'_>]) {
 }
 
 /// What Prowess makes of a skill, and where it is if another has its name.
-fn beside(Skill { row, repeated, .. }: &Skill<'_>, paths: Option<&ShortPaths>) -> String {
+fn beside(Skill { row, repeated, .. }: &Skill<'_>, paths: &ShortPaths) -> String {
     let state = match row.state {
         "untrusted" => "  not trusted",
         "broken" if !row.not_read => "  broken",
         "disabled" => "  turned off",
         _ => "",
     };
-    let path = row.path.text();
-    let path = paths.map_or_else(|| path.clone().into_owned(), |paths| paths.of(&path));
-    let path = if *repeated { format!("  {path}") } else { String::new() };
+    let path = if *repeated { format!("  {}", paths.of(&row.path.text())) } else { String::new() };
     format!("{state}{path}")
 }
 
 /// The clients that list a skill, and those that look where it is and do not.
-fn clients(skill: &Skill<'_>, paths: Option<&ShortPaths>) -> (String, String) {
+fn clients(skill: &Skill<'_>, paths: &ShortPaths) -> (String, String) {
     let Skill { row, seen_by, not_seen_by, .. } = skill;
     let seen = seen_by.iter().map(|seen| {
         let name = if seen.shown_as == row.key { String::new() } else { format!(" as {}", seen.shown_as) };
@@ -255,23 +249,17 @@ fn clients(skill: &Skill<'_>, paths: Option<&ShortPaths>) -> (String, String) {
     (seen.collect::<Vec<_>>().join(", "), others + &beside(skill, paths))
 }
 
-/// A line for files and programs.
-fn line(skill: &Skill<'_>) -> String {
-    let (seen, others) = clients(skill, None);
-    let seen = if seen.is_empty() { seen } else { format!("  {seen}") };
-    let key = clean(skill.row.key);
-    format!("{STRONG}{key}{STRONG:#}{}{FAINT}{}{FAINT:#}\n", clean(&seen), clean(&others))
-}
-
-/// A table for a terminal.
-fn screen(skills: &[Skill<'_>], columns: usize) -> String {
+/// A line for each skill.
+fn rows(skills: &[Skill<'_>], columns: Option<usize>) -> String {
     let mut table = Table::new(vec![Column::text(""), Column::text("")]);
-    let paths = ShortPaths::new();
+    let paths = ShortPaths::on(columns);
     for skill in skills {
-        let (seen, others) = clients(skill, Some(&paths));
-        table.row(vec![Cell::strong(skill.row.key), Cell::new(&seen).and(FAINT, &others)]);
+        let (seen, others) = clients(skill, &paths);
+        // In a line, the gap between two cells is enough.
+        let others = if columns.is_none() && seen.is_empty() { others.trim_start() } else { &others };
+        table.row(vec![Cell::strong(skill.row.key), Cell::new(&seen).and(FAINT, others)]);
     }
-    table.screen(columns)
+    table.page(columns)
 }
 
 #[derive(Serialize)]

@@ -9,20 +9,18 @@ use prowess::source::Slice;
 use prowess::{Candidate, Catalog, Chat, FileEntry, Registry, RelPath, Scope, Skills, Standing};
 use serde_json::{Value, json};
 
-use super::cost::{Cost, Cut, PromptTokens, Prompts};
 use super::hints::{command_for, shell_word};
 use super::install::is_own_folder;
-use super::nearest::nearest;
-use super::search::failed;
-use super::short_path::ShortPaths;
 use super::unread::{answered, say_beside};
-use super::{Purpose, clients_named, opened_for, search_index, unmatched};
+use super::{Purpose, clients_named, opened_for, unmatched};
 use crate::Outcome;
 use crate::args::Try;
 use crate::error::{CommandError, Failure};
+use crate::prompt::{Cost, Cut, PromptTokens, Prompts};
+use crate::rank::{failed, nearest, search_index};
 use crate::report::json::VERSION;
 use crate::ui::cells::{fit, pad, width};
-use crate::ui::{FAINT, STRONG, Ui, clean, clean_lines, count, number, size};
+use crate::ui::{FAINT, STRONG, ShortPaths, Ui, clean, clean_lines, count, few, number, size};
 
 /// How many lines of the loaded text are shown, and of a file.
 const SHOWN_LINES: usize = 8;
@@ -354,13 +352,9 @@ impl Trial<'_> {
             return;
         }
         let words = TypedWords::of(self.task, &[]).missing;
-        page.line(&match words.len().saturating_sub(SHOWN_WORDS) {
-            _ if words.is_empty() => "the task has no word that says what it is about".to_owned(),
-            0 => format!("no skill has any of these words: {}", words.join(", ")),
-            more => {
-                let first: Vec<&str> = words.into_iter().take(SHOWN_WORDS).collect();
-                format!("no skill has any of these words: {} and {more} more", first.join(", "))
-            }
+        page.line(&match words.as_slice() {
+            [] => "the task has no word that says what it is about".to_owned(),
+            words => format!("no skill has any of these words: {}", few(words, SHOWN_WORDS)),
         });
         if !self.nearest.is_empty() {
             let names = self.nearest.iter().map(|skill| width(&clean(&skill.entry.key))).max().unwrap_or(0);

@@ -3,6 +3,7 @@
 mod bar;
 pub(crate) mod cells;
 mod input;
+mod paths;
 mod table;
 mod text;
 mod usage;
@@ -24,6 +25,7 @@ use serde_json::Value;
 
 pub(crate) use self::bar::{Bar, note_beside};
 pub(crate) use self::input::{read_input, read_line};
+pub(crate) use self::paths::ShortPaths;
 pub(crate) use self::table::{Cell, Column, Table};
 pub(crate) use self::text::Text;
 pub(crate) use self::usage::usage;

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 
 use prowess::internal::{ConfigOrigin, ConfigSetting, EffectiveSettings};
 
-use crate::commands::short_path::ShortPaths;
-use crate::ui::{Cell, Column, FAINT, STRONG, Table, clean};
+use crate::ui::{Cell, Column, FAINT, STRONG, ShortPaths, Table, clean};
 
 /// The page, for a screen with this many columns, or as lines.
 pub(super) fn page(effective: &EffectiveSettings, columns: Option<usize>) -> String {
-    let mut text = files(effective, columns.is_some());
+    let mut text = files(effective, &ShortPaths::on(columns));
     text.push('\n');
     let settings = effective.values.iter().map(|setting| (setting, from(setting)));
     rows(settings, columns, &mut text);
@@ -25,12 +24,10 @@ pub(super) fn page(effective: &EffectiveSettings, columns: Option<usize>) -> Str
 }
 
 /// The files, each with its state.
-fn files(effective: &EffectiveSettings, short: bool) -> String {
-    let paths = ShortPaths::new();
+fn files(effective: &EffectiveSettings, paths: &ShortPaths) -> String {
     let mut text = String::new();
     let mut line = |title: &str, file: Option<&PathBuf>, state: &str| {
-        let path = file.map_or("none".into(), |file| file.to_string_lossy());
-        let path = if short { paths.of(&path) } else { path.into_owned() };
+        let path = file.map_or("none".to_owned(), |file| paths.of(&file.to_string_lossy()));
         let _ = writeln!(text, "{STRONG}{title}{STRONG:#}: {}{FAINT}{state}{FAINT:#}", clean(&path));
     };
     let user = effective.user.as_ref();
@@ -76,13 +73,6 @@ fn rows<'s>(
         Some(value) => prowess::internal::toml_value(value),
         None => setting.key.key.default.words(""),
     };
-    let Some(columns) = columns else {
-        for (setting, from) in settings {
-            let value = value(setting);
-            let _ = writeln!(text, "{}  {}  {}", setting.key, clean(&value), clean(&from));
-        }
-        return;
-    };
     let mut table = Table::new(vec![Column::text("key"), Column::text("value"), Column::text("from")]);
     for (setting, from) in settings {
         let is_default = setting.origin == ConfigOrigin::Default;
@@ -90,5 +80,5 @@ fn rows<'s>(
         let key = setting.key.to_string();
         table.row(vec![Cell::new(&key), cell(&value(setting)), Cell::faint(&from)]);
     }
-    text.push_str(&table.screen(columns));
+    text.push_str(&table.page(columns));
 }

@@ -6,17 +6,16 @@ use std::path::Path;
 
 use prowess::client::NotListed;
 use prowess::library::clients::Client;
-use prowess::search;
-use prowess::select::{Bm25, Settings, Texts};
+use prowess::select::{Settings, Texts};
 use prowess::{Candidate, Entry, Scope};
 
 use super::super::copies::{Copy, folder_of};
 use super::super::hints::{command_for, quoted_word, word};
 use super::super::removal::{RealPlaces, Removal};
-use super::super::rivals::{CONFUSED, rivals};
-use super::super::short_path::ShortPaths;
 use super::look::{ListedBy, Look, Sighted, names, path_of};
 use super::trouble::{Kind, Trouble};
+use crate::rank::{CONFUSED, index, rivals};
+use crate::ui::ShortPaths;
 
 /// The most pairs of skills whose files are compared.
 const MAX_COMPARED: usize = 200;
@@ -162,9 +161,8 @@ fn competing(Sighted { opened, listed, .. }: &Sighted<'_>) -> Vec<Trouble> {
         skills.entry(&skill.entry.key).or_insert(skill);
     }
     let among: Vec<&Entry> = skills.values().map(|skill| &skill.entry).collect();
-    let texts: Vec<Texts<'_>> = among.iter().map(|entry| Texts::of(entry, None)).collect();
-    let keys = among.iter().map(|entry| entry.key.clone()).collect();
-    let index = Bm25::new(keys, search::analyse(&texts, search::threads()), Settings::default());
+    let texts = among.iter().map(|entry| (&*entry.key, Texts::of(entry, None)));
+    let index = index(texts, Settings::default());
     let some = among.get(..MAX_RIVALS.min(among.len())).unwrap_or(&among);
     let mut troubles = Vec::new();
     if some.len() < among.len() {

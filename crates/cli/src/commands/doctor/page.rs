@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::super::short_path::ShortPaths;
 use super::Examined;
 use super::clients::Patient;
 use super::trouble::{Fix, Kind, Level, MARKS, Trouble};
-use crate::ui::{Cell, Column, FAINT, HINT, STRONG, Table, clean, count, number, wrap};
+use crate::ui::{Cell, Column, FAINT, HINT, STRONG, ShortPaths, Table, clean, count, number, wrap};
 
 /// How many troubles of one kind are shown.
 const SHOWN: usize = 5;

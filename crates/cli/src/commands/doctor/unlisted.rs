@@ -11,6 +11,7 @@ use prowess::library::views::{NotSeen, Sight};
 use prowess::{Candidate, Location, Obstacle, Profile, Severity, SkillFile, Standing};
 use prowess_mcp::ConfigOwner;
 
+use super::super::clients_named::few_of;
 use super::super::hints::{all_of, check_command, making_readable, word};
 use super::installed::{Compared, mending};
 use super::look::{Look, Sighted, names, path_of, stays};
@@ -260,13 +261,7 @@ fn unseen(sighted: &Sighted<'_>, broken: &BTreeSet<&Location>, troubles: &mut Ve
         if real.into_iter().chain(source).any(|real| real_files.contains(&real)) {
             continue;
         }
-        let readers: Vec<&'static Client> =
-            skill.readers.iter().filter_map(|id| clients::client(id)).take(3).collect();
-        let more = match skill.readers.len().saturating_sub(readers.len()) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let what = format!("no client here reads its folder; {}{more} would", names(&readers));
+        let what = format!("no client here reads its folder; {} would", few_of(&skill.readers, &[]));
         let trouble = Trouble::new(Kind::SkillUnseen, what).of_skill(&skill.entry.key).at(path);
         troubles.push(match moves::linking(skill, look) {
             Some((client, command)) => {

@@ -19,11 +19,10 @@ use crate::Outcome;
 use crate::args::Eval;
 use crate::commands::confined;
 use crate::commands::hints::command_for;
-use crate::commands::ranked::described_by;
-use crate::commands::rivals::{OVERLAPS, rivals};
 use crate::commands::shown;
 use crate::commands::skill_arg::{FilesByName, Prefer, SkillArg};
 use crate::error::{CommandError, Failure};
+use crate::rank::{OVERLAPS, described_by, rivals};
 use crate::ui::Ui;
 
 /// How far down the ranking to look for a skill.

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use prowess::Entry;
 use prowess::fs::read;
-use prowess::search;
 use prowess::select::{Bm25, Embedding, Fused, MEANING_WEIGHT, Selector, Settings, Texts, Vectors};
 use serde_json::Value;
 
 use crate::args::Eval;
 use crate::error::{CommandError, Failure};
+use crate::rank::index;
 use crate::selector::SelectorName;
 
 /// The maximum size of a file with skills, queries or vectors.
@@ -55,10 +55,8 @@ pub(super) fn selector(args: &Eval, skills: &[Skill]) -> Result<Box<dyn Selector
 }
 
 pub(super) fn bm25(skills: &[Skill], settings: Option<Settings>) -> Bm25 {
-    let texts: Vec<Texts<'_>> =
-        skills.iter().map(|skill| Texts::of(&skill.entry, skill.body.as_deref())).collect();
-    let keys = skills.iter().map(|skill| skill.entry.key.clone()).collect();
-    Bm25::new(keys, search::analyse(&texts, search::threads()), settings.unwrap_or_default())
+    let texts = skills.iter().map(|Skill { entry, body }| (&*entry.key, Texts::of(entry, body.as_deref())));
+    index(texts, settings.unwrap_or_default())
 }
 
 /// Vectors come from a file: the model is not part of Prowess.

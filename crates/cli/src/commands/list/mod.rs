@@ -13,7 +13,6 @@ use prowess::{Candidate, HostTools, Standing};
 use serde::Serialize;
 
 use super::copies::Copy;
-use super::cost::{Cost, Prompts};
 use super::provenance::{self, Provenance};
 use super::row::Row;
 use super::unread::{Unread, ended, say_problems};
@@ -21,6 +20,7 @@ use super::{clients_named, seen, side_by_side, unmatched};
 use crate::Outcome;
 use crate::args::{List, Sort};
 use crate::error::CommandError;
+use crate::prompt::{Cost, Prompts};
 use crate::report::json::VERSION;
 use crate::ui::{Text, Ui};
 
@@ -106,10 +106,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         return Ok(outcome);
     }
     let page = page::Page { args, rows: &rows, registry: &registry };
-    let mut text = match columns {
-        Some(columns) => page.screen(columns),
-        None => page.lines(),
-    };
+    let mut text = page.rows(columns);
     let (left_out, session_config, origins) = (left_out_states, &session_config, &origins);
     let totals = page::Totals { listed, left_out, filtered, prompt_tokens, session_config, origins };
     let mut foot = Text::default();

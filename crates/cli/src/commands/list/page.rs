@@ -13,14 +13,13 @@ use prowess::settings::SessionConfig;
 use prowess::text::collapse;
 use prowess::{Candidate, Obstacle, Registry};
 
-use super::super::cost::{Cost, PromptTokens};
+use super::super::clients_named::few_of;
 use super::super::hints::{shell_word, trust_hint};
-use super::super::readers::few;
 use super::super::row::Row;
-use super::super::short_path::ShortPaths;
 use super::super::{filter_place, unmatched};
 use crate::args::{List, Sort};
-use crate::ui::{Cell, Column, FAINT, STRONG, Table, Text, Ui, clean, count, number};
+use crate::prompt::{Cost, PromptTokens};
+use crate::ui::{Cell, Column, FAINT, ShortPaths, Table, Text, Ui, clean, count, number};
 
 /// The rows of a list.
 pub(super) struct Page<'p> {
@@ -42,62 +41,36 @@ pub(super) struct Totals<'p> {
 }
 
 impl Page<'_> {
-    /// One line for each skill, for files and programs.
-    pub(super) fn lines(&self) -> String {
-        let mut text = String::new();
-        let is_cut = self.is_cut();
-        if self.rows.iter().any(|row| row.cost.is_some()) {
-            let uncut = if is_cut { " uncut " } else { "" };
-            let _ = writeln!(text, "{FAINT}{uncut}prompt   used   files  tokens, about{FAINT:#}");
-        }
-        for row in self.rows {
-            if let Some(uncut) = row.cost.and_then(|cost| cost.uncut) {
-                let _ = write!(text, "{uncut:>6} ");
-            }
-            if let Some([catalog, instructions, resources]) = row.cost.map(tokens) {
-                let _ = write!(text, "{catalog:>6} {instructions:>6} {resources:>7}  ");
-            }
-            let _ = write!(text, "{STRONG}{}{STRONG:#}  ", clean(row.key));
-            if let Some(name) = other_name(row) {
-                let _ = write!(text, "{FAINT}({}){FAINT:#}  ", clean(name));
-            }
-            let mark = mark(row, None);
-            let _ = write!(text, "{FAINT}{}{FAINT:#}{}", clean(&mark), clean(&description(row)));
-            if let Some(origin) = &row.installed {
-                let _ = write!(text, "  {FAINT}(from {}){FAINT:#}", clean(&origin.short()));
-            }
-            text.push('\n');
-        }
-        text
-    }
-
-    /// Whether a budget cuts the prompts, so that skills have two costs.
-    fn is_cut(&self) -> bool {
-        self.rows.iter().any(|row| row.cost.is_some_and(|cost| cost.uncut.is_some()))
-    }
-
-    /// A table for a terminal, grouped by folder unless another order is asked for.
-    pub(super) fn screen(&self, columns: usize) -> String {
-        let paths = ShortPaths::new();
+    /// A line for each skill, on a screen grouped by folder unless another order is asked for.
+    pub(super) fn rows(&self, columns: Option<usize>) -> String {
+        let (paths, is_screen) = (ShortPaths::on(columns), columns.is_some());
         let with_cost = self.rows.iter().any(|row| row.cost.is_some());
-        let grouped = self.args.sort.is_none_or(|sort| sort == Sort::Folder);
-        let (mut table, mut text) = (Vec::new(), String::new());
+        // A budget that cuts the prompts gives skills two costs.
+        let is_cut = self.rows.iter().any(|row| row.cost.is_some_and(|cost| cost.uncut.is_some()));
+        let grouped = is_screen && self.args.sort.is_none_or(|sort| sort == Sort::Folder);
+        let (mut titles, mut text) = (Vec::new(), String::new());
         if with_cost {
-            table.extend(self.is_cut().then(|| Column::number("uncut")));
-            table.extend(["prompt", "used", "files"].map(Column::number));
-            let uncut = if self.is_cut() { "in a prompt without a budget, " } else { "" };
-            let note =
-                format!("about how many tokens: {uncut}in every prompt, when it is used, in its other files");
-            let note = Text::from(note).wrapped(columns);
-            let _ = writeln!(text, "{FAINT}{}{FAINT:#}", note.trim_end());
+            titles.extend(is_cut.then(|| Column::number("uncut")));
+            titles.extend(["prompt", "used", "files"].map(Column::number));
+            let _ = match columns {
+                Some(columns) => {
+                    let uncut = if is_cut { "in a prompt without a budget, " } else { "" };
+                    let note = format!(
+                        "about how many tokens: {uncut}in every prompt, when it is used, in its other files"
+                    );
+                    writeln!(text, "{FAINT}{}{FAINT:#}", Text::from(note).wrapped(columns).trim_end())
+                }
+                None => {
+                    let uncut = if is_cut { " uncut " } else { "" };
+                    writeln!(text, "{FAINT}{uncut}prompt   used   files  tokens, about{FAINT:#}")
+                }
+            };
         }
-        table.push(Column::text(if with_cost { "skill" } else { "" }));
-        if !grouped {
-            table.push(Column::text(if with_cost { "folder" } else { "" }));
-        }
-        table.push(Column::text(""));
-        let mut table = Table::new(table);
-        let here = clients::installed(&Environment::current());
+        titles.push(Column::text(if with_cost { "skill" } else { "" }));
+        titles.extend((!grouped).then(|| Column::text(if with_cost { "folder" } else { "" })));
+        titles.push(Column::text(""));
+        let mut table = Table::new(titles);
+        let here = if grouped { clients::installed(&Environment::current()) } else { Vec::new() };
         let mut last = None;
         for row in self.rows {
             if grouped && last != Some(row.source) {
@@ -107,23 +80,21 @@ impl Page<'_> {
                 table.title(Cell::strong(&paths.of(row.source)).and(FAINT, &about));
                 last = Some(row.source);
             }
-            let mut cells: Vec<Cell> = Vec::new();
-            let uncut = row.cost.and_then(|cost| cost.uncut);
-            cells.extend(uncut.map(|tokens| Cell::new(&tokens.to_string())));
-            cells.extend(row.cost.iter().flat_map(|cost| tokens(*cost)).map(|tokens| Cell::new(&tokens)));
-            let name = other_name(row).map(|name| format!(" ({name})")).unwrap_or_default();
-            cells.push(Cell::strong(row.key).and(FAINT, &name));
-            if !grouped {
-                cells.push(Cell::faint(&paths.of(row.source)));
+            let mut cells: Vec<Cell> = row.cost.map(|cost| costs(cost, is_screen)).unwrap_or_default();
+            let key = Cell::strong(row.key);
+            match other_name(row) {
+                Some(name) if is_screen => cells.push(key.and(FAINT, &format!(" ({name})"))),
+                Some(name) => cells.extend([key, Cell::faint(&format!("({name})"))]),
+                None => cells.push(key),
             }
-            let mark = mark(row, Some(&paths));
+            cells.extend((is_screen && !grouped).then(|| Cell::faint(&paths.of(row.source))));
             let origin = row.installed.as_ref().map(|origin| format!("  (from {})", origin.short()));
+            let mark = mark(row, is_screen.then_some(&paths));
             let words = Cell::faint(&mark).and(Style::new(), &description(row));
             cells.push(words.and(FAINT, &origin.unwrap_or_default()));
             table.row(cells);
         }
-        text.push_str(&table.screen(columns));
-        text
+        text + &table.page(columns)
     }
 
     /// The lines below: how many skills there are in each state, and what to do about it.
@@ -215,7 +186,7 @@ impl Page<'_> {
 fn readers(group: &[&Row<'_>], here: &[&Client]) -> String {
     let Some(first) = group.first() else { return String::new() };
     let of_all = |id: &&&str| group.iter().all(|row| row.readers.contains(id));
-    let readers = few(first.readers.iter().filter(of_all), here);
+    let readers = few_of(first.readers.iter().filter(of_all), here);
     if readers.is_empty() { readers } else { format!(", read by {readers}") }
 }
 
@@ -285,8 +256,14 @@ fn in_prompts(tokens: &PromptTokens) -> String {
     format!(", about {} tokens in every prompt ({}){cut}", number(*all as u64), parts.join(", "))
 }
 
-/// The columns of a cost; a question mark for what is not known.
-fn tokens(cost: Cost) -> [String; 3] {
+/// The cells of a cost; a question mark for what is not known. Lines have them as one cell.
+fn costs(cost: Cost, is_screen: bool) -> Vec<Cell> {
     let known = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
-    [cost.catalog.to_string(), known(cost.instructions), known(cost.resources)]
+    let uncut = cost.uncut.map(|uncut| uncut.to_string());
+    let (catalog, used, files) = (cost.catalog.to_string(), known(cost.instructions), known(cost.resources));
+    if is_screen {
+        return uncut.iter().chain([&catalog, &used, &files]).map(|tokens| Cell::new(tokens)).collect();
+    }
+    let uncut = uncut.map(|uncut| format!("{uncut:>6} ")).unwrap_or_default();
+    vec![Cell::new(&format!("{uncut}{catalog:>6} {used:>6} {files:>7}"))]
 }

@@ -10,31 +10,31 @@ use std::sync::Arc;
 use prowess::env;
 use prowess::install::Origins;
 use prowess::library::views::Reach;
+use prowess::select::Selector;
 use prowess::session::{Hidden, Placement};
-use prowess::{Candidate, Location, Problem, Registry, Standing, internal};
+use prowess::{Candidate, Preset, Problem, Profile, Registry, Standing, internal};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::client_prompt::{ClientPrompt, is_not_read};
 use super::copies::Copy;
 use super::elsewhere::Elsewhere;
-use super::in_prompt::{self, InPrompt};
 use super::install::scope_option;
 use super::near_miss::{NearMiss, built_in, near_built_in};
 use super::needed::Needed;
 use super::provenance::{self, Provenance};
-use super::ranked::{Ranked, notes_on_description};
-use super::row::{Row, not_for_model};
+use super::row::{Brief, Row};
 use super::settings::LeftOutBy;
-use super::short_path::ShortPaths;
 use super::skill_arg::{Prefer, SkillArg};
 use super::unread::{Unread, answered, ended, say_beside};
-use super::{clients_named, search, search_index, seen, session_defaults};
+use super::{clients_named, seen, session_defaults};
 use crate::Outcome;
 use crate::args::{Places, Why};
 use crate::error::{CommandError, Failure};
+use crate::prompt::session::{self, SessionPrompt};
+use crate::prompt::{ClientPrompt, is_not_read, not_for_model};
+use crate::rank::{Rankings, Ranks, search_index};
 use crate::report::json::VERSION;
-use crate::ui::{STRONG, Text, Ui, clean};
+use crate::ui::{STRONG, ShortPaths, Text, Ui, clean};
 
 /// A skill, and what keeps it from being published.
 #[derive(Serialize)]
@@ -43,51 +43,12 @@ struct Explained<'c> {
     row: Row<'c>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_published: Option<String>,
-    /// Its place in the ranking for the query.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ranked: Option<&'c Ranked<'c>>,
-    /// Its place by what the prompts of agents have, if `ranked` counts more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ranked_in_prompts: Option<&'c Ranked<'c>>,
+    /// Its places in the rankings for the query.
+    #[serde(flatten)]
+    ranks: Option<Ranks<'c>>,
     /// With a query: what `check` says about its description.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    description_notes: Vec<Note>,
-}
-
-/// A problem of a description.
-#[derive(Serialize)]
-struct Note {
-    code: &'static str,
-    severity: &'static str,
-    message: String,
-}
-
-impl Note {
-    fn of(problem: &Problem) -> Self {
-        let (code, severity) = (problem.code, problem.severity.name());
-        Self { code, severity, message: problem.message.clone() }
-    }
-}
-
-/// The places of a skill in the rankings for a query.
-struct Ranks<'q> {
-    prompt: Ranked<'q>,
-    /// By the search of Prowess; none for a client.
-    search: Option<Ranked<'q>>,
-}
-
-impl<'q> Ranks<'q> {
-    fn first(&self) -> &Ranked<'q> {
-        self.search.as_ref().unwrap_or(&self.prompt)
-    }
-
-    fn lines(&self) -> Vec<String> {
-        let mut lines = vec![self.first().place()];
-        let other = self.search.as_ref().filter(|search| search.rank() != self.prompt.rank());
-        lines.extend(other.map(|_| self.prompt.place()));
-        lines.extend(self.prompt.words());
-        lines
-    }
+    description_notes: Vec<Brief<'c>>,
 }
 
 /// Runs the command.
@@ -168,42 +129,33 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
         Some(prompt) => prompt.as_shown(),
         None => Arc::clone(&catalog),
     };
-    let mut ranked: Vec<(&Location, Ranks<'_>)> = Vec::new();
-    if let Some(query) = args.query.as_deref().filter(|query| !query.trim().is_empty()) {
-        let among = catalog.list();
-        for (candidate, _) in found.iter().filter(|(_, standing)| **standing == Standing::Listed) {
-            let by_prompt = Ranked::by_prompt(candidate, query, &registry, &prompt);
-            let by_search = match client_prompt {
-                Some(_) => None,
-                None => Some(Ranked::by_search(&candidate.entry.key, query, &selector, &among)),
-            };
-            let ranks = by_prompt.and_then(|prompt| Ok(Ranks { prompt, search: by_search.transpose()? }));
-            let ranks = ranks.map_err(|error| search::failed(&error))?;
-            ranked.push((&candidate.entry.origin.location, ranks));
-        }
-    }
+    let is_ranked = found.iter().any(|(_, standing)| **standing == Standing::Listed);
+    let query = args.query.as_deref().filter(|query| is_ranked && !query.trim().is_empty());
+    let by_search = client_prompt.is_none().then_some(&selector as &dyn Selector);
+    let rankings = query.map(|query| Rankings::new(query, &registry, &prompt, by_search)).transpose()?;
     let ranks_of = |candidate: &Candidate, standing: &Standing| {
-        let mut ranked = ranked.iter().filter(|_| *standing == Standing::Listed);
-        ranked.find(|(place, _)| **place == candidate.entry.origin.location).map(|(_, ranks)| ranks)
+        rankings.as_ref().filter(|_| *standing == Standing::Listed).map(|rankings| rankings.of(candidate))
     };
     let copy_of = |candidate: &Candidate, standing: &Standing| match standing {
         Standing::Shadowed { by } => Copy::of(candidate, by, &catalog, &registry),
         _ => None,
     };
     // Several, if several keys have this name.
-    let places: Vec<(&str, InPrompt)> = found
+    let session = SessionPrompt { args, config: &session_config, registry: &registry, selector: &selector };
+    let places: Vec<(&str, Placement)> = found
         .iter()
         .filter(|(candidate, standing)| **standing == Standing::Listed && candidate.is_usable())
         // What a client shows its model does not depend on our prompt.
         .filter(|_| registry.client().is_none())
         .map(|(candidate, _)| &*candidate.entry.key)
-        .map(|key| (key, InPrompt::of(key, args, &session_config, &registry, &selector)))
+        .map(|key| (key, session.place(key)))
         .collect();
     let place_of = |key: &str| places.iter().find(|(other, _)| *other == key).map(|(_, place)| *place);
-    let best = places.iter().find(|(_, place)| place.is_there()).or(places.first()).map(|(_, place)| *place);
+    let is_there = |(_, place): &&(&str, Placement)| session::is_there(*place);
+    let best = places.iter().find(is_there).or(places.first()).map(|(_, place)| *place);
     let listed =
         || found.iter().any(|(skill, standing)| **standing == Standing::Listed && !is_not_read(skill));
-    let offered = if registry.client().is_some() { listed() } else { best.is_some_and(InPrompt::is_there) };
+    let offered = if registry.client().is_some() { listed() } else { best.is_some_and(session::is_there) };
     let in_client = |candidate: &Candidate, standing: &Standing| {
         let prompt = client_prompt.as_ref().filter(|_| *standing == Standing::Listed)?;
         Some(match not_for_model(candidate, &registry) {
@@ -245,20 +197,9 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
                 row.installed = Provenance::compared(candidate, &origins);
                 row.copy = copy_of(candidate, standing);
                 let ranks = ranks_of(candidate, standing);
-                let description = if ranks.is_some() {
-                    notes_on_description(candidate, &registry).iter().map(Note::of).collect()
-                } else {
-                    Vec::new()
-                };
-                Explained {
-                    row,
-                    not_published: withheld(&registry, candidate, standing),
-                    ranked: ranks.map(Ranks::first),
-                    ranked_in_prompts: ranks
-                        .filter(|ranks| ranks.search.is_some())
-                        .map(|ranks| &ranks.prompt),
-                    description_notes: description,
-                }
+                let notes = ranks.is_some().then(|| notes_on_description(candidate, &registry));
+                let not_published = withheld(&registry, candidate, standing);
+                Explained { row, not_published, ranks, description_notes: notes.unwrap_or_default() }
             })
             .collect();
         let is_found = |key: &&str| found.iter().any(|(candidate, _)| candidate.entry.key == *key);
@@ -268,7 +209,7 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
         if let Some(NearMiss::Unreadable(error)) = &near_miss {
             unread.push(Unread::of(error));
         }
-        let mut report = json!({"version": VERSION, "name": args.name, "offered": offered, "candidates": candidates, "similar": similar, "prompt": best.or(in_its_prompt().map(|(place, _)| InPrompt(place))).map(InPrompt::word), "unread": unread});
+        let mut report = json!({"version": VERSION, "name": args.name, "offered": offered, "candidates": candidates, "similar": similar, "prompt": best.or(in_its_prompt().map(|(place, _)| place)).map(session::code), "unread": unread});
         if let (Some(report), Ok(serde_json::Value::Object(elsewhere))) =
             (report.as_object_mut(), serde_json::to_value(&elsewhere))
         {
@@ -316,29 +257,28 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
         say(&failure, among, ui)?;
         return Ok((outcome, None));
     }
-    let around = page::Around {
+    let context = page::PageContext {
         places: &args.places,
         origins: &origins,
         needed: LazyCell::new(Box::new(|| Needed::of(registry.client(), &catalog))),
-        screen: ui.columns().map(|columns| (columns, ShortPaths::new())),
+        columns: ui.columns(),
+        paths: ShortPaths::on(ui.columns()),
     };
-    let report = || in_prompt::report(args, &session_config, &registry, &selector);
     let mut text = Text::default();
     for (candidate, standing) in found {
         let place = place_of(&candidate.entry.key).filter(|_| *standing == Standing::Listed);
         let copy = copy_of(candidate, standing);
-        let in_its = in_client(candidate, standing).map(|(place, _)| InPrompt(place));
-        page::page(&mut text, candidate, standing, &registry, place.or(in_its), copy, &around);
+        let in_its = in_client(candidate, standing).map(|(place, _)| place);
+        page::page(&mut text, candidate, standing, &registry, place.or(in_its), copy, &context);
         if let Some(ranks) = ranks_of(candidate, standing) {
             for line in ranks.lines() {
                 let _ = writeln!(text, "  {}", clean(&line));
             }
-            for problem in notes_on_description(candidate, &registry) {
-                let (severity, code) = (problem.severity.name(), problem.code);
-                let _ = writeln!(text, "  {severity}[{code}]: {}", clean(&problem.message));
+            for note in notes_on_description(candidate, &registry) {
+                let _ = writeln!(text, "  {note}");
             }
         }
-        if let Some(words) = place.and_then(|place| place.sentence(&session_config, &args.size, report)) {
+        if let Some(words) = place.and_then(|place| session.words(place)) {
             let _ = writeln!(text, "  {words}");
         }
         match in_client(candidate, standing) {
@@ -365,7 +305,7 @@ fn one(args: &Why, json: bool, among: bool, ui: &mut Ui) -> Result<(Outcome, Opt
             let _ = writeln!(text, "  {sentence}");
         }
     }
-    ui.print(&around.fitted(&text))?;
+    ui.print(&context.fitted(&text))?;
     Ok((outcome, None))
 }
 
@@ -407,4 +347,17 @@ fn withheld(registry: &Registry, candidate: &Candidate, standing: &Standing) -> 
         None => registry.head_of(candidate).ok()?.document(),
     };
     internal::withheld(&document, &candidate.entry.name).map(|reason| reason.to_string())
+}
+
+/// What `prowess check` says about the description of a skill, which is all that most models choose it by.
+fn notes_on_description(skill: &Candidate, registry: &Registry) -> Vec<Brief<'static>> {
+    // The files of a skill on a server must not be read just to explain it.
+    let Some(head) = registry.head_of(skill).ok().filter(|_| skill.announced.is_none()) else {
+        return Vec::new();
+    };
+    let problems = Profile::new(Preset::Spec).check(&head.document(), None, &skill.entry.origin);
+    let is_known =
+        |problem: &Problem| skill.problems.iter().flatten().any(|other| other.code == problem.code);
+    let is_meant = |problem: &Problem| problem.code.starts_with("description-") && !is_known(problem);
+    problems.into_iter().filter(is_meant).map(Brief::owned).collect()
 }

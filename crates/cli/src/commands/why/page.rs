@@ -18,51 +18,47 @@ use prowess::{
 
 use crate::args::Places;
 use crate::commands::advice::Advice;
-use crate::commands::client_prompt::is_not_read;
 use crate::commands::client_verdict::{said_of_client, seen_as};
+use crate::commands::clients_named::few_of;
 use crate::commands::copies::Copy;
 use crate::commands::hints::{self, check_command, command_for};
-use crate::commands::in_prompt::InPrompt;
 use crate::commands::needed::Needed;
 use crate::commands::provenance::is_own_copy;
-use crate::commands::readers::few;
-use crate::commands::row::{Row, not_for_model};
+use crate::commands::row::{Brief, Row};
 use crate::commands::runs;
-use crate::commands::short_path::ShortPaths;
-use crate::ui::{STRONG, Text, clean};
+use crate::prompt::session::verdict;
+use crate::prompt::{is_not_read, not_for_model};
+use crate::ui::{STRONG, ShortPaths, Text, clean};
 
 /// Which clients need a copy, found out when it is asked for.
 pub(super) type Needs<'n> = LazyCell<Needed, Box<dyn FnOnce() -> Needed + 'n>>;
 
 /// What is known beside a skill.
-pub(super) struct Around<'a> {
+pub(super) struct PageContext<'a> {
     pub(super) places: &'a Places,
     pub(super) origins: &'a Origins,
     pub(super) needed: Needs<'a>,
-    /// On a terminal: its columns, and how paths are shortened.
-    pub(super) screen: Option<(usize, ShortPaths)>,
+    /// The columns of a terminal.
+    pub(super) columns: Option<usize>,
+    pub(super) paths: ShortPaths,
 }
 
-impl Around<'_> {
+impl PageContext<'_> {
     fn place(&self, place: &Location) -> String {
-        let text = place.text();
-        match &self.screen {
-            Some((_, paths)) => clean(&paths.of(&text)).into_owned(),
-            None => clean(&text).into_owned(),
-        }
+        clean(&self.paths.of(&place.text())).into_owned()
     }
 
     /// The clients that look there: a few of them on a terminal, else the ids of all.
     fn readers(&self, ids: &[&'static str]) -> String {
-        match &self.screen {
-            Some(_) => few(ids, &clients::installed(&Environment::current())),
+        match self.columns {
+            Some(_) => few_of(ids, &clients::installed(&Environment::current())),
             None => ids.join(", "),
         }
     }
 
     /// The lines of a page, broken between words where a terminal is too narrow. A command stays whole.
     pub(super) fn fitted(&self, text: &Text) -> String {
-        self.screen.as_ref().map_or_else(|| text.to_string(), |(columns, _)| text.fitted(*columns))
+        self.columns.map_or_else(|| text.to_string(), |columns| text.fitted(columns))
     }
 }
 
@@ -102,21 +98,24 @@ pub(super) fn page(
     candidate: &Candidate,
     standing: &Standing,
     registry: &Registry,
-    place: Option<InPrompt>,
+    place: Option<Placement>,
     copy: Option<Copy>,
-    around: &Around<'_>,
+    context: &PageContext<'_>,
 ) {
-    let Around { places, origins, needed, .. } = around;
+    let PageContext { places, origins, needed, .. } = context;
     let entry = &candidate.entry;
     let row = Row::new(candidate, standing, registry);
     let of_client = registry.client().map(|client| {
         let said = said_of_client(client, candidate, standing, registry);
-        let cut = place.is_some_and(|InPrompt(place)| place == Placement::OverBudget);
-        if cut { format!("{said}, but has no room for it in its prompt") } else { said }
+        if place == Some(Placement::OverBudget) {
+            format!("{said}, but has no room for it in its prompt")
+        } else {
+            said
+        }
     });
     let verdict = match row.state {
         _ if of_client.is_some() => of_client.as_deref().unwrap_or_default(),
-        "active" => place.map_or("offered", InPrompt::verdict),
+        "active" => place.map_or("offered", verdict),
         "untrusted" if row.changed_since_trusted => "listed, not trusted: it changed since it was trusted",
         "untrusted" => "listed, not trusted",
         "disabled" => "turned off",
@@ -127,14 +126,14 @@ pub(super) fn page(
     if let Some(client) = registry.client().filter(|_| known) {
         let _ = writeln!(text, "  seen as: {}", clean(&seen_as(client, candidate)));
     }
-    let _ = writeln!(text, "  found: {}", around.place(&entry.origin.location));
+    let _ = writeln!(text, "  found: {}", context.place(&entry.origin.location));
     for place in &candidate.also_at {
-        let _ = writeln!(text, "  also at: {}", around.place(place));
+        let _ = writeln!(text, "  also at: {}", context.place(place));
     }
     let _ = writeln!(text, "  path for filters: {}", clean(&candidate.virtual_path));
     // A client that looks there need not list it.
     if !candidate.readers.is_empty() && registry.client().is_none() {
-        let _ = writeln!(text, "  clients that look there: {}", around.readers(&candidate.readers));
+        let _ = writeln!(text, "  clients that look there: {}", context.readers(&candidate.readers));
     }
     // What a client lists may be broken here.
     let standing = &match (standing, &candidate.obstacle) {
@@ -152,9 +151,9 @@ pub(super) fn page(
     let breaks = |problem: &&Problem| broken.iter().any(|other| other.code == problem.code);
     let others = candidate.problems.iter().flat_map(|problems| problems.iter());
     for problem in others.filter(|problem| !breaks(problem)) {
-        let (severity, code) = (severity(problem).name(), problem.code);
-        let who = runs::who(code, registry.client()).map(|who| format!("; {who}")).unwrap_or_default();
-        let _ = writeln!(text, "  {severity}[{code}]: {}{who}", clean(&problem.message));
+        let who = runs::who(problem.code, registry.client());
+        let who = who.map(|who| format!("; {who}")).unwrap_or_default();
+        let _ = writeln!(text, "  {}{who}", Brief::of(problem, severity(problem)));
     }
     if entry.repaired {
         let path = entry.origin.location.path().filter(|path| Path::new(path).is_file());
@@ -170,7 +169,7 @@ pub(super) fn page(
     }
     match standing {
         Standing::Shadowed { by } => {
-            let _ = writeln!(text, "  shadowed by: {}", around.place(by));
+            let _ = writeln!(text, "  shadowed by: {}", context.place(by));
             if let Some(copy) = &copy {
                 let _ = writeln!(text, "  compared with it: {}", copy.words());
             }
@@ -192,13 +191,7 @@ pub(super) fn page(
                 let _ = writeln!(text, "  judged by the profile: {}", profile.name());
             }
             for problem in problems {
-                let _ = writeln!(
-                    text,
-                    "  {}[{}]: {}",
-                    problem.severity.name(),
-                    problem.code,
-                    clean(&problem.message)
-                );
+                let _ = writeln!(text, "  {}", Brief::of(problem, problem.severity));
             }
             // A skill in an archive or on a server is not a file that can be checked.
             let path = entry.origin.location.path().filter(|path| Path::new(path).is_file());

@@ -11,25 +11,25 @@ use prowess::settings::SessionConfig;
 use prowess::{Candidate, Entry, Location, Registry, Standing};
 use serde::Serialize;
 
-use super::client_prompt::ClientPrompt;
+use super::ClientPrompt;
 use crate::args::CatalogSize;
 use crate::ui::{count, number};
 
 /// About how many tokens a skill costs at each level. Prompts are estimated as `prompt` does it, files at four bytes per
 /// token.
 #[derive(Clone, Copy, Serialize)]
-pub(super) struct Cost {
-    pub(super) catalog: u64,
+pub(crate) struct Cost {
+    pub(crate) catalog: u64,
     /// The same before the budget of the prompt, if that cuts something.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) uncut: Option<u64>,
+    pub(crate) uncut: Option<u64>,
     /// `None` if the sizes of the files are not known without fetching them.
-    pub(super) instructions: Option<u64>,
-    pub(super) resources: Option<u64>,
+    pub(crate) instructions: Option<u64>,
+    pub(crate) resources: Option<u64>,
 }
 
 impl Cost {
-    pub(super) fn of(
+    pub(crate) fn of(
         candidate: &Candidate,
         standing: &Standing,
         registry: &Registry,
@@ -58,7 +58,7 @@ impl Cost {
 }
 
 /// The prompts of a client, or of sessions as the configurations set them up, within their budget.
-pub(super) struct Prompts {
+pub(crate) struct Prompts {
     /// The skills that are in them, or would be if they were trusted and fitted, as they are written there.
     whole: BTreeMap<Location, Entry>,
     /// The same without those that do not fit.
@@ -74,34 +74,34 @@ pub(super) struct Prompts {
 
 /// About how many tokens the skills of a list have in a prompt.
 #[derive(Clone)]
-pub(super) struct PromptTokens {
+pub(crate) struct PromptTokens {
     /// The whole catalog.
-    pub(super) all: usize,
+    pub(crate) all: usize,
     /// The skills in it, without the text around them.
-    pub(super) skills: u64,
+    pub(crate) skills: u64,
     /// The skills that are not in it because they are not trusted.
-    pub(super) untrusted: u64,
+    pub(crate) untrusted: u64,
     /// What a budget cut.
-    pub(super) cut: Option<Cut>,
+    pub(crate) cut: Option<Cut>,
 }
 
 /// What a budget cut from a catalog.
 #[derive(Clone)]
-pub(super) struct Cut {
+pub(crate) struct Cut {
     /// About how many tokens the catalog has before.
-    pub(super) uncut: usize,
-    pub(super) report: BudgetReport,
+    pub(crate) uncut: usize,
+    pub(crate) report: BudgetReport,
 }
 
 impl Cut {
     /// The size before, and the budget, in words.
-    pub(super) fn sizes(&self) -> String {
+    pub(crate) fn sizes(&self) -> String {
         let limit = budget_words(self.report.budget);
         format!("about {} tokens where {limit} fit", number(self.uncut as u64))
     }
 
     /// What is left out, in words.
-    pub(super) fn effects(&self) -> String {
+    pub(crate) fn effects(&self) -> String {
         let BudgetReport { total, shortened, ref omitted, max_description, .. } = self.report;
         let mut effects = Vec::new();
         if !omitted.is_empty() {
@@ -118,7 +118,7 @@ impl Cut {
 }
 
 impl Prompts {
-    pub(super) fn new(registry: &Registry, session_config: &SessionConfig) -> Self {
+    pub(crate) fn new(registry: &Registry, session_config: &SessionConfig) -> Self {
         let by_place = |skill: &Candidate| (skill.entry.origin.location.clone(), skill.entry.clone());
         let size = CatalogSize::default();
         if let Some(client) = ClientPrompt::of(registry, &size) {
@@ -164,7 +164,7 @@ impl Prompts {
     }
 
     /// About how many tokens some skills have in a prompt, as `prompt` writes and counts them.
-    pub(super) fn tokens(&self, skills: &[&Candidate]) -> PromptTokens {
+    pub(crate) fn tokens(&self, skills: &[&Candidate]) -> PromptTokens {
         // Trust is a matter of Prowess: a client offers the others too.
         let (read, untrusted): (Vec<&Candidate>, Vec<&Candidate>) =
             skills.iter().copied().partition(|skill| self.of_client || skill.is_usable());

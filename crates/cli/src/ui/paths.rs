@@ -5,19 +5,29 @@ use std::path::{Path, PathBuf};
 use prowess::env::{self, Environment};
 
 /// The folders that paths are shortened by.
-pub(super) struct ShortPaths {
+pub(crate) struct ShortPaths {
     here: PathBuf,
     home: Option<PathBuf>,
+    /// Whether paths stay whole, as files and programs want them.
+    whole: bool,
 }
 
 impl ShortPaths {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let home = Environment::current().home().filter(|home| home.is_absolute());
-        Self { here: env::absolute(Path::new(".")), home }
+        Self { here: env::absolute(Path::new(".")), home, whole: false }
+    }
+
+    /// Short paths on a screen with columns, whole ones elsewhere.
+    pub(crate) fn on(columns: Option<usize>) -> Self {
+        Self { whole: columns.is_none(), ..Self::new() }
     }
 
     /// The path, shortened; other text stays as it is.
-    pub(super) fn of(&self, path: &str) -> String {
+    pub(crate) fn of(&self, path: &str) -> String {
+        if self.whole {
+            return path.to_owned();
+        }
         let below = |folder: &Path| Path::new(path).strip_prefix(folder).ok().map(Path::to_string_lossy);
         // A home in the current folder says more than the current folder.
         let is_home_above = self.home.as_ref().is_none_or(|home| !home.starts_with(&self.here));
@@ -38,7 +48,8 @@ mod tests {
 
     #[test]
     fn paths_are_written_as_people_write_them() {
-        let paths = |here: &str| ShortPaths { here: here.into(), home: Some("/home/me".into()) };
+        let paths =
+            |here: &str| ShortPaths { here: here.into(), home: Some("/home/me".into()), whole: false };
         let here = paths("/home/me/work");
         assert_eq!(here.of("/home/me/work/.claude/skills"), ".claude/skills");
         assert_eq!(here.of("/home/me/.claude/skills"), "~/.claude/skills");

@@ -1,4 +1,8 @@
-//! The catalog in the prompt of a client: the skills that it offers to its model, within its own limits.
+//! What prompts have of skills: [`ClientPrompt`], the skills that a client offers to its model within its own limits, the
+//! prompt of a session, and what skills cost in either.
+
+mod cost;
+pub(crate) mod session;
 
 use std::sync::Arc;
 
@@ -10,29 +14,29 @@ use prowess::settings::SessionConfig;
 use prowess::{Candidate, Catalog, Entry, Registry};
 use serde_json::{Value, json};
 
-use super::row::not_for_model;
+pub(crate) use self::cost::{Cost, Cut, PromptTokens, Prompts};
 use crate::args::CatalogSize;
 use crate::ui::count;
 
 /// The catalog in the prompt of a client.
-pub(super) struct ClientPrompt {
+pub(crate) struct ClientPrompt {
     client: &'static Client,
     cuts: Cuts,
     /// The skills that the client offers to its model, without their obstacles.
-    pub(super) catalog: Arc<Catalog>,
+    pub(crate) catalog: Arc<Catalog>,
     /// The same before the client's own budget.
-    pub(super) whole: Vec<Arc<Candidate>>,
+    pub(crate) whole: Vec<Arc<Candidate>>,
     /// The keys of skills that the client may offer, but that Prowess does not read.
     not_read: Vec<String>,
     /// Whether a budget was asked for.
     given: bool,
     /// What the client's own budget does, unless another was asked for.
-    pub(super) fitted: Option<BudgetReport>,
+    pub(crate) fitted: Option<BudgetReport>,
 }
 
 impl ClientPrompt {
     /// The prompt of the client whose view a registry has.
-    pub(super) fn of(registry: &Registry, size: &CatalogSize) -> Option<Self> {
+    pub(crate) fn of(registry: &Registry, size: &CatalogSize) -> Option<Self> {
         let client = registry.client()?;
         let cuts = client.reads().cuts;
         let catalog = registry.catalog();
@@ -65,7 +69,7 @@ impl ClientPrompt {
     }
 
     /// The skills with as much of their descriptions as the client shows.
-    pub(super) fn as_shown(&self) -> Arc<Catalog> {
+    pub(crate) fn as_shown(&self) -> Arc<Catalog> {
         let most = self.listing().max_description.unwrap_or(usize::MAX);
         let shown = |skill: &Candidate| {
             let mut skill = skill.clone();
@@ -76,23 +80,23 @@ impl ClientPrompt {
     }
 
     /// A style with the client's limit for descriptions.
-    pub(super) fn style(&self, style: CatalogStyle) -> CatalogStyle {
+    pub(crate) fn style(&self, style: CatalogStyle) -> CatalogStyle {
         let by_budget = self.fitted.as_ref().and_then(|report| report.max_description);
         style.with_max_description(by_budget.or(self.cuts.description))
     }
 
     /// The style of the list that the client writes.
-    pub(super) fn listing(&self) -> CatalogStyle {
+    pub(crate) fn listing(&self) -> CatalogStyle {
         self.style(listing(self.cuts))
     }
 
     /// The style of that list before the client's budget.
-    pub(super) fn uncut(&self) -> CatalogStyle {
+    pub(crate) fn uncut(&self) -> CatalogStyle {
         listing(self.cuts)
     }
 
     /// The budget that was asked for; the client's own is accounted for already.
-    pub(super) fn budget(size: &CatalogSize) -> Budget {
+    pub(crate) fn budget(size: &CatalogSize) -> Budget {
         size.given().unwrap_or(Budget::Unlimited)
     }
 
@@ -102,7 +106,7 @@ impl ClientPrompt {
     }
 
     /// How many descriptions are longer than the client shows.
-    pub(super) fn too_long(&self) -> usize {
+    pub(crate) fn too_long(&self) -> usize {
         self.catalog.iter().filter(|skill| self.cut_of(skill).is_some()).count()
     }
 
@@ -114,7 +118,7 @@ impl ClientPrompt {
     }
 
     /// What is said beside the catalog.
-    pub(super) fn notes(&self) -> Vec<String> {
+    pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         // A budget that was asked for replaces the client's own, and limits that are known to cut nothing do not matter.
         let is_cut = self.fitted.as_ref().is_none_or(|report| report.shortened + report.omitted.len() > 0);
@@ -134,7 +138,7 @@ impl ClientPrompt {
     }
 
     /// The same as data.
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         json!({
             "client": self.client.id,
             "description": self.cuts.description,
@@ -146,7 +150,7 @@ impl ClientPrompt {
     }
 
     /// What the prompt does with a skill, and the same in words; no words if the skill is there as it is.
-    pub(super) fn place(&self, key: &str, size: &CatalogSize) -> (Placement, Option<String>) {
+    pub(crate) fn place(&self, key: &str, size: &CatalogSize) -> (Placement, Option<String>) {
         let (placement, limits) = match &self.fitted {
             Some(report) => {
                 let length = self.catalog.get(key).map(|skill| skill.entry.description.chars().count());
@@ -187,13 +191,13 @@ impl ClientPrompt {
 }
 
 /// The description of a skill in the prompt of a client, where it is not that of the skill.
-pub(super) fn described(entry: &Entry, cuts: Cuts) -> Option<String> {
+pub(crate) fn described(entry: &Entry, cuts: Cuts) -> Option<String> {
     let when = entry.client.when_to_use.as_deref().filter(|_| cuts.when_to_use)?;
     Some(format!("{} - {when}", entry.description))
 }
 
 /// What the budget of a client does. Clients write a list, whatever format is asked for here.
-pub(super) fn fitted(entries: &[&Entry], cuts: Cuts, size: &CatalogSize) -> Option<BudgetReport> {
+pub(crate) fn fitted(entries: &[&Entry], cuts: Cuts, size: &CatalogSize) -> Option<BudgetReport> {
     let (CatalogLimit::Percent(percent) | CatalogLimit::PercentByUse(percent)) = cuts.catalog else {
         return None;
     };
@@ -207,11 +211,17 @@ pub(super) fn fitted(entries: &[&Entry], cuts: Cuts, size: &CatalogSize) -> Opti
 }
 
 /// The style of the list that a client writes, before its budget.
-pub(super) fn listing(cuts: Cuts) -> CatalogStyle {
+pub(crate) fn listing(cuts: Cuts) -> CatalogStyle {
     CatalogStyle::new(Shape::Compact).with_max_description(cuts.description)
 }
 
+/// Why the client whose view a registry has does not offer a skill to its model.
+pub(crate) fn not_for_model(candidate: &Candidate, registry: &Registry) -> Option<Fact> {
+    let hides = registry.client()?.reads().hides;
+    candidate.sighting?.facts.common(hides).iter().next()
+}
+
 /// Whether a client may list a skill that Prowess does not read.
-pub(super) fn is_not_read(skill: &Candidate) -> bool {
+pub(crate) fn is_not_read(skill: &Candidate) -> bool {
     skill.sighting.is_some_and(|sighting| sighting.facts.has(Fact::NotRead))
 }
