@@ -162,18 +162,9 @@ pub(crate) struct Rankings<'r> {
     search: Option<Hits<'r>>,
 }
 
-/// The places of a skill in the rankings for a query.
-#[derive(Serialize)]
-pub(crate) struct Ranks<'q> {
-    ranked: Ranked<'q>,
-    /// Its place by what the prompts of agents have, if `ranked` counts more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ranked_in_prompts: Option<Ranked<'q>>,
-}
-
 /// How well a skill fits a query, and what fits better.
 #[derive(Serialize)]
-struct Ranked<'q> {
+pub(crate) struct Ranked<'q> {
     /// What was ranked.
     by: RankedBy,
     /// Its place, from 1; nothing when it does not fit at all.
@@ -228,32 +219,13 @@ impl<'r> Rankings<'r> {
         Ok(Self { query, prompt, search })
     }
 
-    /// The places of a skill.
-    pub(crate) fn of(&self, skill: &Candidate) -> Ranks<'r> {
+    /// The place of a skill, and if that is one in the search, also the one by what prompts have.
+    pub(crate) fn of(&self, skill: &Candidate) -> (Ranked<'r>, Option<Ranked<'r>>) {
         let prompt = Ranked::new(RankedBy::Prompt, skill, self.query, &self.prompt);
         match &self.search {
-            Some(hits) => Ranks {
-                ranked: Ranked::new(RankedBy::Search, skill, self.query, hits),
-                ranked_in_prompts: Some(prompt),
-            },
-            None => Ranks { ranked: prompt, ranked_in_prompts: None },
+            Some(hits) => (Ranked::new(RankedBy::Search, skill, self.query, hits), Some(prompt)),
+            None => (prompt, None),
         }
-    }
-}
-
-impl Ranks<'_> {
-    /// The places, and the words of the query, in lines.
-    pub(crate) fn lines(&self) -> Vec<String> {
-        let Self { ranked, ranked_in_prompts: in_prompts } = self;
-        let mut lines = vec![ranked.place()];
-        lines.extend(in_prompts.as_ref().filter(|other| other.rank != ranked.rank).map(Ranked::place));
-        let Ranked { found, missing, .. } = in_prompts.as_ref().unwrap_or(ranked);
-        for (words, title) in
-            [(found, "words in its name or description"), (missing, "words missing from its description")]
-        {
-            lines.extend((!words.is_empty()).then(|| format!("{title}: {}", words.join(", "))));
-        }
-        lines
     }
 }
 
@@ -273,6 +245,19 @@ impl<'q> Ranked<'q> {
             found: words.found,
             missing: words.missing,
         }
+    }
+
+    /// The place, that by what prompts have, and the words of the query, in lines.
+    pub(crate) fn lines(&self, in_prompts: Option<&Self>) -> Vec<String> {
+        let mut lines = vec![self.place()];
+        lines.extend(in_prompts.filter(|other| other.rank != self.rank).map(Self::place));
+        let Self { found, missing, .. } = in_prompts.unwrap_or(self);
+        for (words, title) in
+            [(found, "words in its name or description"), (missing, "words missing from its description")]
+        {
+            lines.extend((!words.is_empty()).then(|| format!("{title}: {}", words.join(", "))));
+        }
+        lines
     }
 
     /// The place in a line.

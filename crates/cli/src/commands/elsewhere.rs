@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::hints::command_for;
 use super::install::scope_option;
+use super::why::join;
 use super::{Purpose, clients_named, library_options, unread_registry};
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
@@ -52,7 +53,7 @@ const SKIPPED: [(Fact, &str); 3] = [
 ];
 
 /// A skill that was found elsewhere.
-#[derive(Serialize)]
+#[derive(PartialEq, Eq, Serialize)]
 struct FoundElsewhere {
     path: Location,
     /// The clients that look there.
@@ -140,6 +141,13 @@ impl Elsewhere {
             skills.push(FoundElsewhere { path, readers, reason: (*reason).to_owned() });
         }
         (!skills.is_empty()).then(|| Self { skills, is_skipped: true, ..Self::default() })
+    }
+
+    /// Adds what another client has elsewhere.
+    pub(super) fn add(&mut self, other: Self) {
+        join(&mut self.skills, other.skills);
+        join(&mut self.looks_in, other.looks_in);
+        self.start_in = self.start_in.take().or(other.start_in);
     }
 
     /// The message if the skill is elsewhere.

@@ -1,30 +1,62 @@
-//! A skill and its state, as `list`, `search` and `why` write it.
+//! [`SkillReport`]: what is known about a skill, as data. The commands that show skills print it.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use prowess::catalog::{TurnedOffBy, WhyNot};
 use prowess::client::{Fact, Reads};
-use prowess::internal::{obstacle_of, state_of};
+use prowess::install::Origins;
+use prowess::internal::{self, obstacle_of, state_of};
 use prowess::library::clients::Client;
 use prowess::library::views;
-use prowess::{Candidate, Location, Obstacle, Problem, Registry, Scope, Severity, Standing};
+use prowess::{
+    Candidate, Catalog, Location, Obstacle, Preset, Problem, Profile, Registry, Scope, Severity, Standing,
+};
 use serde::Serialize;
 
 use super::advice;
 use super::copies::Copy;
 use super::hints;
 use super::provenance::Provenance;
-use crate::prompt::{Cost, not_for_model};
+use crate::prompt::{Cost, Prompts, not_for_model};
+use crate::rank::{Ranked, Rankings};
 use crate::ui::clean;
 
 /// The marks of skills that a client lists and Prowess does not offer.
 pub(super) const IN_CLIENT_BROKEN: &str = "prowess cannot load it: ";
 pub(super) const IN_CLIENT_OFF: &str = "turned off in prowess: ";
 
+/// What a command shows of skills beside their state. What is not asked for costs nothing.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Facets<'f, 'r> {
+    /// What they cost in these prompts.
+    pub(super) cost: Option<&'f Prompts>,
+    /// How they differ from the skills of this catalog that shadow them.
+    pub(super) copy: Option<&'f Catalog>,
+    /// Where they were installed from.
+    pub(super) provenance: Traced<'r>,
+    /// Their places in these rankings, and what `check` says about the descriptions that are ranked.
+    pub(super) rank: Option<&'f Rankings<'r>>,
+    /// Why the server does not publish them.
+    pub(super) published: bool,
+}
+
+/// How it is found out where skills were installed from: by the records, or also by comparing their files with these.
+#[derive(Clone, Copy, Default)]
+pub(super) enum Traced<'o> {
+    #[default]
+    Not,
+    Recorded(&'o Origins),
+    Compared(&'o Origins),
+}
+
 /// A skill and its state.
 #[derive(Serialize)]
-pub(super) struct Row<'r> {
+pub(super) struct SkillReport<'r> {
+    #[serde(skip)]
+    pub(super) skill: &'r Candidate,
+    #[serde(skip)]
+    pub(super) standing: &'r Standing,
     pub(super) name: &'r str,
     pub(super) key: &'r str,
     /// The client whose view this is.
@@ -88,6 +120,18 @@ pub(super) struct Row<'r> {
     /// Where it came from, if it was installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) installed: Option<Provenance<'r>>,
+    /// Why the server does not publish it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) not_published: Option<String>,
+    /// Its place in the ranking for a query.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ranked: Option<Ranked<'r>>,
+    /// Its place by what the prompts of agents have, if `ranked` counts more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ranked_in_prompts: Option<Ranked<'r>>,
+    /// If it is ranked: what `check` says about its description.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) description_notes: Vec<Brief<'r>>,
 }
 
 /// Why a client does not list a skill.
@@ -148,7 +192,7 @@ impl fmt::Display for Brief<'_> {
     }
 }
 
-impl<'r> Row<'r> {
+impl<'r> SkillReport<'r> {
     /// What is to be known about a skill that a client lists, before its description.
     pub(super) fn in_client(&self) -> &'static str {
         match self.state {
@@ -161,7 +205,12 @@ impl<'r> Row<'r> {
         }
     }
 
-    pub(super) fn new(candidate: &'r Candidate, standing: &'r Standing, registry: &Registry) -> Self {
+    pub(super) fn new(
+        candidate: &'r Candidate,
+        standing: &'r Standing,
+        registry: &Registry,
+        facets: &Facets<'_, 'r>,
+    ) -> Self {
         let entry = &candidate.entry;
         let untrusted = candidate.obstacle == Some(Obstacle::Untrusted);
         let brief = |problem: &'r Problem| Brief::of(problem, problem.severity);
@@ -177,7 +226,15 @@ impl<'r> Row<'r> {
         let listed = *standing == Standing::Listed;
         let has = |fact| candidate.sighting.is_some_and(|sighting| sighting.facts.has(fact));
         let hidden = not_for_model(candidate, registry).filter(|_| listed);
+        let shadow = match standing {
+            Standing::Shadowed { by } => Some(by),
+            _ => None,
+        };
+        let (ranked, ranked_in_prompts) = facets.rank.filter(|_| listed).map(|rank| rank.of(candidate)).unzip();
+        let description_notes = ranked.is_some().then(|| notes_on_description(candidate, registry));
         Self {
+            skill: candidate,
+            standing,
             name: &entry.name,
             key: &entry.key,
             client: registry.client().map(|client| client.id),
@@ -204,11 +261,44 @@ impl<'r> Row<'r> {
             also_at: &candidate.also_at,
             problems,
             shadowed_by,
-            copy: None,
+            copy: facets.copy.zip(shadow).and_then(|(all, by)| Copy::of(candidate, by, all, registry)),
             disabled_by,
             why_not: standing.why_not(),
-            cost: None,
-            installed: None,
+            cost: facets.cost.map(|prompts| Cost::of(candidate, standing, registry, prompts)),
+            installed: match facets.provenance {
+                Traced::Not => None,
+                Traced::Recorded(origins) => Provenance::of(candidate, origins),
+                Traced::Compared(origins) => Provenance::compared(candidate, origins),
+            },
+            not_published: if listed && facets.published { withheld(candidate, registry) } else { None },
+            ranked,
+            ranked_in_prompts: ranked_in_prompts.flatten(),
+            description_notes: description_notes.unwrap_or_default(),
         }
     }
+}
+
+/// Why `prowess serve` does not publish an offered skill over the extension; its tools still offer it.
+fn withheld(candidate: &Candidate, registry: &Registry) -> Option<String> {
+    if !candidate.is_usable() {
+        return None;
+    }
+    let document = match &candidate.announced {
+        // Its files must not be read just to explain it.
+        Some(said) => prowess::parse(prowess::document::markdown(&said.frontmatter, "").as_bytes()),
+        None => registry.head_of(candidate).ok()?.document(),
+    };
+    internal::withheld(&document, &candidate.entry.name).map(|reason| reason.to_string())
+}
+
+/// What `prowess check` says about the description of a skill, which is all that most models choose it by.
+fn notes_on_description(skill: &Candidate, registry: &Registry) -> Vec<Brief<'static>> {
+    // The files of a skill on a server must not be read just to explain it.
+    let Some(head) = registry.head_of(skill).ok().filter(|_| skill.announced.is_none()) else {
+        return Vec::new();
+    };
+    let problems = Profile::new(Preset::Spec).check(&head.document(), None, &skill.entry.origin);
+    let is_known = |problem: &Problem| skill.problems.iter().flatten().any(|other| other.code == problem.code);
+    let is_meant = |problem: &Problem| problem.code.starts_with("description-") && !is_known(problem);
+    problems.into_iter().filter(is_meant).map(Brief::owned).collect()
 }

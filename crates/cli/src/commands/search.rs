@@ -10,7 +10,7 @@ use prowess::text::collapse;
 use prowess::{Candidate, Entry, Obstacle, Registry, Standing};
 use serde::Serialize;
 
-use super::row::{IN_CLIENT_BROKEN, IN_CLIENT_OFF, Row};
+use super::row::{Facets, IN_CLIENT_BROKEN, IN_CLIENT_OFF, SkillReport};
 use super::unread::{Unread, answered, ended, say_beside};
 use super::{seen, unmatched};
 use crate::Outcome;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         let found = (1..).zip(&hits).map(|(rank, (candidate, hit))| {
             let TypedWords { found, missing, .. } = TypedWords::of(&query.text, &hit.why);
             Found {
-                skill: Row::new(candidate, &Standing::Listed, &registry),
+                skill: SkillReport::new(candidate, &Standing::Listed, &registry, &Facets::default()),
                 rank,
                 score: hit.score,
                 words: Words { found, missing },
@@ -183,7 +183,7 @@ struct Summary {
 #[derive(Serialize)]
 struct Found<'r> {
     #[serde(flatten)]
-    skill: Row<'r>,
+    skill: SkillReport<'r>,
     /// Its place, from 1.
     rank: usize,
     score: f32,

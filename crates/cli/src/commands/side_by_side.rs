@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::hints::{all_of, trust_hint};
 use super::list::{Counts, Wanted};
-use super::row::Row;
+use super::row::{Facets, SkillReport};
 use super::unread::{Unread, ended, say_problems, say_unverified};
 use super::{Purpose, clients_named, library_options, no_library, provenance};
 use crate::Outcome;
@@ -129,7 +129,7 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         }
         untrusted.extend(Some(candidate).filter(|skill| skill.obstacle == Some(Obstacle::Untrusted)));
         skills.push(Skill {
-            row: Row::new(candidate, &Standing::Listed, registry),
+            row: SkillReport::new(candidate, &Standing::Listed, registry, &Facets::default()),
             seen_by,
             not_seen_by,
             repeated: false,
@@ -201,7 +201,7 @@ fn is_left_out(skill: &Candidate) -> bool {
 #[derive(Serialize)]
 struct Skill<'r> {
     #[serde(flatten)]
-    row: Row<'r>,
+    row: SkillReport<'r>,
     seen_by: Vec<SeenBy>,
     not_seen_by: Vec<NotSeenBy>,
     /// Whether another skill has its key.

@@ -187,7 +187,7 @@ pub(super) fn answered(registry: &Registry, places: &Places) -> Outcome {
 }
 
 /// A file or folder that could not be read.
-#[derive(Serialize)]
+#[derive(PartialEq, Eq, Serialize)]
 pub(super) struct Unread {
     error: String,
     #[serde(skip_serializing_if = "Option::is_none")]

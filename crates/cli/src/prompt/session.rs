@@ -1,11 +1,12 @@
-//! What the prompt of a host's session does with one skill: by its filter, its tools and its budget.
+//! What a prompt does with one skill: by the limits of a client, or by the filter, the tools and the budget of a session.
 
-use prowess::Registry;
 use prowess::render::{BudgetReport, CatalogStyle, Shape};
 use prowess::select::{Query, SelectOptions, Selector};
 use prowess::session::{Hidden, Placement, PromptOptions, Session};
 use prowess::settings::SessionConfig;
+use prowess::{Candidate, Registry, Standing};
 
+use super::{ClientPrompt, not_for_model};
 use crate::args::Why;
 use crate::commands::filter_place;
 use crate::ui::{clean, count};
@@ -16,6 +17,40 @@ pub(crate) struct SessionPrompt<'a> {
     pub(crate) config: &'a SessionConfig,
     pub(crate) registry: &'a Registry,
     pub(crate) selector: &'a dyn Selector,
+}
+
+/// The prompt in which skills are looked for: that of a client, or that of a session of Prowess.
+pub(crate) enum AskedPrompt<'a> {
+    Client(&'a ClientPrompt, &'a Why, &'a Registry),
+    Session(SessionPrompt<'a>),
+}
+
+impl AskedPrompt<'_> {
+    /// What the prompt does with a skill; nothing with one that is not offered.
+    pub(crate) fn place(&self, skill: &Candidate, standing: &Standing) -> Option<Placement> {
+        let key = &skill.entry.key;
+        match self {
+            _ if *standing != Standing::Listed => None,
+            Self::Client(_, _, registry) if not_for_model(skill, registry).is_some() => {
+                Some(Placement::Hidden(Hidden::NotForModel))
+            }
+            Self::Client(prompt, args, _) => Some(prompt.place(key, &args.size).0),
+            Self::Session(session) => skill.is_usable().then(|| session.place(key)),
+        }
+    }
+
+    /// What is to be said about a skill with this placement.
+    pub(crate) fn words(&self, skill: &Candidate, placement: Placement) -> Option<String> {
+        match (self, placement) {
+            (Self::Client(..), Placement::Hidden(_)) => None,
+            (Self::Client(prompt, args, _), _) => {
+                let words = prompt.place(&skill.entry.key, &args.size).1;
+                let is_there = placement == Placement::Whole && args.query.is_some();
+                words.or(is_there.then(|| "in its prompt: yes, whatever the query".to_owned()))
+            }
+            (Self::Session(session), _) => session.words(placement),
+        }
+    }
 }
 
 /// Whether a skill is in the prompt, or left out only because users alone may start it.
@@ -48,12 +83,12 @@ pub(crate) fn code(placement: Placement) -> &'static str {
 
 impl SessionPrompt<'_> {
     /// What the prompt does with a skill that is offered.
-    pub(crate) fn place(&self, key: &str) -> Placement {
+    fn place(&self, key: &str) -> Placement {
         self.ask(|session, options| session.placement(key, options)).unwrap_or(Placement::NotSelected)
     }
 
     /// What is to be said about a placement; nothing about a skill that is there as it is.
-    pub(crate) fn words(&self, placement: Placement) -> Option<String> {
+    fn words(&self, placement: Placement) -> Option<String> {
         let size = &self.args.size;
         let sentence = match placement {
             Placement::Whole => return None,

@@ -12,9 +12,8 @@ use prowess::session::{Act, Actor, Filter, Hidden, Session};
 use prowess::{Candidate, HostTools, Standing};
 use serde::Serialize;
 
-use super::copies::Copy;
-use super::provenance::{self, Provenance};
-use super::row::Row;
+use super::provenance;
+use super::row::{Facets, SkillReport, Traced};
 use super::unread::{Unread, ended, say_problems};
 use super::{clients_named, seen, side_by_side, unmatched};
 use crate::Outcome;
@@ -56,17 +55,14 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     left_out.sort_by(|a, b| a.0.entry.key.cmp(&b.0.entry.key));
     let others = left_out.iter().filter(|_| args.all).copied();
     let shown = listed.iter().map(|candidate| (*candidate, &Standing::Listed)).chain(others);
-    let mut rows: Vec<Row<'_>> = shown
-        .map(|(candidate, standing)| {
-            let mut row = Row::new(candidate, standing, &registry);
-            row.installed = Provenance::of(candidate, &origins);
-            row.cost = prompts.as_ref().map(|prompts| Cost::of(candidate, standing, &registry, prompts));
-            if let Standing::Shadowed { by } = standing {
-                row.copy = Copy::of(candidate, by, &catalog, &registry);
-            }
-            row
-        })
-        .collect();
+    let facets = Facets {
+        cost: prompts.as_ref(),
+        copy: Some(&**catalog),
+        provenance: Traced::Recorded(&origins),
+        ..Facets::default()
+    };
+    let mut rows: Vec<SkillReport<'_>> =
+        shown.map(|(skill, standing)| SkillReport::new(skill, standing, &registry, &facets)).collect();
     let columns = ui.columns().filter(|_| !json);
     let by_folder = columns.is_some().then_some(Sort::Folder);
     sort(&mut rows, args.sort.or(by_folder));
@@ -120,7 +116,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
 }
 
 /// Sorts rows that are in the order of a catalog: the offered ones by key, then the others by key.
-fn sort(rows: &mut [Row<'_>], by: Option<Sort>) {
+fn sort(rows: &mut [SkillReport<'_>], by: Option<Sort>) {
     match by {
         None => {}
         Some(Sort::Name) => rows.sort_by(|one, other| one.key.cmp(other.key)),
@@ -163,7 +159,7 @@ impl<'w> Wanted<'w> {
 #[derive(Serialize)]
 struct Report<'r> {
     version: u32,
-    skills: Vec<Row<'r>>,
+    skills: Vec<SkillReport<'r>>,
     unread: Vec<Unread>,
     summary: Summary,
 }

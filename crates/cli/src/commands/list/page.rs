@@ -15,7 +15,7 @@ use prowess::{Candidate, Obstacle, Registry};
 
 use super::super::clients_named::few_of;
 use super::super::hints::{shell_word, trust_hint};
-use super::super::row::Row;
+use super::super::row::SkillReport;
 use super::super::{filter_place, unmatched};
 use crate::args::{List, Sort};
 use crate::prompt::{Cost, PromptTokens};
@@ -24,7 +24,7 @@ use crate::ui::{Cell, Column, FAINT, ShortPaths, Table, Text, Ui, clean, count, 
 /// The rows of a list.
 pub(super) struct Page<'p> {
     pub(super) args: &'p List,
-    pub(super) rows: &'p [Row<'p>],
+    pub(super) rows: &'p [SkillReport<'p>],
     pub(super) registry: &'p Registry,
 }
 
@@ -74,7 +74,7 @@ impl Page<'_> {
         let mut last = None;
         for row in self.rows {
             if grouped && last != Some(row.source) {
-                let group: Vec<&Row<'_>> =
+                let group: Vec<&SkillReport<'_>> =
                     self.rows.iter().filter(|other| other.source == row.source).collect();
                 let about = format!("  {}{}", count(group.len(), "skill"), readers(&group, &here));
                 table.title(Cell::strong(&paths.of(row.source)).and(FAINT, &about));
@@ -183,7 +183,7 @@ impl Page<'_> {
 }
 
 /// The clients that read all skills of a group; those on this machine are named first.
-fn readers(group: &[&Row<'_>], here: &[&Client]) -> String {
+fn readers(group: &[&SkillReport<'_>], here: &[&Client]) -> String {
     let Some(first) = group.first() else { return String::new() };
     let of_all = |id: &&&str| group.iter().all(|row| row.readers.contains(id));
     let readers = few_of(first.readers.iter().filter(of_all), here);
@@ -191,12 +191,12 @@ fn readers(group: &[&Row<'_>], here: &[&Client]) -> String {
 }
 
 /// The name that a skill has for Prowess, where a client shows it under another.
-fn other_name<'r>(row: &Row<'r>) -> Option<&'r str> {
+fn other_name<'r>(row: &SkillReport<'r>) -> Option<&'r str> {
     row.shown_as.filter(|shown| *shown != row.name).map(|_| row.name)
 }
 
 /// What is special about a skill, before its description; with shortened paths, for a narrow place.
-fn mark(row: &Row<'_>, paths: Option<&ShortPaths>) -> String {
+fn mark(row: &SkillReport<'_>, paths: Option<&ShortPaths>) -> String {
     let mut mark = match (row.state, &row.why_not, paths) {
         (_, None, _) => String::new(),
         // Its own description may be what is wrong with it, and would run into the reason.
@@ -225,7 +225,7 @@ fn mark(row: &Row<'_>, paths: Option<&ShortPaths>) -> String {
 }
 
 /// Why a skill is not offered, the most important words first.
-fn shortened(row: &Row<'_>, paths: &ShortPaths) -> String {
+fn shortened(row: &SkillReport<'_>, paths: &ShortPaths) -> String {
     let Some(why) = &row.why_not else { return String::new() };
     let by = row.shadowed_by.map(|by| {
         let by = paths.of(&by.text());
@@ -239,7 +239,7 @@ fn shortened(row: &Row<'_>, paths: &ShortPaths) -> String {
     }
 }
 
-fn description<'r>(row: &Row<'r>) -> Cow<'r, str> {
+fn description<'r>(row: &SkillReport<'r>) -> Cow<'r, str> {
     let is_readable = !matches!(row.state, "broken" | "unseen") || row.shown_as.is_some();
     collapse(if is_readable { row.description } else { "" })
 }

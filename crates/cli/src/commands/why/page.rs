@@ -16,15 +16,15 @@ use prowess::{
     Candidate, Location, LookupError, Obstacle, Problem, Profile, Registry, Severity, Standing, check,
 };
 
+use super::Explained;
 use crate::args::Places;
 use crate::commands::advice::Advice;
 use crate::commands::client_verdict::{said_of_client, seen_as};
 use crate::commands::clients_named::few_of;
-use crate::commands::copies::Copy;
 use crate::commands::hints::{self, check_command, command_for};
 use crate::commands::needed::Needed;
-use crate::commands::provenance::is_own_copy;
-use crate::commands::row::{Brief, Row};
+use crate::commands::provenance::{Provenance, is_own_copy};
+use crate::commands::row::{Brief, SkillReport};
 use crate::commands::runs;
 use crate::prompt::session::verdict;
 use crate::prompt::{is_not_read, not_for_model};
@@ -37,6 +37,7 @@ pub(super) type Needs<'n> = LazyCell<Needed, Box<dyn FnOnce() -> Needed + 'n>>;
 pub(super) struct PageContext<'a> {
     pub(super) places: &'a Places,
     pub(super) origins: &'a Origins,
+    pub(super) registry: &'a Registry,
     pub(super) needed: Needs<'a>,
     /// The columns of a terminal.
     pub(super) columns: Option<usize>,
@@ -63,7 +64,7 @@ impl PageContext<'_> {
 }
 
 /// The files of a skill that agents do not get, and limits that it exceeds.
-pub(super) fn about_files(registry: &Registry, candidate: &Candidate) -> Vec<String> {
+fn about_files(registry: &Registry, candidate: &Candidate) -> Vec<String> {
     let Ok(files) = registry.files_of(candidate) else { return Vec::new() };
     let mut said: Vec<String> = files
         .left_out
@@ -93,30 +94,23 @@ fn severity(problem: &Problem) -> Severity {
 }
 
 /// Writes what is known about a skill.
-pub(super) fn page(
-    text: &mut Text,
-    candidate: &Candidate,
-    standing: &Standing,
-    registry: &Registry,
-    place: Option<Placement>,
-    copy: Option<Copy>,
-    context: &PageContext<'_>,
-) {
-    let PageContext { places, origins, needed, .. } = context;
+pub(super) fn page(text: &mut Text, explained: &Explained<'_>, context: &PageContext<'_>) {
+    let PageContext { places, origins, registry, needed, .. } = context;
+    let Explained { report, placement, words } = explained;
+    let SkillReport { skill: candidate, standing, .. } = *report;
     let entry = &candidate.entry;
-    let row = Row::new(candidate, standing, registry);
     let of_client = registry.client().map(|client| {
         let said = said_of_client(client, candidate, standing, registry);
-        if place == Some(Placement::OverBudget) {
+        if *placement == Some(Placement::OverBudget) {
             format!("{said}, but has no room for it in its prompt")
         } else {
             said
         }
     });
-    let verdict = match row.state {
+    let verdict = match report.state {
         _ if of_client.is_some() => of_client.as_deref().unwrap_or_default(),
-        "active" => place.map_or("offered", verdict),
-        "untrusted" if row.changed_since_trusted => "listed, not trusted: it changed since it was trusted",
+        "active" => placement.map_or("offered", verdict),
+        "untrusted" if report.changed_since_trusted => "listed, not trusted: it changed since it was trusted",
         "untrusted" => "listed, not trusted",
         "disabled" => "turned off",
         other => other,
@@ -170,14 +164,14 @@ pub(super) fn page(
     match standing {
         Standing::Shadowed { by } => {
             let _ = writeln!(text, "  shadowed by: {}", context.place(by));
-            if let Some(copy) = &copy {
+            if let Some(copy) = &report.copy {
                 let _ = writeln!(text, "  compared with it: {}", copy.words());
             }
             let hint = if is_own_copy(candidate, by, origins) {
                 "nothing is wrong: prowess made this copy for clients".into()
             } else {
                 let reads = registry.client().map_or(Reads::UNKNOWN, Client::reads);
-                needed.hint(candidate, by, copy.as_ref(), (&registry.catalog(), origins), &reads)
+                needed.hint(candidate, by, report.copy.as_ref(), (&registry.catalog(), origins), &reads)
             };
             line(text, "hint", hint);
         }
@@ -235,6 +229,21 @@ pub(super) fn page(
         }
         Some(Advice::Never(reason)) => line(text, "it cannot be trusted", reason.into()),
         None => {}
+    }
+    let ranked = report.ranked.iter().flat_map(|ranked| ranked.lines(report.ranked_in_prompts.as_ref()));
+    let notes = report.description_notes.iter().map(ToString::to_string);
+    for line in ranked.map(|line| clean(&line).into_owned()).chain(notes).chain(words.clone()) {
+        let _ = writeln!(text, "  {line}");
+    }
+    if let Some(reason) = &report.not_published {
+        let reason = clean(reason);
+        let _ = writeln!(text, "  not in the list of skills over MCP: {reason}; its tools offer it");
+    }
+    for line in report.installed.iter().flat_map(Provenance::lines) {
+        text.push(Text::from("  ").and(line.cleaned()).words("\n"));
+    }
+    for line in about_files(registry, candidate) {
+        let _ = writeln!(text, "  {line}");
     }
 }
 
