@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod error;
+mod explain;
 mod prompt;
 mod rank;
 mod report;
@@ -13,11 +14,10 @@ mod ui;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{ColorChoice, FromArgMatches as _};
-use prowess::env::Environment;
-
 use args::{Args, Command};
+use clap::{ColorChoice, FromArgMatches as _};
 use error::{CommandError, Failure};
+use prowess::env::Environment;
 use ui::Ui;
 
 /// How a command ended, when it could do its work.

@@ -6,11 +6,11 @@ use prowess::session::{Act, Actor, Arguments, Hidden, Reason, Session, ToolResul
 use serde_json::json;
 
 use super::hints::command_for;
-use super::unread::{answered, say_beside};
 use super::{Purpose, filter_place, opened_for, usable};
 use crate::Outcome;
 use crate::args::Activate;
 use crate::error::{CommandError, Failure, Hint};
+use crate::explain::unread::{answered, say_beside};
 use crate::report::json::VERSION;
 use crate::ui::Ui;
 

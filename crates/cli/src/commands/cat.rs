@@ -9,11 +9,11 @@ use prowess::{Candidate, Obstacle, Registry, SourceError, SourceErrorKind};
 use serde_json::json;
 
 use super::hints::command_for;
-use super::unread::{answered, say_beside};
 use super::{Purpose, named, opened_for};
 use crate::Outcome;
 use crate::args::Cat;
 use crate::error::{CommandError, Failure};
+use crate::explain::unread::{answered, say_beside};
 use crate::report::json::VERSION;
 use crate::ui::{Ui, count, size};
 

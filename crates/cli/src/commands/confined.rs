@@ -13,7 +13,7 @@ use super::hints::trust_command;
 use crate::error::Failure;
 
 /// What the user trusts; nothing if the approvals cannot be read, which the commands about trust report.
-pub(super) fn approvals() -> Approvals {
+pub(crate) fn approvals() -> Approvals {
     let file = Approvals::file(&Environment::current());
     file.and_then(|file| Approvals::load(&file).ok()).unwrap_or_default()
 }

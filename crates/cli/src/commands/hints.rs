@@ -16,19 +16,19 @@ use prowess::path::Glob;
 use prowess::registry::trust::Approvals;
 use prowess::source::spec::Place;
 use prowess::{
-    Candidate, ConfigError, Location, Preset, Registry, Scope, SourceError, SourceErrorKind, SpecialFile, env,
+    Candidate, ConfigError, Location, Preset, Registry, Scope, SourceError, SourceErrorKind, SpecialFile,
 };
 
-use super::advice::never;
 use super::install::scope_option;
-use super::provenance::are_line_ends;
 use super::shown;
 use crate::args::{Places, Scan};
 use crate::error::Hint;
+use crate::explain::provenance::are_line_ends;
+use crate::explain::trust::never;
 use crate::ui::{Text, clean, count};
 
 /// The hint for approvals that are damaged.
-pub(super) const MOVE_APPROVALS: &str =
+pub(crate) const MOVE_APPROVALS: &str =
     "restore it from a copy, or move it away: then nothing is trusted until you trust it again";
 
 /// The maximum number of folders in one line.
@@ -37,7 +37,7 @@ const MAX_FOLDERS: usize = 3;
 impl Places {
     /// The options that say where to look for skills, as text after a command. Without them, the command would look
     /// elsewhere.
-    pub(super) fn options(&self) -> String {
+    pub(crate) fn options(&self) -> String {
         let sources = self.sources.iter().map(|source| match source.place {
             Place::Dir(_) | Place::Plugin(_) | Place::Archive(_) | Place::Jsonl(_) | Place::Inline { .. } => {
                 ("--in", source.to_string())
@@ -62,7 +62,7 @@ impl Places {
 }
 
 /// The value of an option, with the separator before it.
-pub(super) fn value_of(value: &str) -> String {
+pub(crate) fn value_of(value: &str) -> String {
     match shell_word(value).strip_prefix("-- ") {
         Some(word) => format!("={word}"),
         None => format!(" {}", shell_word(value)),
@@ -70,14 +70,14 @@ pub(super) fn value_of(value: &str) -> String {
 }
 
 /// A text as one word of a shell, so that a command that contains it can be copied and run.
-pub(super) fn shell_word(text: &str) -> String {
+pub(crate) fn shell_word(text: &str) -> String {
     let word = quoted_word(text);
     if text.starts_with('-') { format!("-- {word}") } else { word }
 }
 
 /// A text in quotes, unless it is a plain word: for prose beside a command, so that a line that is copied whole runs
 /// nothing of it.
-pub(super) fn quoted_word(text: &str) -> String {
+pub(crate) fn quoted_word(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.' | '/' | '@');
     if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
         return text.to_owned();
@@ -86,7 +86,7 @@ pub(super) fn quoted_word(text: &str) -> String {
 }
 
 /// A command about a skill. The options, each after a space, repeat where the skill was looked for.
-pub(super) fn command_for(verb: &str, name: &str, options: &str) -> String {
+pub(crate) fn command_for(verb: &str, name: &str, options: &str) -> String {
     let word = shell_word(name);
     // After `--`, nothing is an option.
     if name.starts_with('-') {
@@ -97,21 +97,21 @@ pub(super) fn command_for(verb: &str, name: &str, options: &str) -> String {
 }
 
 /// The command that shows every problem of a SKILL.md, by the profile that found it broken.
-pub(super) fn check_command(path: &str, profile: Option<Preset>) -> String {
+pub(crate) fn check_command(path: &str, profile: Option<Preset>) -> String {
     let options = profile.map(|profile| format!(" --profile {}", profile.name())).unwrap_or_default();
     command_for("check", path, &options)
 }
 
 /// A path as one word of a shell. `None` if it is not UTF-8, or if a terminal cannot show it as it is: then no command can
 /// name it.
-pub(super) fn word(path: &Path) -> Option<String> {
+pub(crate) fn word(path: &Path) -> Option<String> {
     let text = path.to_str()?;
     let shown = clean(text);
     matches!(shown, Cow::Borrowed(_)).then(|| shell_word(text))
 }
 
 /// A name beside a file or folder that nothing has: with this ending, and a number if it must be.
-pub(super) fn free_name(path: &Path, ending: &str) -> Option<PathBuf> {
+pub(crate) fn free_name(path: &Path, ending: &str) -> Option<PathBuf> {
     let names = (1_u32..=100).map(|number| {
         let mut name = path.as_os_str().to_owned();
         name.push(if number == 1 { format!(".{ending}") } else { format!(".{ending}-{number}") });
@@ -121,7 +121,7 @@ pub(super) fn free_name(path: &Path, ending: &str) -> Option<PathBuf> {
 }
 
 /// What makes a file or folder readable for this user: in words, and the command if this user can do it.
-pub(super) fn making_readable(path: &Path) -> (&'static str, Option<String>) {
+pub(crate) fn making_readable(path: &Path) -> (&'static str, Option<String>) {
     match closed(path) {
         Some(Denied::Owner { .. }) => {
             ("it belongs to another user: have its owner make it readable for this user", None)
@@ -135,7 +135,7 @@ pub(super) fn making_readable(path: &Path) -> (&'static str, Option<String>) {
 }
 
 /// What to do about a SKILL.md that could not be read.
-pub(super) fn of_skill_file(error: &SourceError) -> Hint {
+pub(crate) fn of_skill_file(error: &SourceError) -> Hint {
     match &error.kind {
         SourceErrorKind::NotRegular { found: SpecialFile::Fifo } => {
             "put a regular file in its place, or pipe the text into: prowess check -".into()
@@ -167,7 +167,7 @@ fn state() -> Option<PathBuf> {
 }
 
 /// What to do where this user may not read or write a file of Prowess itself; none when that is not known.
-pub(super) fn of_denied(file: &Path) -> Option<Text> {
+pub(crate) fn of_denied(file: &Path) -> Option<Text> {
     let (words, command) = match denied(&state()?, file)? {
         Denied::Owner { path, .. } if path.extension().is_some_and(|end| end == "lock") => (
             "it belongs to another user, and is only a lock: remove it".to_owned(),
@@ -200,19 +200,19 @@ pub(super) fn of_denied(file: &Path) -> Option<Text> {
 }
 
 /// What to do about a record of connections that is not believed.
-pub(super) fn of_disbelieved(file: &Path) -> Text {
+pub(crate) fn of_disbelieved(file: &Path) -> Text {
     let words = "look at it; then let no other user write it and its folder (chmod go-w), or move it away";
     of_denied(file).unwrap_or_else(|| words.into())
 }
 
 /// Whether approvals of this user are of no use. Those of a newer version are.
-pub(super) fn is_damaged(approvals: &SourceErrorKind) -> bool {
+pub(crate) fn is_damaged(approvals: &SourceErrorKind) -> bool {
     use SourceErrorKind as Kind;
     matches!(approvals, Kind::Damaged { .. } | Kind::Folder | Kind::NotRegular { .. })
 }
 
 /// What to do on a full disk, if fetched skills are on it; `hint` says it without them.
-pub(super) fn of_full_disk(path: &Path, hint: &advice::Hint) -> Option<Text> {
+pub(crate) fn of_full_disk(path: &Path, hint: &advice::Hint) -> Option<Text> {
     let store = Environment::current().xdg("XDG_CACHE_HOME", ".cache")?.join("prowess/store");
     let disk = path.ancestors().find_map(disk_of);
     let store = word(&store).filter(|_| disk.is_some() && disk_of(&store) == disk)?;
@@ -323,7 +323,7 @@ fn of_action(action: &HintAction, options: &str, from: Option<&Path>) -> Text {
 const SAME_NAME: &str = "see all skills of this name";
 
 /// What to do about something in words of the library, with their commands.
-pub(super) fn all_of(hints: &[advice::Hint]) -> Text {
+pub(crate) fn all_of(hints: &[advice::Hint]) -> Text {
     Text::join(hints.iter().map(|hint| of(hint, "", None).text), "; ")
 }
 
@@ -393,24 +393,24 @@ pub(crate) fn trust_command(folder: &Path) -> String {
 }
 
 /// What to do about skills that are not trusted.
-pub(super) struct TrustHint {
+pub(crate) struct TrustHint {
     /// The commands that trust them, if any can be trusted.
-    pub(super) trust: Option<Text>,
+    pub(crate) trust: Option<Text>,
     /// How many can never be trusted.
-    pub(super) never: usize,
+    pub(crate) never: usize,
     /// The command that says why, if there are such.
-    pub(super) why: Option<String>,
+    pub(crate) why: Option<String>,
 }
 
 impl TrustHint {
     /// All of it.
-    pub(super) fn text(self) -> Text {
+    pub(crate) fn text(self) -> Text {
         Text::join(self.trust.into_iter().chain(self.why.map(|why| Text::default().command(why))), ", ")
     }
 }
 
 /// The hint for skills that are not trusted.
-pub(super) fn trust_hint<'c>(
+pub(crate) fn trust_hint<'c>(
     skills: impl IntoIterator<Item = &'c Candidate>,
     registry: &Registry,
     origins: &Origins,
@@ -470,7 +470,7 @@ fn trust_commands(skills: Vec<&Candidate>, registry: &Registry, origins: &Origin
 
 /// The command that accepts installed skills as they are in the lock, none if there are none: one by its name if it has
 /// these files, and else `sync`, which accepts no more than the lock names.
-pub(super) fn accept_command(
+pub(crate) fn accept_command(
     skills: &[&Candidate],
     scope: InstallScope,
     (origins, places): (&Origins, &Places),
@@ -487,12 +487,12 @@ pub(super) fn accept_command(
 }
 
 /// The command that trusts the skills of an MCP server with their current files.
-pub(super) fn server_command(label: &str, options: &str) -> String {
+pub(crate) fn server_command(label: &str, options: &str) -> String {
     format!("prowess trust --server{}{options}", value_of(label))
 }
 
 /// The label of the MCP server that a skill is of.
-pub(super) fn label_of(skill: &Candidate) -> Option<&str> {
+pub(crate) fn label_of(skill: &Candidate) -> Option<&str> {
     match &skill.entry.origin.location {
         Location::Mcp { label, .. } => Some(label),
         _ => None,
@@ -530,7 +530,7 @@ fn accept_or_restore(changed: &[&Candidate], origins: &Origins, places: &Places)
 }
 
 /// The folder to trust for a skill: the folder of the project, or for a source outside of it that source itself.
-pub(super) fn folder_to_trust(skill: &Candidate) -> PathBuf {
+pub(crate) fn folder_to_trust(skill: &Candidate) -> PathBuf {
     let location = &*skill.entry.origin.location.text();
     let location = Path::new(location);
     let here = env::absolute(Path::new("."));

@@ -1,48 +1,31 @@
 //! One file for each command, and what they share: opening the library, finding a skill by name, hints.
 
 pub(crate) mod activate;
-mod advice;
 pub(crate) mod cat;
 pub(crate) mod check;
-mod client_verdict;
-mod clients_named;
 pub(crate) mod completions;
 pub(crate) mod config;
-mod confined;
+pub(crate) mod confined;
 pub(crate) mod connect;
-mod copies;
 pub(crate) mod doctor;
-mod elsewhere;
 pub(crate) mod eval;
 mod fixable;
 pub(crate) mod hints;
-mod in_client;
 pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod man;
-mod near_miss;
-mod needed;
 pub(crate) mod new;
-mod patch_base;
 pub(crate) mod prompt;
-mod provenance;
-mod removal;
 pub(crate) mod replay;
-mod row;
 pub(crate) mod rule;
-mod runs;
 pub(crate) mod search;
 pub(crate) mod serve;
-mod settings;
 pub(crate) mod show;
-mod side_by_side;
-mod skill_arg;
+pub(crate) mod skill_arg;
 mod source_in_config;
 pub(crate) mod tools;
 pub(crate) mod trust;
 pub(crate) mod try_;
-mod unmatched;
-mod unread;
 pub(crate) mod watch;
 pub(crate) mod why;
 
@@ -61,18 +44,19 @@ use prowess::source::open::OpenServer;
 use prowess::source::spec::{Place, Server};
 use prowess::{Candidate, HostTools, LookupError, Profile, Registry, Standing};
 
-use self::advice::Advice;
 use self::hints::command_for;
-use self::settings::LeftOutBy;
 use self::skill_arg::{Prefer, Resolved, SkillArg};
-use self::unread::say_problems;
 use crate::args::{Places, Scan};
 use crate::error::{CommandError, Failure};
+use crate::explain::clients_named;
+use crate::explain::left_out::LeftOutBy;
+use crate::explain::trust::Advice;
+use crate::explain::unread::say_problems;
 use crate::signals::{EndingServers, OwnSignals};
 use crate::ui::{Text, Ui};
 
 /// The path that means standard input.
-const STDIN: &str = "-";
+pub(crate) const STDIN: &str = "-";
 
 /// A path as it is shown: without the `./` that a walk of the current folder begins with.
 pub(crate) fn shown(path: &Path) -> String {
@@ -81,7 +65,7 @@ pub(crate) fn shown(path: &Path) -> String {
 }
 
 /// The SKILL.md of a folder, if there is one.
-fn skill_file(folder: &Path) -> Option<PathBuf> {
+pub(crate) fn skill_file(folder: &Path) -> Option<PathBuf> {
     // Some file systems ignore case, so the names in the folder decide.
     let names: Vec<_> = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name()).collect();
     let name = FILE_NAMES.into_iter().find(|wanted| names.iter().any(|name| name == wanted))?;
@@ -121,7 +105,7 @@ fn not_a_skill(path: &Path) -> Option<Failure> {
 
 /// What a registry is opened for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+pub(crate) enum Purpose {
     /// A command about the user's skills.
     Look,
     /// A command that uses a skill, which may be a built-in one.
@@ -136,7 +120,7 @@ enum Purpose {
 /// The skills in the given places, not read yet.
 ///
 /// With a client and `as_client`, they are what the client lists; without it, what Prowess offers of its folders.
-fn unread_registry(
+pub(crate) fn unread_registry(
     places: &Places,
     purpose: Purpose,
     as_client: Option<Reach>,
@@ -147,7 +131,7 @@ fn unread_registry(
 }
 
 /// The options of a library with the skills in the given places, without a client.
-fn library_options(places: &Places, purpose: Purpose) -> LibraryOptions {
+pub(crate) fn library_options(places: &Places, purpose: Purpose) -> LibraryOptions {
     let mut sources = places.sources.clone();
     for source in &mut sources {
         // The source's own setting comes first.
@@ -179,7 +163,7 @@ fn scanning(scan: &Scan) -> LibraryOptions {
         .with_option_prefix("--")
 }
 
-fn no_library(error: &SettingsError) -> CommandError {
+pub(crate) fn no_library(error: &SettingsError) -> CommandError {
     match error {
         SettingsError::Config(error) => CommandError::from(Failure::from(error)),
         SettingsError::Approvals(error) => CommandError::from(Failure::from(error)),
@@ -228,7 +212,7 @@ fn opened_for(places: &Places, purpose: Purpose) -> Result<(Registry, SessionCon
 }
 
 /// The same for looking, but with a client what that client lists.
-fn seen(places: &Places, reach: Reach) -> Result<(Registry, SessionConfig), CommandError> {
+pub(crate) fn seen(places: &Places, reach: Reach) -> Result<(Registry, SessionConfig), CommandError> {
     clients_named::walk_as_they_do(places)?;
     refreshed(places, Purpose::Look, Some(reach))
 }

@@ -12,12 +12,12 @@ use prowess::{Candidate, Catalog, Obstacle, Registry};
 use serde_json::{Value, json};
 
 use super::hints::trust_hint;
-use super::provenance;
-use super::unread::{Unread, answered, say_beside};
-use super::{seen, session_defaults, unmatched};
+use super::{seen, session_defaults};
 use crate::Outcome;
 use crate::args::{Places, Prompt};
 use crate::error::CommandError;
+use crate::explain::unread::{Unread, answered, say_beside};
+use crate::explain::{left_out, provenance};
 use crate::prompt::{ClientPrompt, not_for_model};
 use crate::rank::{Ranking, failed, has_namesakes, options, rank, selector};
 use crate::report::json::VERSION;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Prompt, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let (registry, session_config) = seen(&args.places, Reach::Clients)?;
     say_beside(&registry, &args.places, ui);
     let catalog = registry.catalog();
-    unmatched::say(&args.places, &registry, ui);
+    left_out::say_unmatched(&args.places, &registry, ui);
     let outcome = answered(&registry, &args.places);
     // What a client shows depends on no configuration of Prowess.
     let client = ClientPrompt::of(&registry, &args.size);
@@ -180,9 +180,9 @@ fn nothing(registry: &Registry, places: &Places) -> String {
     let catalog = registry.catalog();
     let (offered, found, options) = (catalog.len(), catalog.all().count(), places.options());
     match (offered, found) {
-        (0, 0) => unmatched::nothing(places, registry),
+        (0, 0) => left_out::nothing(places, registry),
         (0, found) => {
-            let nothing = unmatched::nothing(places, registry);
+            let nothing = left_out::nothing(places, registry);
             format!("{nothing}; {found} left out: prowess list --all{options}")
         }
         _ => format!(

@@ -10,12 +10,13 @@ use prowess::text::collapse;
 use prowess::{Candidate, Entry, Obstacle, Registry, Standing};
 use serde::Serialize;
 
-use super::row::{Facets, IN_CLIENT_BROKEN, IN_CLIENT_OFF, SkillReport};
-use super::unread::{Unread, answered, ended, say_beside};
-use super::{seen, unmatched};
+use super::seen;
 use crate::Outcome;
 use crate::args::Search;
 use crate::error::{CommandError, Failure};
+use crate::explain::left_out;
+use crate::explain::report::{Facets, IN_CLIENT_BROKEN, IN_CLIENT_OFF, SkillReport};
+use crate::explain::unread::{Unread, answered, ended, say_beside};
 use crate::rank::rank;
 use crate::report::json::VERSION;
 use crate::ui::{Cell, Column, FAINT, Table, Ui, clean, count};
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     say_beside(&registry, &args.places, ui);
     // The process ends after the search, and freeing every skill and term would take as long as finding them.
     let catalog = ManuallyDrop::new(registry.catalog());
-    unmatched::say(&args.places, &registry, ui);
+    left_out::say_unmatched(&args.places, &registry, ui);
     let among: Vec<&Candidate> = catalog.iter().collect();
     let hits = rank(&registry, &among, &query, (&args.selection, &args.places))?;
     let nothing = hits.is_empty();
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     }
     let mut text = String::new();
     if among.is_empty() {
-        let _ = writeln!(text, "{}", unmatched::nothing(&args.places, &registry));
+        let _ = writeln!(text, "{}", left_out::nothing(&args.places, &registry));
     } else if hits.is_empty() {
         let options = args.places.options();
         let all = count(among.len(), "skill");

@@ -16,14 +16,14 @@ use serde_json::{Map, Value, json};
 
 use super::hints::{check_command, command_for};
 use super::install::preview_lines;
-use super::near_miss::built_in;
-use super::row::Brief;
 use super::skill_arg::{Prefer, Resolved, SkillArg};
-use super::unread::{answered, say_beside, say_problems};
 use super::{STDIN, not_a_skill, read_skill, registry, shown, skill_file};
 use crate::Outcome;
 use crate::args::{Places, Scan, Show};
 use crate::error::{CommandError, Failure};
+use crate::explain::missing::built_in;
+use crate::explain::report::Brief;
+use crate::explain::unread::{answered, say_beside, say_problems};
 use crate::report::json::{VERSION, brief};
 use crate::ui::{self, STRONG, Ui, clean, count, size, wrap};
 

@@ -12,15 +12,15 @@ use prowess::fs::walk::FILE_NAMES;
 use prowess::internal::did_you_mean;
 use prowess::{Candidate, Catalog, Location, Standing};
 
-use super::near_miss::{built_in, near_built_in};
-use super::settings::LeftOutBy;
 use super::{Purpose, STDIN, skill_file, unread_registry};
 use crate::args::Places;
 use crate::error::{CommandError, Failure};
+use crate::explain::left_out::LeftOutBy;
+use crate::explain::missing::{built_in, near_built_in};
 
 /// What an argument names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum SkillArg<'a> {
+pub(crate) enum SkillArg<'a> {
     /// Standard input.
     Stdin,
     /// A skill by its key or name, or by the name of its folder.
@@ -33,7 +33,7 @@ pub(super) enum SkillArg<'a> {
 
 /// What a bare word means that is the name of a file or folder here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Prefer {
+pub(crate) enum Prefer {
     /// That file or folder, for commands about files.
     Path,
     /// The skill of that name, for commands about listed skills.
@@ -41,7 +41,7 @@ pub(super) enum Prefer {
 }
 
 /// What an argument names among the skills of a catalog.
-pub(super) enum Resolved<'c> {
+pub(crate) enum Resolved<'c> {
     /// A skill, with its state: the offered one, or the first of those that are not offered.
     One(&'c Candidate, &'c Standing),
     /// Several offered skills with one name, by their keys.
@@ -53,7 +53,7 @@ pub(super) enum Resolved<'c> {
 impl<'a> SkillArg<'a> {
     /// Reads an argument. What begins as a path does is one. Anything else is a path if it exists, and else a name, which
     /// may contain dots and slashes; for a bare word that exists, the command decides.
-    pub(super) fn read(argument: &'a Path, prefer: Prefer) -> Self {
+    pub(crate) fn read(argument: &'a Path, prefer: Prefer) -> Self {
         let Some(word) = argument.to_str() else { return Self::Path(argument) };
         if word == STDIN {
             return Self::Stdin;
@@ -70,7 +70,7 @@ impl<'a> SkillArg<'a> {
     }
 
     /// What it names in a catalog, for a command that takes one skill.
-    pub(super) fn resolve<'c>(&self, catalog: &'c Catalog) -> Resolved<'c> {
+    pub(crate) fn resolve<'c>(&self, catalog: &'c Catalog) -> Resolved<'c> {
         if let Self::Name(name) = self
             && let Some(skill) = catalog.get(name)
         {
@@ -89,7 +89,7 @@ impl<'a> SkillArg<'a> {
 
     /// The failure of a command that takes files and skills, and finds none: what leaves the skill out, or what was
     /// probably meant.
-    pub(super) fn unknown(&self, name: &str, catalog: &Catalog, places: &Places) -> Failure {
+    pub(crate) fn unknown(&self, name: &str, catalog: &Catalog, places: &Places) -> Failure {
         if let Some(left_out) = LeftOutBy::of(self, places) {
             return left_out.failure(name);
         }
@@ -104,7 +104,7 @@ impl<'a> SkillArg<'a> {
 
     /// The skills of a catalog that it names, with their states. A path names the skill in its file, by whatever link it
     /// was found; so does a word that is no name.
-    pub(super) fn matching<'c>(&self, catalog: &'c Catalog) -> Vec<(&'c Candidate, &'c Standing)> {
+    pub(crate) fn matching<'c>(&self, catalog: &'c Catalog) -> Vec<(&'c Candidate, &'c Standing)> {
         match self {
             Self::Stdin => Vec::new(),
             Self::Name(name) => match catalog.why(name) {
@@ -123,7 +123,7 @@ impl<'a> SkillArg<'a> {
     }
 
     /// The SKILL.md that it leads to without a catalog, if there is one.
-    pub(super) fn file(&self) -> Option<PathBuf> {
+    pub(crate) fn file(&self) -> Option<PathBuf> {
         match self {
             Self::Name(name) => file_at(Path::new(name)),
             Self::Path(path) => file_at(path),
@@ -133,13 +133,13 @@ impl<'a> SkillArg<'a> {
 }
 
 /// Whether a text can only be a path.
-pub(super) fn begins_as_path(text: &str) -> bool {
+pub(crate) fn begins_as_path(text: &str) -> bool {
     let begins = ["./", "../", ".\\", "..\\", "~"].iter().any(|start| text.starts_with(start));
     text.is_empty() || matches!(text, "." | "..") || begins || Path::new(text).is_absolute()
 }
 
 /// Whether this is the location of a skill of a server.
-pub(super) fn is_server_location(text: &str) -> bool {
+pub(crate) fn is_server_location(text: &str) -> bool {
     matches!(Location::parse(text), Location::Mcp { .. })
 }
 
@@ -159,7 +159,7 @@ fn at_path<'c>(path: &Path, catalog: &'c Catalog) -> Vec<(&'c Candidate, &'c Sta
 /// The files of skills by their names, for commands that read files. The skills are found when the first name is asked
 /// for, and no server is asked.
 #[derive(Default)]
-pub(super) struct FilesByName(OnceCell<Arc<Catalog>>);
+pub(crate) struct FilesByName(OnceCell<Arc<Catalog>>);
 
 impl FilesByName {
     fn catalog(&self) -> Result<&Catalog, CommandError> {
@@ -174,13 +174,13 @@ impl FilesByName {
     }
 
     /// The SKILL.md of the skill with a name; the offered one of several.
-    pub(super) fn file(&self, arg: &SkillArg<'_>) -> Result<Option<PathBuf>, CommandError> {
+    pub(crate) fn file(&self, arg: &SkillArg<'_>) -> Result<Option<PathBuf>, CommandError> {
         let mut found = self.files(arg)?;
         Ok(if found.is_empty() { None } else { Some(found.swap_remove(0)) })
     }
 
     /// How many other skills have the name of the one with this file. A file that several links lead to is one skill.
-    pub(super) fn others(&self, arg: &SkillArg<'_>, file: &Path) -> Result<usize, CommandError> {
+    pub(crate) fn others(&self, arg: &SkillArg<'_>, file: &Path) -> Result<usize, CommandError> {
         let real = |file: &Path| fs::canonicalize(file).ok();
         let mut files: BTreeSet<PathBuf> = self.files(arg)?.iter().filter_map(|file| real(file)).collect();
         files.remove(&real(file).unwrap_or_default());
@@ -188,7 +188,7 @@ impl FilesByName {
     }
 
     /// The failure of a name that no skill with a file has.
-    pub(super) fn unknown(&self, name: &str) -> Result<Failure, CommandError> {
+    pub(crate) fn unknown(&self, name: &str) -> Result<Failure, CommandError> {
         let places = Places::default();
         if let Some(failure) = built_in(name, &places) {
             return Ok(failure);

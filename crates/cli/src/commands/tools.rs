@@ -4,10 +4,10 @@ use prowess::session::Session;
 use serde_json::json;
 
 use super::opened;
-use super::unread::{answered, say_beside};
 use crate::Outcome;
 use crate::args::Tools;
 use crate::error::CommandError;
+use crate::explain::unread::{answered, say_beside};
 use crate::report::json::VERSION;
 use crate::ui::Ui;
 

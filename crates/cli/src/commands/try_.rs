@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 
 use super::hints::{command_for, shell_word};
 use super::install::is_own_folder;
-use super::unread::{answered, say_beside};
-use super::{Purpose, clients_named, opened_for, unmatched};
+use super::{Purpose, opened_for};
 use crate::Outcome;
 use crate::args::Try;
 use crate::error::{CommandError, Failure};
+use crate::explain::unread::{answered, say_beside};
+use crate::explain::{clients_named, left_out};
 use crate::prompt::{Cost, Cut, PromptTokens, Prompts};
 use crate::rank::{failed, nearest, search_index};
 use crate::report::json::VERSION;
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &Try, json: bool, ui: &mut Ui) -> Result<Outcome, Comman
     say_beside(&registry, &args.places, ui);
     let outcome = answered(&registry, &args.places);
     let catalog = registry.catalog();
-    unmatched::say(&args.places, &registry, ui);
+    left_out::say_unmatched(&args.places, &registry, ui);
     let prompts = Prompts::new(&registry, &session_config);
     let select = SelectOptions::default()
         .with_available_tools(session_config.tools.clone().unwrap_or_default())

@@ -8,10 +8,10 @@ use prowess::watch::{WatchError, WatchOptions, Watcher};
 use serde::Serialize;
 
 use super::registry;
-use super::unread::{ended, say_problems};
 use crate::Outcome;
 use crate::args::Watch;
 use crate::error::{CommandError, Failure};
+use crate::explain::unread::{ended, say_problems};
 use crate::report::json::VERSION;
 use crate::ui::{Ui, clean, count};
 

@@ -1,14 +1,16 @@
 //! `prowess check`: every problem of the skills at some paths.
 
 mod given;
+mod in_client;
 mod levels;
+mod patch_base;
 mod stdin;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use prowess::env::Environment;
+use prowess::env::{self, Environment};
 use prowess::finding::Preset;
 use prowess::fs::read::{self, Head};
 use prowess::install::upstream_name;
@@ -16,22 +18,22 @@ use prowess::internal::{WriteError, replace_where};
 use prowess::library::clients::{self, Client};
 use prowess::settings::ConfigLimits;
 use prowess::{
-    Config, FixMode, Manifest, Origin, Profile, ScanOptions, SkillFile, SourceError, SourceErrorKind, env,
-    fix, scan,
+    Config, FixMode, Manifest, Origin, Profile, ScanOptions, SkillFile, SourceError, SourceErrorKind, fix,
+    scan,
 };
 
+use self::in_client::InClient;
 use self::levels::Levels;
+use self::patch_base::PatchBase;
 use super::confined::{self, approvals};
 use super::fixable::Fixable;
-use super::in_client::InClient;
-use super::patch_base::PatchBase;
-use super::runs;
 use super::skill_arg::{FilesByName, Prefer, SkillArg};
 use super::{STDIN, not_a_skill, read_skill, shown, skill_file};
 use crate::Outcome;
 use crate::args::{Check, Format};
 use crate::commands::hints;
 use crate::error::{CommandError, Failure};
+use crate::explain::clients_named;
 use crate::report::concise::Concise;
 use crate::report::github::Github;
 use crate::report::human::{Human, Notes};
@@ -294,8 +296,10 @@ impl Checker<'_> {
             problem.help = problem.help.take().or_else(|| acting_on(problem.field.as_deref()?));
         }
         for problem in &mut problems {
-            problem.help =
-                problem.help.take().or_else(|| runs::who(problem.code, self.client).map(Cow::Owned));
+            problem.help = problem
+                .help
+                .take()
+                .or_else(|| clients_named::who_runs(problem.code, self.client).map(Cow::Owned));
         }
         let fixable = if problems.iter().any(|problem| problem.fix.is_some()) {
             // A fix may make others possible, so that they are counted by trying.

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use prowess::Config;
-use prowess::SourceErrorKind;
 use prowess::env::{self, Environment};
 use prowess::internal::{
     ConfigEditor, ConfigOrigin, ConfigSetting, KeyPath, WhyUnused, config_of_user, toml_value, value_in_toml,
@@ -11,14 +9,15 @@ use prowess::internal::{
 use prowess::library::clients;
 use prowess::registry::trust::Approvals;
 use prowess::settings::FILE_NAME;
+use prowess::{Config, SourceErrorKind};
 use serde_json::{Value, json};
 
 use super::effective_settings;
 use crate::Outcome;
 use crate::args::{ConfigPath, Whose};
 use crate::commands::hints::{command_for, shell_word, trust_command};
-use crate::commands::settings::folder_of_project;
 use crate::error::{CommandError, Failure};
+use crate::explain::left_out::folder_of_project;
 use crate::report::json::VERSION;
 use crate::ui::{Ui, clean};
 

@@ -9,11 +9,11 @@ use prowess::library::clients::Client;
 use prowess::select::{Settings, Texts};
 use prowess::{Candidate, Entry, Scope};
 
-use super::super::copies::{Copy, folder_of};
 use super::super::hints::{command_for, quoted_word, word};
-use super::super::removal::{RealPlaces, Removal};
 use super::look::{ListedBy, Look, Sighted, names, path_of};
 use super::trouble::{Kind, Trouble};
+use crate::explain::copies::{Copy, folder_of};
+use crate::explain::needed::{RealPlaces, Removal};
 use crate::rank::{CONFUSED, index, rivals};
 use crate::ui::ShortPaths;
 

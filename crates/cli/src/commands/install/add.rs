@@ -6,14 +6,14 @@ use std::time::Instant;
 use prowess::RelPath;
 use prowess::install::{Edits, InstallError, InstallErrorKind, InstallPlace, InstallSpec, Progress};
 
-use super::choose::Chosen;
-use super::consent::Unanswered;
-use super::{choose, consent, installer, report, with_hint};
+use super::choose::{self, Chosen};
+use super::consent::{self, Unanswered};
+use super::{installer, report, with_hint};
 use crate::Outcome;
 use crate::args::Add;
-use crate::commands::clients_named;
 use crate::commands::hints::command_for;
 use crate::error::{CommandError, Failure};
+use crate::explain::clients_named;
 use crate::ui::{Ui, count};
 
 /// Runs the command.

@@ -5,7 +5,7 @@ mod choose;
 mod consent;
 pub(crate) mod installed;
 mod preview;
-pub(super) mod report;
+pub(crate) mod report;
 pub(crate) mod sync;
 pub(crate) mod verify;
 
@@ -231,7 +231,7 @@ fn option_of(limit: InstallLimit) -> Option<&'static str> {
 }
 
 /// The option that repeats a scope, as text after a command.
-pub(super) fn scope_option(scope: InstallScope) -> &'static str {
+pub(crate) fn scope_option(scope: InstallScope) -> &'static str {
     match scope {
         InstallScope::Project => "",
         InstallScope::User => " --user",

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use prowess::install::{HiddenComment, HiddenText, NestedSkill, Preview, RunText};
 
 use crate::commands::hints::command_for;
-use crate::commands::runs;
+use crate::explain::clients_named;
 use crate::ui::{FAINT, HINT, STRONG, clean, count, few};
 
 /// With more files than this, the files of each folder get a line of their own.
@@ -144,10 +144,13 @@ fn can_do((tools, hooks, commands): (&[String], bool, bool), line: &mut dyn FnMu
         line("asks for tools", &words(tools));
     }
     if hooks {
-        line("hooks", &format!("asks for hooks, which prowess never runs; {}", runs::hooks()));
+        line(
+            "hooks",
+            &format!("asks for hooks, which prowess never runs; {}", clients_named::who_runs_hooks()),
+        );
     }
     if commands {
-        let who = runs::commands();
+        let who = clients_named::who_runs_commands();
         line("commands", &format!("has commands in its text, which prowess never runs; {who}"));
     }
 }

@@ -403,7 +403,7 @@ fn client_words(action: ClientAction, dry_run: bool) -> &'static str {
 
 /// Where an installed skill comes from, in short, as seen from the current folder. A source that only the lock names is
 /// shown as such.
-pub(in crate::commands) fn origin(
+pub(crate) fn origin(
     locked: &LockedSkill,
     (scope, path): (InstallScope, &std::path::Path),
     fetched: bool,

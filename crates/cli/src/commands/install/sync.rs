@@ -6,12 +6,12 @@ use prowess::install::{
     Action, Changes, Edits, InstallError, InstallErrorKind, Installer, Preview, SyncOptions,
 };
 
-use super::consent::Unanswered;
-use super::{consent, installer, report, verify, with_hint};
+use super::consent::{self, Unanswered};
+use super::{installer, report, verify, with_hint};
 use crate::Outcome;
 use crate::args::Sync;
-use crate::commands::clients_named;
 use crate::error::{CommandError, Failure};
+use crate::explain::clients_named;
 use crate::ui::Ui;
 
 /// How often to plan again because another process changed the records.

@@ -243,7 +243,7 @@ pub(super) fn changes(files: &[(String, FileChange)], indent: &str, text: &mut S
 }
 
 /// The word for a change of a file.
-pub(in crate::commands) fn word(change: FileChange) -> &'static str {
+pub(crate) fn word(change: FileChange) -> &'static str {
     match change {
         FileChange::Changed => "changed",
         FileChange::Mode => "mode",

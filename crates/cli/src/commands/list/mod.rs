@@ -1,5 +1,6 @@
 //! `prowess list`: the skills an agent would be offered.
 
+mod clients;
 mod page;
 
 use std::cmp::Reverse;
@@ -12,13 +13,13 @@ use prowess::session::{Act, Actor, Filter, Hidden, Session};
 use prowess::{Candidate, HostTools, Standing};
 use serde::Serialize;
 
-use super::provenance;
-use super::row::{Facets, SkillReport, Traced};
-use super::unread::{Unread, ended, say_problems};
-use super::{clients_named, seen, side_by_side, unmatched};
+use super::seen;
 use crate::Outcome;
 use crate::args::{List, Sort};
 use crate::error::CommandError;
+use crate::explain::report::{Facets, SkillReport, Traced};
+use crate::explain::unread::{Unread, ended, say_problems};
+use crate::explain::{clients_named, left_out, provenance};
 use crate::prompt::{Cost, Prompts};
 use crate::report::json::VERSION;
 use crate::ui::{Text, Ui};
@@ -29,14 +30,14 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         return super::install::installed::run(args.user, json, ui);
     }
     if clients_named::are_several(&args.places) {
-        return side_by_side::run(args, json, ui);
+        return clients::run(args, json, ui);
     }
     let reach = if args.all { Reach::Everywhere } else { Reach::Clients };
     let (registry, session_config) = seen(&args.places, reach)?;
     // The process ends after the list, and freeing every skill would take as long as finding it.
     let catalog = ManuallyDrop::new(registry.catalog());
     say_problems(&registry, ui);
-    unmatched::say(&args.places, &registry, ui);
+    left_out::say_unmatched(&args.places, &registry, ui);
     let origins = provenance::origins(ui);
     let outcome = ended(Outcome::Fine, &registry);
     let wanted = Wanted::of(args);

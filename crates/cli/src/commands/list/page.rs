@@ -13,11 +13,12 @@ use prowess::settings::SessionConfig;
 use prowess::text::collapse;
 use prowess::{Candidate, Obstacle, Registry};
 
-use super::super::clients_named::few_of;
+use super::super::filter_place;
 use super::super::hints::{shell_word, trust_hint};
-use super::super::row::SkillReport;
-use super::super::{filter_place, unmatched};
 use crate::args::{List, Sort};
+use crate::explain::clients_named::few_of;
+use crate::explain::left_out;
+use crate::explain::report::SkillReport;
 use crate::prompt::{Cost, PromptTokens};
 use crate::ui::{Cell, Column, FAINT, ShortPaths, Table, Text, Ui, clean, count, number};
 
@@ -105,7 +106,7 @@ impl Page<'_> {
         let options = clean(&options);
         let all = registry.catalog().len();
         if all == 0 {
-            let _ = writeln!(text, "{}", unmatched::nothing(places, registry));
+            let _ = writeln!(text, "{}", left_out::nothing(places, registry));
         } else if listed.is_empty() {
             let _ = writeln!(text, "no skill matches, of {}", count(all, "skill"));
         } else {

@@ -12,11 +12,11 @@ use prowess::text::inline;
 use prowess::{Chat, Skills};
 use serde_json::{Map, Value};
 
-use super::unread::{answered, say_beside};
 use super::{STDIN, opened, session_defaults};
 use crate::Outcome;
 use crate::args::Replay;
 use crate::error::{CommandError, Failure};
+use crate::explain::unread::{answered, say_beside};
 use crate::ui::{self, Ui};
 
 /// The maximum length of a line.

@@ -15,11 +15,12 @@ use prowess::{Duplicates, Registry, RegistryError, SourceErrorKind};
 use prowess_mcp::{LogFormat, ServeError, ServeOptions, TrustHint, log_to};
 
 use self::print_config::print_config;
-use super::provenance::read_origins;
-use super::{Purpose, clients_named, hints, library_options, no_library, session_defaults, settings};
+use super::{Purpose, hints, library_options, no_library, session_defaults};
 use crate::Outcome;
 use crate::args::{Log, Places, Serve};
 use crate::error::{CommandError, Failure};
+use crate::explain::provenance::read_origins;
+use crate::explain::{clients_named, left_out};
 use crate::ui::{Ui, log_line};
 
 /// Runs the command. It ends with its client, or by a signal.
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &Serve, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     let listening = listen.map(|listen| http::listening(listen, args)).transpose()?;
     let (registry, options) = library(args)?;
     refuse_duplicates(&registry)?;
-    for sentence in settings::notes(&registry.catalog()) {
+    for sentence in left_out::notes(&registry.catalog()) {
         tracing::warn!(target: "prowess", "{sentence}");
     }
     let served = match listening {

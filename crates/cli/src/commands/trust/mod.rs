@@ -19,14 +19,14 @@ use serde_json::json;
 
 use self::named::Named;
 use self::shown::Shown;
-use super::advice::{kept_from_its_key_by, name_of};
 use super::hints::{command_for, server_command};
 use super::skill_arg::is_server_location;
-use super::unread::say_problems;
 use super::{not_found, registry, seen};
 use crate::Outcome;
 use crate::args::Trust;
 use crate::error::{CommandError, Failure, Hint};
+use crate::explain::trust::{kept_from_its_key_by, name_of};
+use crate::explain::unread::say_problems;
 use crate::report::json::VERSION;
 use crate::ui::{Ui, clean};
 

@@ -11,8 +11,8 @@ use super::is_too_much;
 use super::named::{self, Named, is_skill_file};
 use crate::Outcome;
 use crate::commands::hints::command_for;
-use crate::commands::provenance::read_origins;
 use crate::error::{CommandError, Failure};
+use crate::explain::provenance::read_origins;
 use crate::report::json::VERSION;
 use crate::ui::{Ui, clean};
 

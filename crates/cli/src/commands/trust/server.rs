@@ -11,8 +11,8 @@ use super::{Opened, trust_digests};
 use crate::Outcome;
 use crate::args::Trust;
 use crate::commands::hints::{command_for, label_of};
-use crate::commands::unread::say_problems;
 use crate::error::{CommandError, Failure};
+use crate::explain::unread::say_problems;
 use crate::report::json::VERSION;
 use crate::ui::{Ui, clean, count};
 

@@ -8,29 +8,27 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess::env;
 use prowess::install::Origins;
 use prowess::library::views::Reach;
 use prowess::select::Selector;
 use prowess::session::Placement;
 use prowess::settings::SessionConfig;
-use prowess::{Catalog, Registry, Standing};
+use prowess::{Catalog, Registry, Standing, env};
 use serde::Serialize;
 use serde_json::json;
 
-use super::elsewhere::Elsewhere;
 use super::install::scope_option;
-use super::near_miss::{Link, NearMiss, built_in, near_built_in};
-use super::needed::Needed;
-use super::provenance;
-use super::row::{Facets, SkillReport, Traced};
-use super::settings::LeftOutBy;
 use super::skill_arg::{Prefer, SkillArg};
-use super::unread::{Unread, answered, ended, say_beside};
-use super::{clients_named, seen, session_defaults};
+use super::{seen, session_defaults};
 use crate::Outcome;
 use crate::args::{Places, Why};
 use crate::error::{CommandError, Failure};
+use crate::explain::left_out::LeftOutBy;
+use crate::explain::missing::{Elsewhere, Link, NearMiss, built_in, join, near_built_in};
+use crate::explain::needed::Needed;
+use crate::explain::report::{Facets, SkillReport, Traced};
+use crate::explain::unread::{Unread, answered, ended, say_beside};
+use crate::explain::{clients_named, provenance};
 use crate::prompt::session::{AskedPrompt, SessionPrompt, code, is_there};
 use crate::prompt::{ClientPrompt, is_not_read};
 use crate::rank::{Rankings, search_index};
@@ -154,15 +152,6 @@ impl Explanation<'_> {
     }
 }
 
-/// Adds what a list does not have yet.
-pub(super) fn join<T: PartialEq>(list: &mut Vec<T>, others: Vec<T>) {
-    for other in others {
-        if !list.contains(&other) {
-            list.push(other);
-        }
-    }
-}
-
 impl<'a> Question<'a> {
     fn new(args: &'a Why, ui: &mut Ui) -> Result<Self, CommandError> {
         let (registry, session_config) = seen(&args.places, Reach::Everywhere)?;
@@ -186,7 +175,8 @@ impl<'a> Question<'a> {
         let query = args.query.as_deref().filter(|query| is_ranked && !query.trim().is_empty());
         // A search of Prowess also reads the instructions.
         let by_search = self.client_prompt.is_none().then_some(&selector as &dyn Selector);
-        let rankings = query.map(|query| Rankings::new(query, registry, &self.shown, by_search)).transpose()?;
+        let rankings =
+            query.map(|query| Rankings::new(query, registry, &self.shown, by_search)).transpose()?;
         let facets = Facets {
             copy: Some(catalog),
             provenance: Traced::Compared(origins),

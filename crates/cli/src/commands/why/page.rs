@@ -18,14 +18,12 @@ use prowess::{
 
 use super::Explained;
 use crate::args::Places;
-use crate::commands::advice::Advice;
-use crate::commands::client_verdict::{said_of_client, seen_as};
-use crate::commands::clients_named::few_of;
 use crate::commands::hints::{self, check_command, command_for};
-use crate::commands::needed::Needed;
-use crate::commands::provenance::{Provenance, is_own_copy};
-use crate::commands::row::{Brief, SkillReport};
-use crate::commands::runs;
+use crate::explain::clients_named::{self, few_of, said_of_client, seen_as};
+use crate::explain::needed::Needed;
+use crate::explain::provenance::{Provenance, is_own_copy};
+use crate::explain::report::{Brief, SkillReport};
+use crate::explain::trust::Advice;
 use crate::prompt::session::verdict;
 use crate::prompt::{is_not_read, not_for_model};
 use crate::ui::{STRONG, ShortPaths, Text, clean};
@@ -145,7 +143,7 @@ pub(super) fn page(text: &mut Text, explained: &Explained<'_>, context: &PageCon
     let breaks = |problem: &&Problem| broken.iter().any(|other| other.code == problem.code);
     let others = candidate.problems.iter().flat_map(|problems| problems.iter());
     for problem in others.filter(|problem| !breaks(problem)) {
-        let who = runs::who(problem.code, registry.client());
+        let who = clients_named::who_runs(problem.code, registry.client());
         let who = who.map(|who| format!("; {who}")).unwrap_or_default();
         let _ = writeln!(text, "  {}{who}", Brief::of(problem, severity(problem)));
     }

@@ -8,7 +8,7 @@ use prowess::internal::ExactDifference;
 use prowess::{Candidate, Catalog, Location, Registry};
 use serde::Serialize;
 
-use super::hints::quoted_word;
+use crate::commands::hints::quoted_word;
 use crate::ui::{clean, count};
 
 /// The largest SKILL.md whose lines are compared.
@@ -22,9 +22,9 @@ const FOLDERS: &str = ".";
 
 /// How a skill differs from another with the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Copy {
+pub(crate) struct Copy {
     /// Whether the folders of the two are the same in every entry, so that nothing is lost with one of them.
-    pub(super) identical: bool,
+    pub(crate) identical: bool,
     /// How many lines of SKILL.md only one of the two has; nothing when it is too large to compare.
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<usize>,
@@ -40,7 +40,7 @@ pub(super) struct Copy {
 
 impl Copy {
     /// Compares a shadowed skill with the one at this location; `None` unless both are files on this machine.
-    pub(super) fn of(
+    pub(crate) fn of(
         skill: &Candidate,
         by: &Location,
         catalog: &Catalog,
@@ -51,7 +51,7 @@ impl Copy {
     }
 
     /// Compares two skills; `None` unless both are files on this machine.
-    pub(super) fn between(skill: &Candidate, other: &Candidate, registry: &Registry) -> Option<Self> {
+    pub(crate) fn between(skill: &Candidate, other: &Candidate, registry: &Registry) -> Option<Self> {
         let both = [skill, other];
         // Nothing is fetched to compare it.
         if both.iter().any(|skill| skill.entry.origin.location.path().is_none()) {
@@ -92,7 +92,7 @@ impl Copy {
     }
 
     /// The entries in which two copies differ, if agents get the same files of both.
-    pub(super) fn besides(&self) -> Option<String> {
+    pub(crate) fn besides(&self) -> Option<String> {
         if self.except.is_empty() && !self.more {
             return None;
         }
@@ -112,7 +112,7 @@ impl Copy {
     }
 
     /// In words before the place of the other skill.
-    pub(super) fn words_before(&self) -> String {
+    pub(crate) fn words_before(&self) -> String {
         let before = match self.besides() {
             Some(_) => "to",
             None if self.identical => "of",
@@ -122,7 +122,7 @@ impl Copy {
     }
 
     /// In words.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         if self.identical {
             return "identical copy".to_owned();
         }
@@ -144,7 +144,7 @@ impl Copy {
 
 /// The folder of a skill on this machine. A SKILL.md directly in a folder of skills has none of its own: that folder
 /// belongs to the other skills in it.
-pub(super) fn folder_of(skill: &Candidate) -> Option<&Path> {
+pub(crate) fn folder_of(skill: &Candidate) -> Option<&Path> {
     let is_root = skill.sighting.unwrap_or_default().facts.has(Fact::RootFile);
     Path::new(skill.entry.origin.location.path()?).parent().filter(|_| !is_root)
 }

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use prowess::Standing;
 use prowess::library::views::Reach;
 
-use super::copies::Copy;
-use super::needed::Needed;
-use super::provenance::read_origins;
-use super::row::NotSeen;
-use super::unread::{failures, say_unverified};
-use super::{seen, shown};
 use crate::args::Places;
+use crate::commands::{seen, shown};
 use crate::error::{CommandError, Failure};
+use crate::explain::copies::Copy;
+use crate::explain::needed::Needed;
+use crate::explain::provenance::read_origins;
+use crate::explain::report::NotSeen;
+use crate::explain::unread::{failures, say_unverified};
 use crate::report::Unlisted;
 use crate::ui::Ui;
 

@@ -1,35 +1,38 @@
-//! What the settings do that a user may not expect: settings of a project that have no effect, and those that leave out a
-//! skill.
+//! What options and settings do that a user may not expect: those of a project without effect, those that leave out a
+//! skill, and names in `--only` and `--except` that no skill has.
 
 use std::path::{Path, PathBuf};
 
 use prowess::env::{self, Environment};
 use prowess::fs::walk::ScanChanges;
-use prowess::internal::{ConfigSetting, EffectiveSettings, toml_value};
+use prowess::internal::{ConfigSetting, EffectiveSettings, did_you_mean, toml_value};
 use prowess::library::{clients, library};
-use prowess::{Catalog, Config, Location, Scope};
+use prowess::path::Glob;
+use prowess::text::similar;
+use prowess::{Candidate, Catalog, Config, Location, Registry, Scope};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::hints::{command_for, trust_command};
-use super::skill_arg::SkillArg;
-use super::{Purpose, clients_named, library_options};
 use crate::args::Places;
+use crate::commands::hints::{command_for, trust_command};
+use crate::commands::skill_arg::SkillArg;
+use crate::commands::{Purpose, library_options};
 use crate::error::Failure;
+use crate::explain::clients_named;
 use crate::ui::{Ui, clean, count, few};
 
 /// The most names of skills in one sentence.
 const MAX_NAMES: usize = 5;
 
 /// Says in a line which settings of the project have no effect.
-pub(super) fn say(catalog: &Catalog, ui: &mut Ui) {
+pub(crate) fn say_without_effect(catalog: &Catalog, ui: &mut Ui) {
     for sentence in notes(catalog) {
         ui.note(&sentence);
     }
 }
 
 /// Which settings of the project have no effect, in a sentence for each reason.
-pub(super) fn notes(catalog: &Catalog) -> Vec<String> {
+pub(crate) fn notes(catalog: &Catalog) -> Vec<String> {
     // Most folders have no such file, and every command asks.
     if Config::find(&env::absolute(Path::new("."))).file.is_none() {
         return Vec::new();
@@ -41,12 +44,12 @@ pub(super) fn notes(catalog: &Catalog) -> Vec<String> {
 }
 
 /// The keys that have no effect because the project is not trusted, without sources: each of them is reported by itself.
-pub(super) fn waiting_keys(settings: &EffectiveSettings) -> Vec<String> {
+pub(crate) fn waiting_keys(settings: &EffectiveSettings) -> Vec<String> {
     settings.untrusted().into_iter().filter(|key| key != "skills.sources").collect()
 }
 
 /// The settings that have no effect because the project is not trusted.
-pub(super) fn untrusted(settings: &EffectiveSettings) -> Option<String> {
+pub(crate) fn untrusted(settings: &EffectiveSettings) -> Option<String> {
     let keys = waiting_keys(settings);
     let file = &settings.project.as_ref()?.path;
     if keys.is_empty() {
@@ -61,12 +64,12 @@ pub(super) fn untrusted(settings: &EffectiveSettings) -> Option<String> {
 }
 
 /// The folder to trust, so that a `prowess.toml` takes effect.
-pub(super) fn folder_of_project(file: &Path) -> &Path {
+pub(crate) fn folder_of_project(file: &Path) -> &Path {
     file.parent().map_or(file, clients::project)
 }
 
 /// The skills that a project would turn off, and that are not its own.
-pub(super) fn not_its_own(settings: &EffectiveSettings, catalog: &Catalog) -> Option<String> {
+pub(crate) fn not_its_own(settings: &EffectiveSettings, catalog: &Catalog) -> Option<String> {
     let project = settings.project.as_ref()?;
     let globs = &project.counts.disabled;
     let is_meant = |key: &str, name: &str| globs.iter().any(|glob| glob.matches(key) || glob.matches(name));
@@ -89,7 +92,7 @@ pub(super) fn not_its_own(settings: &EffectiveSettings, catalog: &Catalog) -> Op
 
 /// A skill that is there, and the setting that leaves it out.
 #[derive(Serialize)]
-pub(super) struct LeftOutBy {
+pub(crate) struct LeftOutBy {
     path: Location,
     key: String,
     value: Value,
@@ -98,7 +101,7 @@ pub(super) struct LeftOutBy {
 
 impl LeftOutBy {
     /// Looks for a skill without the settings, and then with each of them. No server is asked.
-    pub(super) fn of(arg: &SkillArg<'_>, places: &Places) -> Option<Self> {
+    pub(crate) fn of(arg: &SkillArg<'_>, places: &Places) -> Option<Self> {
         let environment = Environment::current();
         let settings = EffectiveSettings::of(Path::new("."), &environment, &[]).ok()?;
         let scans = scans(&settings);
@@ -128,7 +131,7 @@ impl LeftOutBy {
     }
 
     /// The message about it.
-    pub(super) fn failure(&self, name: &str) -> Failure {
+    pub(crate) fn failure(&self, name: &str) -> Failure {
         let Self { path, key, value, file } = self;
         let folder = path.path().and_then(|file| Path::new(file).parent());
         let folder = folder.map_or_else(|| path.to_string(), |folder| folder.to_string_lossy().into_owned());
@@ -145,14 +148,14 @@ impl LeftOutBy {
 }
 
 /// What leaves out every skill there is: an option, or a setting of a file.
-pub(super) struct AllLeftOut {
+pub(crate) struct AllLeftOut {
     by: String,
     skills: usize,
 }
 
 impl AllLeftOut {
     /// Looks for skills without the options and settings of the search, if no skill was found with them.
-    pub(super) fn of(places: &Places) -> Option<Self> {
+    pub(crate) fn of(places: &Places) -> Option<Self> {
         let environment = Environment::current();
         let settings = EffectiveSettings::of(Path::new("."), &environment, &[]).unwrap_or_default();
         let scans = scans(&settings);
@@ -185,7 +188,7 @@ impl AllLeftOut {
     }
 
     /// What it leaves out, in words.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         format!("{} leaves out {}", clean(&self.by), count(self.skills, "skill"))
     }
 }
@@ -208,4 +211,48 @@ fn changes(setting: &ConfigSetting) -> Option<ScanChanges> {
         }
         _ => return None,
     })
+}
+
+/// Warns of each name in `--only` and `--except` that no skill has.
+pub(crate) fn say_unmatched(places: &Places, registry: &Registry, ui: &mut Ui) {
+    let catalog = registry.catalog();
+    let options = [("--only", &places.scan.only), ("--except", &places.scan.except)];
+    // Without skills, the name is not what is wrong.
+    if options.iter().all(|(_, globs)| globs.is_empty()) || catalog.all().next().is_none() {
+        return;
+    }
+    let keys = || catalog.all().map(|(skill, _)| &*skill.entry.key);
+    for (option, globs) in options {
+        for glob in globs.iter().filter(|glob| !has(registry, glob)) {
+            let (text, lower) = (glob.to_string(), glob.to_string().to_lowercase());
+            let near = match keys().find(|key| key.to_lowercase() == lower) {
+                Some(key) => vec![key],
+                None => similar(&text, keys()),
+            };
+            let all = || format!("see the names with: prowess list --all{}", places.options());
+            let hint = did_you_mean(&near).unwrap_or_else(all);
+            ui.warning(&Failure::new(format!("no skill has this name of {option}: {text}"), hint));
+        }
+    }
+}
+
+/// What is said of a library that offers no skill.
+pub(crate) fn nothing(places: &Places, registry: &Registry) -> String {
+    if registry.catalog().all().next().is_none() {
+        let left_out = AllLeftOut::of(places).map(|left_out| format!(": {}", left_out.words()));
+        return format!("no skills here{}", left_out.unwrap_or_default());
+    }
+    let only = &places.scan.only;
+    // A skill with such a name may have another fault.
+    if only.is_empty() || only.iter().any(|glob| has(registry, glob)) {
+        "no skills here".to_owned()
+    } else {
+        "no skill has a name that --only takes".to_owned()
+    }
+}
+
+/// Whether a glob matches a name of a skill.
+fn has(registry: &Registry, glob: &Glob) -> bool {
+    let is_meant = |skill: &Candidate| registry.names_of(&skill.entry).any(|name| glob.matches(name));
+    registry.catalog().all().any(|(skill, _)| is_meant(skill))
 }

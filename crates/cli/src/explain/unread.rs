@@ -11,16 +11,16 @@ use prowess::library::views::Views;
 use prowess::{Registry, SourceError, SourceErrorKind};
 use serde::Serialize;
 
-use super::confined::approvals;
-use super::settings;
 use crate::Outcome;
 use crate::args::Places;
+use crate::commands::confined::approvals;
 use crate::error::Failure;
+use crate::explain::left_out;
 use crate::ui::Ui;
 
 /// A registry, and the clients that read its folders.
 #[derive(Clone, Copy)]
-pub(super) struct Scanned<'r> {
+pub(crate) struct Scanned<'r> {
     registry: &'r Registry,
     views: Option<&'r Views>,
 }
@@ -68,13 +68,13 @@ fn follows(client: &Client) -> bool {
 }
 
 /// Reports what could not be read, and what is not known about the client whose view a registry has.
-pub(super) fn say_problems<'r>(read: impl Into<Scanned<'r>>, ui: &mut Ui) {
+pub(crate) fn say_problems<'r>(read: impl Into<Scanned<'r>>, ui: &mut Ui) {
     say(read.into(), is_of_another_user, ui);
 }
 
 /// Reports what could not be read, for a command that can answer without it: what is a matter of a project that is not
 /// trusted is a warning.
-pub(super) fn say_beside(registry: &Registry, places: &Places, ui: &mut Ui) {
+pub(crate) fn say_beside(registry: &Registry, places: &Places, ui: &mut Ui) {
     let project = UntrustedProject::of(places);
     say(registry.into(), |problem| project.has(problem), ui);
 }
@@ -87,17 +87,17 @@ fn say(read: Scanned<'_>, is_minor: impl Fn(&SourceError) -> bool, ui: &mut Ui) 
     if let Some(client) = read.registry.client() {
         say_unverified([client], ui);
     }
-    settings::say(&read.registry.catalog(), ui);
+    left_out::say_without_effect(&read.registry.catalog(), ui);
 }
 
 /// What could not be read, in words.
-pub(super) fn failures<'r>(read: impl Into<Scanned<'r>>) -> Vec<Failure> {
+pub(crate) fn failures<'r>(read: impl Into<Scanned<'r>>) -> Vec<Failure> {
     let read = read.into();
     read.problems().iter().map(|problem| failure(problem, read)).collect()
 }
 
 /// Says of which clients only the folders are known.
-pub(super) fn say_unverified(clients: impl IntoIterator<Item = &'static Client>, ui: &mut Ui) {
+pub(crate) fn say_unverified(clients: impl IntoIterator<Item = &'static Client>, ui: &mut Ui) {
     let unverified = clients.into_iter().filter(|client| client.reads().checked.is_none());
     let names: Vec<&str> = unverified.map(|client| client.name).collect();
     if !names.is_empty() {
@@ -107,7 +107,7 @@ pub(super) fn say_unverified(clients: impl IntoIterator<Item = &'static Client>,
 }
 
 /// A problem in words. What a client does and what Prowess withholds are told apart.
-pub(super) fn failure<'r>(problem: &SourceError, read: impl Into<Scanned<'r>>) -> Failure {
+pub(crate) fn failure<'r>(problem: &SourceError, read: impl Into<Scanned<'r>>) -> Failure {
     let failure = Failure::from(problem);
     let names = |is_meant: &dyn Fn(&Client) -> bool| -> Vec<&'static str> {
         let clients = read.into().clients(problem);
@@ -133,7 +133,7 @@ pub(super) fn failure<'r>(problem: &SourceError, read: impl Into<Scanned<'r>>) -
 const NOT_FOLLOWED: &str = "Prowess does not, out of a project that is not trusted";
 
 /// The outcome of a command that opened the library: what could not be read may be what the user asked for.
-pub(super) fn ended<'r>(outcome: Outcome, read: impl Into<Scanned<'r>>) -> Outcome {
+pub(crate) fn ended<'r>(outcome: Outcome, read: impl Into<Scanned<'r>>) -> Outcome {
     if read.into().problems().iter().all(|problem| is_of_another_user(problem)) {
         outcome
     } else {
@@ -179,7 +179,7 @@ impl UntrustedProject {
 }
 
 /// The outcome of a command that answered what it was asked.
-pub(super) fn answered(registry: &Registry, places: &Places) -> Outcome {
+pub(crate) fn answered(registry: &Registry, places: &Places) -> Outcome {
     let project = UntrustedProject::of(places);
     let problems = Scanned::from(registry).problems();
     let matters = problems.iter().any(|problem| !project.has(problem));
@@ -188,7 +188,7 @@ pub(super) fn answered(registry: &Registry, places: &Places) -> Outcome {
 
 /// A file or folder that could not be read.
 #[derive(PartialEq, Eq, Serialize)]
-pub(super) struct Unread {
+pub(crate) struct Unread {
     error: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<String>,
@@ -200,7 +200,7 @@ pub(super) struct Unread {
 
 impl Unread {
     /// Everything that could not be read at the last refresh.
-    pub(super) fn all<'r>(read: impl Into<Scanned<'r>>) -> Vec<Self> {
+    pub(crate) fn all<'r>(read: impl Into<Scanned<'r>>) -> Vec<Self> {
         let read = read.into();
         let of = |problem: &Arc<SourceError>| Self {
             cause: failure(problem, read).causes.into_iter().next(),
@@ -210,7 +210,7 @@ impl Unread {
     }
 
     /// One of them.
-    pub(super) fn of(error: &SourceError) -> Self {
+    pub(crate) fn of(error: &SourceError) -> Self {
         let failure = Failure::from(error);
         Self {
             error: error.to_string(),

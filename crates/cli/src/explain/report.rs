@@ -14,36 +14,36 @@ use prowess::{
 };
 use serde::Serialize;
 
-use super::advice;
-use super::copies::Copy;
-use super::hints;
-use super::provenance::Provenance;
+use crate::commands::hints;
+use crate::explain::copies::Copy;
+use crate::explain::provenance::Provenance;
+use crate::explain::trust;
 use crate::prompt::{Cost, Prompts, not_for_model};
 use crate::rank::{Ranked, Rankings};
 use crate::ui::clean;
 
 /// The marks of skills that a client lists and Prowess does not offer.
-pub(super) const IN_CLIENT_BROKEN: &str = "prowess cannot load it: ";
-pub(super) const IN_CLIENT_OFF: &str = "turned off in prowess: ";
+pub(crate) const IN_CLIENT_BROKEN: &str = "prowess cannot load it: ";
+pub(crate) const IN_CLIENT_OFF: &str = "turned off in prowess: ";
 
 /// What a command shows of skills beside their state. What is not asked for costs nothing.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Facets<'f, 'r> {
+pub(crate) struct Facets<'f, 'r> {
     /// What they cost in these prompts.
-    pub(super) cost: Option<&'f Prompts>,
+    pub(crate) cost: Option<&'f Prompts>,
     /// How they differ from the skills of this catalog that shadow them.
-    pub(super) copy: Option<&'f Catalog>,
+    pub(crate) copy: Option<&'f Catalog>,
     /// Where they were installed from.
-    pub(super) provenance: Traced<'r>,
+    pub(crate) provenance: Traced<'r>,
     /// Their places in these rankings, and what `check` says about the descriptions that are ranked.
-    pub(super) rank: Option<&'f Rankings<'r>>,
+    pub(crate) rank: Option<&'f Rankings<'r>>,
     /// Why the server does not publish them.
-    pub(super) published: bool,
+    pub(crate) published: bool,
 }
 
 /// How it is found out where skills were installed from: by the records, or also by comparing their files with these.
 #[derive(Clone, Copy, Default)]
-pub(super) enum Traced<'o> {
+pub(crate) enum Traced<'o> {
     #[default]
     Not,
     Recorded(&'o Origins),
@@ -52,99 +52,99 @@ pub(super) enum Traced<'o> {
 
 /// A skill and its state.
 #[derive(Serialize)]
-pub(super) struct SkillReport<'r> {
+pub(crate) struct SkillReport<'r> {
     #[serde(skip)]
-    pub(super) skill: &'r Candidate,
+    pub(crate) skill: &'r Candidate,
     #[serde(skip)]
-    pub(super) standing: &'r Standing,
-    pub(super) name: &'r str,
-    pub(super) key: &'r str,
+    pub(crate) standing: &'r Standing,
+    pub(crate) name: &'r str,
+    pub(crate) key: &'r str,
     /// The client whose view this is.
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<&'static str>,
     /// The name under which the client shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) shown_as: Option<&'r str>,
+    pub(crate) shown_as: Option<&'r str>,
     /// Whether the client was compared with its row; if not, only its folders are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     client_verified: Option<bool>,
     /// Whether the client may list it, but Prowess does not read it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) not_read: bool,
+    pub(crate) not_read: bool,
     /// Whether other skills have this name, and the client does not always list the same one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) one_of_several: bool,
+    pub(crate) one_of_several: bool,
     /// Why the client does not offer it to its model.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) not_for_model: Option<&'static str>,
+    pub(crate) not_for_model: Option<&'static str>,
     /// The same in words, and what to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_for_model_because: Option<Because>,
     /// Why the client does not list it.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_seen: Option<NotSeen>,
-    pub(super) description: &'r str,
-    pub(super) path: &'r Location,
-    pub(super) source: &'r str,
+    pub(crate) description: &'r str,
+    pub(crate) path: &'r Location,
+    pub(crate) source: &'r str,
     /// The position of its source in the order of precedence.
     #[serde(skip)]
-    pub(super) layer: usize,
+    pub(crate) layer: usize,
     virtual_path: &'r str,
     scope: Scope,
-    pub(super) state: &'static str,
-    pub(super) trusted: bool,
+    pub(crate) state: &'static str,
+    pub(crate) trusted: bool,
     /// Whether it was trusted, and changed since then.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) changed_since_trusted: bool,
+    pub(crate) changed_since_trusted: bool,
     /// Why it can never be trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) never_trusted: Option<String>,
+    pub(crate) never_trusted: Option<String>,
     preload: bool,
     repaired: bool,
-    pub(super) readers: &'r [&'static str],
+    pub(crate) readers: &'r [&'static str],
     /// Where else the same folder was found, through links.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     also_at: &'r [Location],
     problems: Vec<Brief<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) shadowed_by: Option<&'r Location>,
+    pub(crate) shadowed_by: Option<&'r Location>,
     /// How it differs from the skill that shadows it, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) copy: Option<Copy>,
+    pub(crate) copy: Option<Copy>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) disabled_by: Option<&'r TurnedOffBy>,
+    pub(crate) disabled_by: Option<&'r TurnedOffBy>,
     #[serde(skip)]
-    pub(super) why_not: Option<WhyNot>,
+    pub(crate) why_not: Option<WhyNot>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) cost: Option<Cost>,
+    pub(crate) cost: Option<Cost>,
     /// Where it came from, if it was installed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) installed: Option<Provenance<'r>>,
+    pub(crate) installed: Option<Provenance<'r>>,
     /// Why the server does not publish it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) not_published: Option<String>,
+    pub(crate) not_published: Option<String>,
     /// Its place in the ranking for a query.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) ranked: Option<Ranked<'r>>,
+    pub(crate) ranked: Option<Ranked<'r>>,
     /// Its place by what the prompts of agents have, if `ranked` counts more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) ranked_in_prompts: Option<Ranked<'r>>,
+    pub(crate) ranked_in_prompts: Option<Ranked<'r>>,
     /// If it is ranked: what `check` says about its description.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) description_notes: Vec<Brief<'r>>,
+    pub(crate) description_notes: Vec<Brief<'r>>,
 }
 
 /// Why a client does not list a skill.
 #[derive(Serialize)]
-pub(super) struct NotSeen {
-    pub(super) code: &'static str,
-    pub(super) reason: String,
-    pub(super) fix: String,
+pub(crate) struct NotSeen {
+    pub(crate) code: &'static str,
+    pub(crate) reason: String,
+    pub(crate) fix: String,
 }
 
 impl NotSeen {
     /// Why a client, which the reason calls `who`, does not list a skill.
-    pub(super) fn of(standing: &Standing, client: Option<&Client>, who: &str) -> Option<Self> {
+    pub(crate) fn of(standing: &Standing, client: Option<&Client>, who: &str) -> Option<Self> {
         match (standing, client) {
             (Standing::Unseen { code, reason, why }, _) => {
                 let hints = views::hints(*why, &client.map_or(Reads::UNKNOWN, Client::reads));
@@ -169,7 +169,7 @@ struct Because {
 
 /// A problem in short.
 #[derive(Serialize)]
-pub(super) struct Brief<'r> {
+pub(crate) struct Brief<'r> {
     code: &'static str,
     severity: &'static str,
     message: Cow<'r, str>,
@@ -177,11 +177,11 @@ pub(super) struct Brief<'r> {
 
 impl<'r> Brief<'r> {
     /// With this severity, which may not be the one that it was judged to have.
-    pub(super) fn of(problem: &'r Problem, severity: Severity) -> Self {
+    pub(crate) fn of(problem: &'r Problem, severity: Severity) -> Self {
         Self { code: problem.code, severity: severity.name(), message: (&problem.message).into() }
     }
 
-    pub(super) fn owned(problem: Problem) -> Brief<'static> {
+    pub(crate) fn owned(problem: Problem) -> Brief<'static> {
         Brief { code: problem.code, severity: problem.severity.name(), message: problem.message.into() }
     }
 }
@@ -194,7 +194,7 @@ impl fmt::Display for Brief<'_> {
 
 impl<'r> SkillReport<'r> {
     /// What is to be known about a skill that a client lists, before its description.
-    pub(super) fn in_client(&self) -> &'static str {
+    pub(crate) fn in_client(&self) -> &'static str {
         match self.state {
             _ if self.shown_as.is_none() => "",
             _ if self.not_read => "not read, so not known: ",
@@ -205,7 +205,7 @@ impl<'r> SkillReport<'r> {
         }
     }
 
-    pub(super) fn new(
+    pub(crate) fn new(
         candidate: &'r Candidate,
         standing: &'r Standing,
         registry: &Registry,
@@ -230,7 +230,8 @@ impl<'r> SkillReport<'r> {
             Standing::Shadowed { by } => Some(by),
             _ => None,
         };
-        let (ranked, ranked_in_prompts) = facets.rank.filter(|_| listed).map(|rank| rank.of(candidate)).unzip();
+        let (ranked, ranked_in_prompts) =
+            facets.rank.filter(|_| listed).map(|rank| rank.of(candidate)).unzip();
         let description_notes = ranked.is_some().then(|| notes_on_description(candidate, registry));
         Self {
             skill: candidate,
@@ -254,7 +255,7 @@ impl<'r> SkillReport<'r> {
             state: state_of(candidate, standing),
             trusted: !untrusted,
             changed_since_trusted: registry.changed_since_approval(candidate),
-            never_trusted: advice::never(candidate, registry),
+            never_trusted: trust::never(candidate, registry),
             preload: candidate.preload,
             repaired: entry.repaired,
             readers: &candidate.readers,
@@ -298,7 +299,8 @@ fn notes_on_description(skill: &Candidate, registry: &Registry) -> Vec<Brief<'st
         return Vec::new();
     };
     let problems = Profile::new(Preset::Spec).check(&head.document(), None, &skill.entry.origin);
-    let is_known = |problem: &Problem| skill.problems.iter().flatten().any(|other| other.code == problem.code);
+    let is_known =
+        |problem: &Problem| skill.problems.iter().flatten().any(|other| other.code == problem.code);
     let is_meant = |problem: &Problem| problem.code.starts_with("description-") && !is_known(problem);
     problems.into_iter().filter(is_meant).map(Brief::owned).collect()
 }

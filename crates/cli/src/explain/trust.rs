@@ -6,7 +6,7 @@ use prowess::{Candidate, Catalog, Entry, Obstacle, Registry, SourceError, Source
 
 /// What makes a skill trusted.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Advice {
+pub(crate) enum Advice {
     /// `prowess trust` with this name.
     Trust(String),
     /// Trust alone is not enough: another skill has its key, and keeps it.
@@ -17,7 +17,7 @@ pub(super) enum Advice {
 
 impl Advice {
     /// The advice on a skill; none when trust is not what it lacks.
-    pub(super) fn on(skill: &Candidate, registry: &Registry, catalog: &Catalog) -> Option<Self> {
+    pub(crate) fn on(skill: &Candidate, registry: &Registry, catalog: &Catalog) -> Option<Self> {
         if skill.obstacle != Some(Obstacle::Untrusted) {
             return None;
         }
@@ -32,7 +32,7 @@ impl Advice {
 }
 
 /// Why a skill of a server can never be approved. For other skills this is not checked, since it would read their files.
-pub(super) fn never(skill: &Candidate, registry: &Registry) -> Option<String> {
+pub(crate) fn never(skill: &Candidate, registry: &Registry) -> Option<String> {
     if !skill.wants_approval || skill.obstacle != Some(Obstacle::Untrusted) {
         return None;
     }
@@ -44,14 +44,14 @@ pub(super) fn never(skill: &Candidate, registry: &Registry) -> Option<String> {
 
 /// The argument of `prowess trust` for a skill. A skill of a server is named by its key, or by its location when another
 /// skill has the key; a local skill is always named by its key.
-pub(super) fn name_of<'c>(skill: &'c Candidate, catalog: &Catalog) -> Cow<'c, str> {
+pub(crate) fn name_of<'c>(skill: &'c Candidate, catalog: &Catalog) -> Cow<'c, str> {
     let Entry { key, origin, .. } = &skill.entry;
     let holds = catalog.get(key).is_some_and(|holder| holder.entry.origin.location == origin.location);
     if holds || !skill.wants_approval { key.into() } else { origin.location.text() }
 }
 
 /// The skill that has the key of a skill of a server, and keeps it whether that one is trusted or not.
-pub(super) fn kept_from_its_key_by<'c>(skill: &Candidate, catalog: &'c Catalog) -> Option<&'c Candidate> {
+pub(crate) fn kept_from_its_key_by<'c>(skill: &Candidate, catalog: &'c Catalog) -> Option<&'c Candidate> {
     let place = |candidate: &Candidate| candidate.entry.origin.location.clone();
     let holder = catalog.get(&skill.entry.key).filter(|holder| holder.is_usable())?;
     let either = [place(skill), place(holder)];

@@ -4,8 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use prowess::env;
 
-use super::hints::shell_word;
-use super::shown;
+use crate::commands::hints::shell_word;
+use crate::commands::shown;
 
 /// The folder to apply a diff in.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use prowess::install::{
 use prowess::{Candidate, Digest, Location};
 use serde::Serialize;
 
-use super::install::{report, verify};
+use crate::commands::install::{report, verify};
 use crate::ui::{Text, Ui, count};
 
 /// How many other folders of an accepted skill are named.
@@ -19,7 +19,7 @@ const MAX_CHANGES: usize = 5;
 
 /// Where an installed skill came from.
 #[derive(Serialize)]
-pub(super) struct Provenance<'o> {
+pub(crate) struct Provenance<'o> {
     #[serde(skip)]
     origin: &'o InstalledOrigin,
     /// Whether it is inside of the installed skill.
@@ -48,7 +48,7 @@ pub(super) struct Provenance<'o> {
 }
 
 /// The entries in the locks of the project and of the user. A lock that cannot be read is a note, never a failure.
-pub(super) fn origins(ui: &mut Ui) -> Origins {
+pub(crate) fn origins(ui: &mut Ui) -> Origins {
     let origins = read_origins();
     for error in origins.unread() {
         ui.note(&format!("it is not known where some skills came from: {}", error.full_message()));
@@ -57,7 +57,7 @@ pub(super) fn origins(ui: &mut Ui) -> Origins {
 }
 
 /// The entries in the locks of the project and of the user, as far as they can be read.
-pub(super) fn read_origins() -> Origins {
+pub(crate) fn read_origins() -> Origins {
     let environment = Environment::current();
     let project = InstallFolders::project_of(&env::absolute(Path::new(".")), &environment);
     let installer = Installer::of_user(environment, &project);
@@ -65,19 +65,19 @@ pub(super) fn read_origins() -> Origins {
 }
 
 /// Whether files differ, and only in their line ends.
-pub(super) fn are_line_ends(changes: &[(String, FileChange)]) -> bool {
+pub(crate) fn are_line_ends(changes: &[(String, FileChange)]) -> bool {
     !changes.is_empty() && changes.iter().all(|(_, change)| *change == FileChange::LineEnds)
 }
 
 /// Whether a skill is a copy that Prowess made of the installed skill which shadows it.
-pub(super) fn is_own_copy(skill: &Candidate, by: &Location, origins: &Origins) -> bool {
+pub(crate) fn is_own_copy(skill: &Candidate, by: &Location, origins: &Origins) -> bool {
     let here = origins.of_file(&skill.entry.origin.location);
     here.zip(origins.of_file(by)).is_some_and(|(here, by)| here.path == by.path)
 }
 
 impl<'o> Provenance<'o> {
     /// Where a skill came from; none when it was not installed.
-    pub(super) fn of(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
+    pub(crate) fn of(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
         let (origin, inside) = match origins.of(skill) {
             Some(origin) => (origin, false),
             None => (origins.around(skill)?, true),
@@ -101,7 +101,7 @@ impl<'o> Provenance<'o> {
     }
 
     /// Where a skill came from, and whether its files are edited. This reads all of them.
-    pub(super) fn compared(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
+    pub(crate) fn compared(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
         let found = Self::of(skill, origins)?;
         let origin = found.origin;
         let edited = origins.is_edited(origin);
@@ -112,12 +112,12 @@ impl<'o> Provenance<'o> {
     }
 
     /// In one line.
-    pub(super) fn short(&self) -> String {
+    pub(crate) fn short(&self) -> String {
         report::origin(&self.origin.locked, (self.origin.scope, &self.origin.path), self.fetched)
     }
 
     /// In lines.
-    pub(super) fn lines(&self) -> Vec<Text> {
+    pub(crate) fn lines(&self) -> Vec<Text> {
         let title = if self.fetched { "installed from" } else { "the lock says it is from" };
         let InstalledOrigin { locked, path, scope, .. } = self.origin;
         // The commit has a line of its own.
