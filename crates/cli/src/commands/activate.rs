@@ -5,7 +5,6 @@ use prowess::select::All;
 use prowess::session::{Act, Actor, Arguments, Hidden, Reason, Session, ToolResult};
 use serde_json::json;
 
-use super::hints::command_for;
 use super::{Purpose, filter_place, opened_for, usable};
 use crate::Outcome;
 use crate::args::Activate;
@@ -13,6 +12,7 @@ use crate::error::{CommandError, Failure, Hint};
 use crate::explain::unread::{answered, say_beside};
 use crate::report::json::VERSION;
 use crate::ui::Ui;
+use crate::ui::command::command_for;
 
 /// Runs the command.
 pub(crate) fn run(args: &Activate, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {

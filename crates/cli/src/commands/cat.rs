@@ -8,13 +8,13 @@ use prowess::text::similar;
 use prowess::{Candidate, Obstacle, Registry, SourceError, SourceErrorKind};
 use serde_json::json;
 
-use super::hints::command_for;
 use super::{Purpose, named, opened_for};
 use crate::Outcome;
 use crate::args::Cat;
 use crate::error::{CommandError, Failure};
 use crate::explain::unread::{answered, say_beside};
 use crate::report::json::VERSION;
+use crate::ui::command::command_for;
 use crate::ui::{Ui, count, size};
 
 /// How much of a file is read and written at once.

@@ -9,8 +9,8 @@ use prowess::fs::walk::{DOT_FOLDERS, FILE_NAMES};
 use prowess::library::clients::{self, CLIENTS};
 use prowess::registry::trust::Approvals;
 
-use super::hints::trust_command;
 use crate::error::Failure;
+use crate::ui::command::trust_command;
 
 /// What the user trusts; nothing if the approvals cannot be read, which the commands about trust report.
 pub(crate) fn approvals() -> Approvals {

@@ -9,7 +9,6 @@ use prowess::library::{clients, library};
 use prowess_mcp::{ConfigOwner, SERVER_NAME, ServerTransport};
 use serde_json::json;
 
-use super::hints::{command_for, value_of};
 use super::serve::check_exist;
 use super::source_in_config::{in_config, not_utf8};
 use super::{Purpose, library_options, no_library};
@@ -18,6 +17,7 @@ use crate::args::{Connect, ConnectTo, Disconnect, Places};
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
 use crate::report::patch;
+use crate::ui::command::{command_for, value_of};
 use crate::ui::{Ui, clean, count};
 
 /// The maximum number of skills that are named.

@@ -1,114 +1,24 @@
 //! Hints of the command line. Each command in them can be copied and run.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use prowess::advice::{self, HintAction};
-use prowess::env::Environment;
-use prowess::install::{InstallErrorKind, InstallScope, Origins};
-use prowess::internal::{
-    ConfigEditError, ConnectionError, Denied, EditedFileError, closed, denied, escape_control,
-};
+use prowess::env::{self, Environment};
+use prowess::install::InstallErrorKind;
+use prowess::internal::{ConfigEditError, ConnectionError, Denied, EditedFileError, closed, denied};
 use prowess::library::clients;
-use prowess::path::Glob;
 use prowess::registry::trust::Approvals;
-use prowess::source::spec::Place;
-use prowess::{
-    Candidate, ConfigError, Location, Preset, Registry, Scope, SourceError, SourceErrorKind, SpecialFile,
-};
+use prowess::{ConfigError, SourceError, SourceErrorKind, SpecialFile};
 
-use super::install::scope_option;
 use super::shown;
-use crate::args::{Places, Scan};
 use crate::error::Hint;
-use crate::explain::provenance::are_line_ends;
-use crate::explain::trust::never;
-use crate::ui::{Text, clean, count};
+use crate::ui::Text;
+use crate::ui::command::{check_command, command_for, trust_command, word};
 
 /// The hint for approvals that are damaged.
 pub(crate) const MOVE_APPROVALS: &str =
     "restore it from a copy, or move it away: then nothing is trusted until you trust it again";
-
-/// The maximum number of folders in one line.
-const MAX_FOLDERS: usize = 3;
-
-impl Places {
-    /// The options that say where to look for skills, as text after a command. Without them, the command would look
-    /// elsewhere.
-    pub(crate) fn options(&self) -> String {
-        let sources = self.sources.iter().map(|source| match source.place {
-            Place::Dir(_) | Place::Plugin(_) | Place::Archive(_) | Place::Jsonl(_) | Place::Inline { .. } => {
-                ("--in", source.to_string())
-            }
-            // An address or the arguments of a program may hold secrets, which messages do not repeat.
-            _ => ("--in", "SPEC".to_owned()),
-        });
-        let client = self.clients.iter().map(|client| ("--client", client.clone()));
-        let globs = |option, globs: &[Glob]| {
-            let globs: Vec<String> = globs.iter().map(ToString::to_string).collect();
-            (!globs.is_empty()).then(|| (option, globs.join(",")))
-        };
-        let Scan { only, except, strict, .. } = &self.scan;
-        let strict = strict.map(|profile| ("--strict", profile.name().to_owned()));
-        let chosen = globs("--only", only).into_iter().chain(globs("--except", except)).chain(strict);
-        sources
-            .chain(client)
-            .chain(chosen)
-            .map(|(option, value)| format!(" {option}{}", value_of(&value)))
-            .collect()
-    }
-}
-
-/// The value of an option, with the separator before it.
-pub(crate) fn value_of(value: &str) -> String {
-    match shell_word(value).strip_prefix("-- ") {
-        Some(word) => format!("={word}"),
-        None => format!(" {}", shell_word(value)),
-    }
-}
-
-/// A text as one word of a shell, so that a command that contains it can be copied and run.
-pub(crate) fn shell_word(text: &str) -> String {
-    let word = quoted_word(text);
-    if text.starts_with('-') { format!("-- {word}") } else { word }
-}
-
-/// A text in quotes, unless it is a plain word: for prose beside a command, so that a line that is copied whole runs
-/// nothing of it.
-pub(crate) fn quoted_word(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.' | '/' | '@');
-    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", escape_control(text).replace('\'', r"'\''"))
-}
-
-/// A command about a skill. The options, each after a space, repeat where the skill was looked for.
-pub(crate) fn command_for(verb: &str, name: &str, options: &str) -> String {
-    let word = shell_word(name);
-    // After `--`, nothing is an option.
-    if name.starts_with('-') {
-        format!("prowess {verb}{options} {word}")
-    } else {
-        format!("prowess {verb} {word}{options}")
-    }
-}
-
-/// The command that shows every problem of a SKILL.md, by the profile that found it broken.
-pub(crate) fn check_command(path: &str, profile: Option<Preset>) -> String {
-    let options = profile.map(|profile| format!(" --profile {}", profile.name())).unwrap_or_default();
-    command_for("check", path, &options)
-}
-
-/// A path as one word of a shell. `None` if it is not UTF-8, or if a terminal cannot show it as it is: then no command can
-/// name it.
-pub(crate) fn word(path: &Path) -> Option<String> {
-    let text = path.to_str()?;
-    let shown = clean(text);
-    matches!(shown, Cow::Borrowed(_)).then(|| shell_word(text))
-}
 
 /// A name beside a file or folder that nothing has: with this ending, and a number if it must be.
 pub(crate) fn free_name(path: &Path, ending: &str) -> Option<PathBuf> {
@@ -384,183 +294,9 @@ pub(crate) fn of_connection(error: &ConnectionError, client: &str) -> Hint {
     words.into()
 }
 
-/// The command that trusts a folder.
-pub(crate) fn trust_command(folder: &Path) -> String {
-    if folder == env::absolute(Path::new(".")) {
-        return "prowess trust".to_owned();
-    }
-    format!("prowess trust {}", shell_word(&folder.to_string_lossy()))
-}
-
-/// What to do about skills that are not trusted.
-pub(crate) struct TrustHint {
-    /// The commands that trust them, if any can be trusted.
-    pub(crate) trust: Option<Text>,
-    /// How many can never be trusted.
-    pub(crate) never: usize,
-    /// The command that says why, if there are such.
-    pub(crate) why: Option<String>,
-}
-
-impl TrustHint {
-    /// All of it.
-    pub(crate) fn text(self) -> Text {
-        Text::join(self.trust.into_iter().chain(self.why.map(|why| Text::default().command(why))), ", ")
-    }
-}
-
-/// The hint for skills that are not trusted.
-pub(crate) fn trust_hint<'c>(
-    skills: impl IntoIterator<Item = &'c Candidate>,
-    registry: &Registry,
-    origins: &Origins,
-    places: &Places,
-) -> TrustHint {
-    let (never, skills): (Vec<&Candidate>, Vec<&Candidate>) =
-        skills.into_iter().partition(|skill| never(skill, registry).is_some());
-    let name = match never.as_slice() {
-        [skill] => &*skill.entry.key,
-        _ => "NAME",
-    };
-    TrustHint {
-        trust: (!skills.is_empty()).then(|| trust_commands(skills, registry, origins, places)),
-        never: never.len(),
-        why: (!never.is_empty()).then(|| command_for("why", name, &places.options())),
-    }
-}
-
-/// The commands that trust these skills: their folders and their servers, each once. A skill that changed since it was
-/// trusted is trusted by its name: trust in its folder would accept everything in there.
-fn trust_commands(skills: Vec<&Candidate>, registry: &Registry, origins: &Origins, places: &Places) -> Text {
-    let (of_servers, of_projects): (Vec<&Candidate>, Vec<&Candidate>) =
-        skills.into_iter().partition(|skill| skill.wants_approval);
-    let (changed, new): (Vec<&Candidate>, Vec<&Candidate>) =
-        of_projects.into_iter().partition(|skill| registry.changed_since_approval(skill));
-    let is_installed = |skill: &&Candidate| origins.of(skill).or_else(|| origins.around(skill)).is_some();
-    // The lock names exactly their files, so `sync` accepts no more than these.
-    let (locked, new): (Vec<&Candidate>, Vec<&Candidate>) = new.into_iter().partition(is_installed);
-    let mut folders: Vec<PathBuf> = new.into_iter().map(folder_to_trust).collect();
-    let servers: BTreeSet<&str> = of_servers.iter().filter_map(|skill| label_of(skill)).collect();
-    if folders.is_empty() && changed.is_empty() && locked.is_empty() && servers.is_empty() {
-        return Text::default().command(format!("prowess trust NAME{}", places.options()));
-    }
-    folders.sort();
-    folders.dedup();
-    let is_own = |skill: &&Candidate| skill.entry.origin.scope == Scope::User;
-    let (own, of_project): (Vec<&Candidate>, Vec<&Candidate>) = locked.into_iter().partition(is_own);
-    let accepted = [(of_project, InstallScope::Project), (own, InstallScope::User)];
-    let accept = |(skills, scope): (Vec<&Candidate>, _)| accept_command(&skills, scope, (origins, places));
-    let command = |command: String| Text::default().command(command);
-    let mut commands: Vec<Text> = accepted.into_iter().filter_map(accept).map(command).collect();
-    commands.extend(folders.iter().take(MAX_FOLDERS).map(|folder| command(trust_command(folder))));
-    if folders.len() > MAX_FOLDERS {
-        commands.push(format!("and {}", count(folders.len() - MAX_FOLDERS, "more folder")).into());
-    }
-    // One that `remove --keep` left is not installed, so nothing restores it.
-    let (installed, others): (Vec<&Candidate>, Vec<&Candidate>) = changed.into_iter().partition(is_installed);
-    commands.extend(accept_or_restore(&installed, origins, places));
-    commands.extend(accept_or_restore(&others, origins, places));
-    let options = places.options();
-    commands.extend(servers.iter().take(MAX_FOLDERS).map(|label| command(server_command(label, &options))));
-    if servers.len() > MAX_FOLDERS {
-        commands.push(format!("and {}", count(servers.len() - MAX_FOLDERS, "more server")).into());
-    }
-    Text::join(commands, ", ")
-}
-
-/// The command that accepts installed skills as they are in the lock, none if there are none: one by its name if it has
-/// these files, and else `sync`, which accepts no more than the lock names.
-pub(crate) fn accept_command(
-    skills: &[&Candidate],
-    scope: InstallScope,
-    (origins, places): (&Origins, &Places),
-) -> Option<String> {
-    let is_as_locked = |skill: &Candidate| {
-        let origin = origins.of(skill).or_else(|| origins.around(skill));
-        origin.is_some_and(|it| origins.is_edited(it) == Some(false) && !origins.is_other_version(it))
-    };
-    match skills {
-        [] => None,
-        [skill] if is_as_locked(skill) => Some(command_for("trust", &skill.entry.key, &places.options())),
-        _ => Some(format!("prowess sync{}", scope_option(scope))),
-    }
-}
-
-/// The command that trusts the skills of an MCP server with their current files.
-pub(crate) fn server_command(label: &str, options: &str) -> String {
-    format!("prowess trust --server{}{options}", value_of(label))
-}
-
-/// The label of the MCP server that a skill is of.
-pub(crate) fn label_of(skill: &Candidate) -> Option<&str> {
-    match &skill.entry.origin.location {
-        Location::Mcp { label, .. } => Some(label),
-        _ => None,
-    }
-}
-
-/// What to do about skills that changed since they were trusted: restore the installed ones, or trust one by its name.
-fn accept_or_restore(changed: &[&Candidate], origins: &Origins, places: &Places) -> Option<Text> {
-    let name = match changed {
-        [] => return None,
-        [skill] => &*skill.entry.key,
-        _ => "NAME",
-    };
-    let installed: Vec<_> =
-        changed.iter().filter_map(|skill| origins.of(skill).or_else(|| origins.around(skill))).collect();
-    let mut scopes: Vec<InstallScope> = installed.iter().map(|origin| origin.scope).collect();
-    scopes.sort();
-    scopes.dedup();
-    let accept = command_for("trust", name, &places.options());
-    // A lock that names other files than the user accepted restores nothing.
-    if !installed.iter().all(|origin| origins.restores_accepted(origin)) {
-        let show = command_for("show", name, &places.options());
-        let text = Text::from("the lock changed too, so look at it with ").command(show);
-        return Some(text.words(", then ").command(accept));
-    }
-    // Other line ends are no edits that could be lost.
-    let overwrite =
-        if installed.iter().all(|origin| are_line_ends(&origins.edits(origin).unwrap_or_default())) {
-            ""
-        } else {
-            " --overwrite"
-        };
-    let restore = scopes.into_iter().map(|scope| format!("prowess sync{overwrite}{}", scope_option(scope)));
-    Some(Text::join(restore.chain([accept]).map(|command| Text::default().command(command)), " or "))
-}
-
-/// The folder to trust for a skill: the folder of the project, or for a source outside of it that source itself.
-pub(crate) fn folder_to_trust(skill: &Candidate) -> PathBuf {
-    let location = &*skill.entry.origin.location.text();
-    let location = Path::new(location);
-    let here = env::absolute(Path::new("."));
-    let source = Path::new(&*skill.source);
-    // The skills of an archive or a JSON Lines file are trusted by the folder of that file.
-    let around = [Some(clients::project(&here)), Some(source), source.parent()];
-    let found = around.into_iter().flatten().find(|folder| folder.is_dir() && location.starts_with(folder));
-    found.or(location.parent()).unwrap_or(location).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_word_for_a_shell_is_quoted_where_it_must_be() {
-        assert_eq!(shell_word("team:pdf-tools"), "team:pdf-tools");
-        assert_eq!(shell_word("it's"), r"'it'\''s'");
-        assert_eq!(shell_word("-x"), "-- '-x'");
-        assert_eq!(shell_word(""), "''");
-        assert_eq!(command_for("why", "pdf", " --in team"), "prowess why pdf --in team");
-        assert_eq!(command_for("why", "-x", " --in team"), "prowess why --in team -- '-x'");
-    }
-
-    #[test]
-    fn a_path_that_cannot_be_shown_is_in_no_command() {
-        assert_eq!(word(Path::new("/a/b c")).as_deref(), Some("'/a/b c'"));
-        assert_eq!(word(Path::new("/a/\u{1b}[2J")), None);
-        assert_eq!(word(Path::new("/a/\u{202e}b")), None);
-    }
 
     #[test]
     fn an_action_of_the_library_gets_its_command_among_the_words_of_the_hint() {

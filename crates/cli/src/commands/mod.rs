@@ -44,7 +44,6 @@ use prowess::source::open::OpenServer;
 use prowess::source::spec::{Place, Server};
 use prowess::{Candidate, HostTools, LookupError, Profile, Registry, Standing};
 
-use self::hints::command_for;
 use self::skill_arg::{Prefer, Resolved, SkillArg};
 use crate::args::{Places, Scan};
 use crate::error::{CommandError, Failure};
@@ -53,6 +52,7 @@ use crate::explain::left_out::LeftOutBy;
 use crate::explain::trust::Advice;
 use crate::explain::unread::say_problems;
 use crate::signals::{EndingServers, OwnSignals};
+use crate::ui::command::command_for;
 use crate::ui::{Text, Ui};
 
 /// The path that means standard input.

@@ -10,13 +10,12 @@ use prowess::library::clients;
 use prowess::path::RelPath;
 use serde_json::json;
 
-use super::confined;
-use super::hints::command_for;
-use super::shown;
+use super::{confined, shown};
 use crate::Outcome;
 use crate::args::{New, Part};
 use crate::error::{CommandError, Failure};
 use crate::report::json::VERSION;
+use crate::ui::command::command_for;
 use crate::ui::{FAINT, Ui, clean};
 
 /// Runs the command.

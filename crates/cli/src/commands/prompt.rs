@@ -11,11 +11,11 @@ use prowess::settings::SessionConfig;
 use prowess::{Candidate, Catalog, Obstacle, Registry};
 use serde_json::{Value, json};
 
-use super::hints::trust_hint;
 use super::{seen, session_defaults};
 use crate::Outcome;
 use crate::args::{Places, Prompt};
 use crate::error::CommandError;
+use crate::explain::trust::trust_hint;
 use crate::explain::unread::{Unread, answered, say_beside};
 use crate::explain::{left_out, provenance};
 use crate::prompt::{ClientPrompt, not_for_model};

@@ -14,7 +14,6 @@ use prowess::{
 };
 use serde_json::{Map, Value, json};
 
-use super::hints::{check_command, command_for};
 use super::install::preview_lines;
 use super::skill_arg::{Prefer, Resolved, SkillArg};
 use super::{STDIN, not_a_skill, read_skill, registry, shown, skill_file};
@@ -25,6 +24,7 @@ use crate::explain::missing::built_in;
 use crate::explain::report::Brief;
 use crate::explain::unread::{answered, say_beside, say_problems};
 use crate::report::json::{VERSION, brief};
+use crate::ui::command::{check_command, command_for};
 use crate::ui::{self, STRONG, Ui, clean, count, size, wrap};
 
 /// The most bytes of a skill that are read for what it can do.

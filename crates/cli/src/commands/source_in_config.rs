@@ -8,8 +8,8 @@ use prowess::env::{self, Environment};
 use prowess::source::open::Opening;
 use prowess::source::spec::{Place, Server, SourceSpec};
 
-use super::hints::command_for;
 use crate::error::Failure;
+use crate::ui::command::command_for;
 
 /// A configuration is text: it cannot name this path.
 pub(super) fn not_utf8(path: &OsStr) -> Failure {

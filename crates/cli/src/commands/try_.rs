@@ -9,7 +9,6 @@ use prowess::source::Slice;
 use prowess::{Candidate, Catalog, Chat, FileEntry, Registry, RelPath, Scope, Skills, Standing};
 use serde_json::{Value, json};
 
-use super::hints::{command_for, shell_word};
 use super::install::is_own_folder;
 use super::{Purpose, opened_for};
 use crate::Outcome;
@@ -21,6 +20,7 @@ use crate::prompt::{Cost, Cut, PromptTokens, Prompts};
 use crate::rank::{failed, nearest, search_index};
 use crate::report::json::VERSION;
 use crate::ui::cells::{fit, pad, width};
+use crate::ui::command::{command_for, shell_word};
 use crate::ui::{FAINT, STRONG, ShortPaths, Ui, clean, clean_lines, count, few, number, size};
 
 /// How many lines of the loaded text are shown, and of a file.

@@ -8,7 +8,7 @@ use prowess::internal::ExactDifference;
 use prowess::{Candidate, Catalog, Location, Registry};
 use serde::Serialize;
 
-use crate::commands::hints::quoted_word;
+use crate::ui::command::quoted_word;
 use crate::ui::{clean, count};
 
 /// The largest SKILL.md whose lines are compared.

@@ -14,11 +14,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::args::Places;
-use crate::commands::hints::{command_for, trust_command};
 use crate::commands::skill_arg::SkillArg;
 use crate::commands::{Purpose, library_options};
 use crate::error::Failure;
 use crate::explain::clients_named;
+use crate::ui::command::{command_for, trust_command};
 use crate::ui::{Ui, clean, count, few};
 
 /// The most names of skills in one sentence.

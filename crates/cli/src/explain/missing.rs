@@ -20,13 +20,13 @@ use prowess::{Catalog, Location, Registry, Scope, SourceError, SourceErrorKind, 
 use serde::Serialize;
 
 use crate::args::Places;
-use crate::commands::hints::command_for;
 use crate::commands::install::scope_option;
 use crate::commands::{Purpose, library_options, shown, unread_registry};
 use crate::error::{CommandError, Failure};
 use crate::explain::clients_named;
 use crate::explain::unread::failure;
 use crate::ui::clean;
+use crate::ui::command::command_for;
 
 /// How many folders above the current one are looked at.
 const MAX_ABOVE: usize = 32;

@@ -13,11 +13,11 @@ use prowess::library::views::{Reach, Views, rename_fix, same_name_fix};
 use prowess::{Candidate, Catalog, Location, RegistryError, Scope};
 
 use crate::args::Places;
-use crate::commands::hints::{command_for, word};
 use crate::commands::install::scope_option;
 use crate::commands::{Purpose, library_options};
 use crate::explain::clients_named;
 use crate::explain::copies::{Copy, folder_of};
+use crate::ui::command::{command_for, word};
 use crate::ui::{ShortPaths, Text, clean};
 
 /// The clients on this machine that read each skill: those that list it, or would if no other had its name. A client that

@@ -2,6 +2,7 @@
 
 mod bar;
 pub(crate) mod cells;
+pub(crate) mod command;
 mod input;
 mod paths;
 mod table;

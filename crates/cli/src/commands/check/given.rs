@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::commands::hints::command_for;
 use crate::commands::shown;
 use crate::commands::skill_arg::{FilesByName, Prefer, SkillArg};
 use crate::error::{CommandError, Failure};
 use crate::ui::Ui;
+use crate::ui::command::command_for;
 
 /// The paths, with each name of a skill replaced by its SKILL.md. A path that exists is never a name.
 pub(super) fn files(

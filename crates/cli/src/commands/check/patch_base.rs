@@ -4,8 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use prowess::env;
 
-use crate::commands::hints::shell_word;
 use crate::commands::shown;
+use crate::ui::command::shell_word;
 
 /// The folder to apply a diff in.
 #[derive(Debug)]

@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 use super::effective_settings;
 use crate::Outcome;
 use crate::args::{ConfigPath, Whose};
-use crate::commands::hints::{command_for, shell_word, trust_command};
 use crate::error::{CommandError, Failure};
 use crate::explain::left_out::folder_of_project;
 use crate::report::json::VERSION;
+use crate::ui::command::{command_for, shell_word, trust_command};
 use crate::ui::{Ui, clean};
 
 /// Sets a key, or unsets it without a value.

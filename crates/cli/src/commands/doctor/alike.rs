@@ -9,13 +9,13 @@ use prowess::library::clients::Client;
 use prowess::select::{Settings, Texts};
 use prowess::{Candidate, Entry, Scope};
 
-use super::super::hints::{command_for, quoted_word, word};
 use super::look::{ListedBy, Look, Sighted, names, path_of};
 use super::trouble::{Kind, Trouble};
 use crate::explain::copies::{Copy, folder_of};
 use crate::explain::needed::{RealPlaces, Removal};
 use crate::rank::{CONFUSED, index, rivals};
 use crate::ui::ShortPaths;
+use crate::ui::command::{command_for, quoted_word, word};
 
 /// The most pairs of skills whose files are compared.
 const MAX_COMPARED: usize = 200;

@@ -10,13 +10,13 @@ use prowess::render::{Budget, estimate_tokens, render_catalog};
 use prowess::{Candidate, Entry, Scope};
 use serde::Serialize;
 
-use super::super::hints::word;
 use super::installed::removing;
 use super::look::Look;
 use super::trouble::{Kind, Trouble};
 use crate::args::CatalogSize;
 use crate::explain::copies::folder_of;
 use crate::prompt::{described, fitted, is_not_read, listing};
+use crate::ui::command::word;
 use crate::ui::{count, number};
 
 /// The most skills that a command moves away.

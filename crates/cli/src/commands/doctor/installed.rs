@@ -10,12 +10,12 @@ use prowess::install::{
 use prowess::internal::{Denied, closed, first_mount};
 use prowess::{Candidate, Obstacle, Scope};
 
-use super::super::hints::{command_for, word};
 use super::super::install::scope_option;
 use super::super::shown;
 use super::look::{Look, of_failure, stays};
 use super::trouble::{Kind, Repair, Trouble};
 use crate::error::{CommandError, Failure};
+use crate::ui::command::{command_for, word};
 use crate::ui::{clean, count};
 
 /// The most entries of a skill's folder that are looked at.

@@ -10,9 +10,10 @@ use prowess::install::SKILLS_FOLDER;
 use prowess::internal::{StaleCache, Staleness, abandoned, plain_cause, stale_caches, unread_connections};
 use prowess::library::clients::{self, Root};
 
-use super::super::hints::{of_disbelieved, word};
+use super::super::hints::of_disbelieved;
 use super::look::{Look, stays};
 use super::trouble::{Bounded, Kind, Repair, Trouble};
+use crate::ui::command::word;
 use crate::ui::size;
 
 /// The most entries of a folder that are looked at.

@@ -13,13 +13,14 @@ use prowess::library::views::{Reach, Sight, Views};
 use prowess::settings::SettingsError;
 use prowess::{Candidate, Catalog, Location, Registry, Scope, SourceError};
 
-use super::super::hints::{self, MOVE_APPROVALS, free_name, is_damaged, word};
+use super::super::hints::{self, MOVE_APPROVALS, free_name, is_damaged};
 use super::super::{Purpose, library_options};
 use super::trouble::{Kind, Trouble};
 use crate::args::Doctor;
 use crate::error::{CommandError, Failure};
 use crate::explain::clients_named;
 use crate::explain::copies::folder_of;
+use crate::ui::command::word;
 
 /// What was opened. The views are missing if a configuration or the approvals keep every command from finding skills.
 pub(super) struct Look {

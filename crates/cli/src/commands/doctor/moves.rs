@@ -7,10 +7,10 @@ use prowess::client::{Fact, Facts};
 use prowess::library::clients::{self, Client};
 use prowess::{Candidate, Scope};
 
-use super::super::hints::word;
 use super::super::install::scope_option;
 use super::look::Look;
 use crate::explain::copies::folder_of;
+use crate::ui::command::word;
 
 /// The facts about a place that a command changes.
 const PLACES: Facts = Facts::of(&[

@@ -10,12 +10,13 @@ use prowess::settings::FILE_NAME;
 use prowess::source::open::Opening;
 use prowess::{Candidate, Obstacle, Registry, Scope, SourceError, SourceErrorKind};
 
-use super::super::hints::{accept_command, command_for, folder_to_trust, trust_command, word};
 use super::look::{Look, Opened, of_failure};
 use super::trouble::{Fix, Kind, Trouble};
 use crate::args::Places;
 use crate::explain::left_out::{AllLeftOut, folder_of_project, not_its_own, waiting_keys};
+use crate::explain::trust::{accept_command, folder_to_trust};
 use crate::explain::unread::failure;
+use crate::ui::command::{command_for, trust_command, word};
 use crate::ui::{count, few};
 
 /// The most names of skills in one sentence.

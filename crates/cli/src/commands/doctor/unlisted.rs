@@ -11,13 +11,14 @@ use prowess::library::views::{NotSeen, Sight};
 use prowess::{Candidate, Location, Obstacle, Profile, Severity, SkillFile, Standing};
 use prowess_mcp::ConfigOwner;
 
-use super::super::hints::{all_of, check_command, making_readable, word};
+use super::super::hints::{all_of, making_readable};
 use super::installed::{Compared, mending};
 use super::look::{Look, Sighted, names, path_of, stays};
 use super::moves;
 use super::repair::{SafeFix, safe_fix};
 use super::trouble::{Bounded, Kind, Repair, Trouble};
 use crate::explain::clients_named::few_of;
+use crate::ui::command::{check_command, word};
 use crate::ui::count;
 
 /// What the author of a skill asks for.

@@ -17,13 +17,12 @@ use super::report::{Asked, NotUsed, Report};
 use super::selectors::{Skill, bm25, selector};
 use crate::Outcome;
 use crate::args::Eval;
-use crate::commands::confined;
-use crate::commands::hints::command_for;
-use crate::commands::shown;
 use crate::commands::skill_arg::{FilesByName, Prefer, SkillArg};
+use crate::commands::{confined, shown};
 use crate::error::{CommandError, Failure};
 use crate::rank::{OVERLAPS, described_by, rivals};
 use crate::ui::Ui;
+use crate::ui::command::command_for;
 
 /// How far down the ranking to look for a skill.
 const DEPTH: usize = 50;

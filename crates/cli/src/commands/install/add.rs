@@ -11,9 +11,9 @@ use super::consent::{self, Unanswered};
 use super::{installer, report, with_hint};
 use crate::Outcome;
 use crate::args::Add;
-use crate::commands::hints::command_for;
 use crate::error::{CommandError, Failure};
 use crate::explain::clients_named;
+use crate::ui::command::command_for;
 use crate::ui::{Ui, count};
 
 /// Runs the command.

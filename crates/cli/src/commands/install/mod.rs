@@ -24,9 +24,11 @@ use prowess::{Config, RelPath};
 pub(super) use self::preview::shown as preview_lines;
 use crate::Outcome;
 use crate::args::{Common, Remove};
-use crate::commands::hints::{self, command_for, of_denied, of_full_disk, shell_word};
+use crate::commands::hints;
+use crate::commands::hints::{of_denied, of_full_disk};
 use crate::commands::shown;
 use crate::error::{CommandError, Failure, Hint};
+use crate::ui::command::{command_for, shell_word};
 use crate::ui::{Text, Ui};
 
 /// Runs `prowess remove`.

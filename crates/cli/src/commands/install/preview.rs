@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 use prowess::install::{HiddenComment, HiddenText, NestedSkill, Preview, RunText};
 
-use crate::commands::hints::command_for;
 use crate::explain::clients_named;
+use crate::ui::command::command_for;
 use crate::ui::{FAINT, HINT, STRONG, clean, count, few};
 
 /// With more files than this, the files of each folder get a line of their own.

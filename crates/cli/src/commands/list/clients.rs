@@ -13,11 +13,12 @@ use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::List;
-use crate::commands::hints::{all_of, trust_hint};
+use crate::commands::hints::all_of;
 use crate::commands::list::{Counts, Wanted};
 use crate::commands::{Purpose, library_options, no_library};
 use crate::error::{CommandError, Failure};
 use crate::explain::report::{Facets, SkillReport};
+use crate::explain::trust::trust_hint;
 use crate::explain::unread::{Unread, ended, say_problems, say_unverified};
 use crate::explain::{clients_named, provenance};
 use crate::prompt::is_not_read;

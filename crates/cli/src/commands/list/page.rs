@@ -14,12 +14,13 @@ use prowess::text::collapse;
 use prowess::{Candidate, Obstacle, Registry};
 
 use super::super::filter_place;
-use super::super::hints::{shell_word, trust_hint};
 use crate::args::{List, Sort};
 use crate::explain::clients_named::few_of;
 use crate::explain::left_out;
 use crate::explain::report::SkillReport;
+use crate::explain::trust::trust_hint;
 use crate::prompt::{Cost, PromptTokens};
+use crate::ui::command::shell_word;
 use crate::ui::{Cell, Column, FAINT, ShortPaths, Table, Text, Ui, clean, count, number};
 
 /// The rows of a list.

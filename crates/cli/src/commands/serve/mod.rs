@@ -20,7 +20,7 @@ use crate::Outcome;
 use crate::args::{Log, Places, Serve};
 use crate::error::{CommandError, Failure};
 use crate::explain::provenance::read_origins;
-use crate::explain::{clients_named, left_out};
+use crate::explain::{clients_named, left_out, trust};
 use crate::ui::{Ui, log_line};
 
 /// Runs the command. It ends with its client, or by a signal.
@@ -127,7 +127,7 @@ fn refuse_duplicates(registry: &Registry) -> Result<(), CommandError> {
 fn trust_hint(places: &Places) -> TrustHint {
     let places = places.clone();
     TrustHint::new(move |registry, waiting| {
-        let hint = hints::trust_hint(waiting.iter().copied(), registry, &read_origins(), &places);
+        let hint = trust::trust_hint(waiting.iter().copied(), registry, &read_origins(), &places);
         let trust = hint.trust.map(|trust| format!("; trust them with: {trust}")).unwrap_or_default();
         let why = hint
             .why

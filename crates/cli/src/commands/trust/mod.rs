@@ -19,7 +19,6 @@ use serde_json::json;
 
 use self::named::Named;
 use self::shown::Shown;
-use super::hints::{command_for, server_command};
 use super::skill_arg::is_server_location;
 use super::{not_found, registry, seen};
 use crate::Outcome;
@@ -28,6 +27,7 @@ use crate::error::{CommandError, Failure, Hint};
 use crate::explain::trust::{kept_from_its_key_by, name_of};
 use crate::explain::unread::say_problems;
 use crate::report::json::VERSION;
+use crate::ui::command::{command_for, server_command};
 use crate::ui::{Ui, clean};
 
 /// Runs the command.

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use prowess::fs::walk::FILE_NAMES;
 
-use crate::commands::hints::command_for;
 use crate::commands::skill_arg::{begins_as_path, is_server_location};
 use crate::error::{CommandError, Failure};
 use crate::ui::clean;
+use crate::ui::command::command_for;
 
 /// What a text names, by its spelling alone: a repository could have a folder with the name of a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use serde_json::json;
 use super::is_too_much;
 use super::named::{self, Named, is_skill_file};
 use crate::Outcome;
-use crate::commands::hints::command_for;
 use crate::error::{CommandError, Failure};
 use crate::explain::provenance::read_origins;
 use crate::report::json::VERSION;
+use crate::ui::command::command_for;
 use crate::ui::{Ui, clean};
 
 /// What is no longer trusted.

@@ -10,10 +10,11 @@ use serde_json::json;
 use super::{Opened, trust_digests};
 use crate::Outcome;
 use crate::args::Trust;
-use crate::commands::hints::{command_for, label_of};
 use crate::error::{CommandError, Failure};
+use crate::explain::trust::label_of;
 use crate::explain::unread::say_problems;
 use crate::report::json::VERSION;
+use crate::ui::command::command_for;
 use crate::ui::{Ui, clean, count};
 
 /// Trusts every skill of a server that waits for it. Those that cannot be approved are named.

@@ -18,7 +18,7 @@ use prowess::{
 
 use super::Explained;
 use crate::args::Places;
-use crate::commands::hints::{self, check_command, command_for};
+use crate::commands::hints;
 use crate::explain::clients_named::{self, few_of, said_of_client, seen_as};
 use crate::explain::needed::Needed;
 use crate::explain::provenance::{Provenance, is_own_copy};
@@ -26,6 +26,7 @@ use crate::explain::report::{Brief, SkillReport};
 use crate::explain::trust::Advice;
 use crate::prompt::session::verdict;
 use crate::prompt::{is_not_read, not_for_model};
+use crate::ui::command::{check_command, command_for};
 use crate::ui::{STRONG, ShortPaths, Text, clean};
 
 /// Which clients need a copy, found out when it is asked for.
