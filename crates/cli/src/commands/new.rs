@@ -77,7 +77,7 @@ fn is_looked_into(folder: &Path) -> bool {
 }
 
 /// The command that installs the skill in a folder.
-pub(super) fn add_command(folder: &Path) -> String {
+pub(crate) fn add_command(folder: &Path) -> String {
     let path = shown(folder);
     // Without it, the path could be the name of a repository.
     let begin = if folder.is_absolute() || path.starts_with('.') { "" } else { "./" };

@@ -21,10 +21,13 @@ use serde::Serialize;
 
 use crate::args::Places;
 use crate::commands::install::scope_option;
+use crate::commands::new::add_command;
+use crate::commands::skill_arg::SkillArg;
 use crate::commands::{Purpose, library_options, shown, unread_registry};
 use crate::error::{CommandError, Failure};
 use crate::explain::clients_named;
-use crate::explain::unread::failure;
+use crate::explain::left_out::LeftOutBy;
+use crate::explain::unread::{Unread, failure};
 use crate::ui::clean;
 use crate::ui::command::command_for;
 
@@ -33,7 +36,7 @@ const MAX_ABOVE: usize = 32;
 
 /// The skills with a name in the folders of other clients, and the folders of the given client.
 #[derive(Default, Serialize)]
-pub(crate) struct Elsewhere {
+struct Elsewhere {
     /// The skills.
     #[serde(rename = "elsewhere")]
     skills: Vec<FoundElsewhere>,
@@ -72,9 +75,101 @@ struct FoundElsewhere {
     reason: String,
 }
 
+/// What is known of a skill that was not found.
+#[derive(Default, Serialize)]
+pub(crate) struct Missing {
+    #[serde(flatten)]
+    elsewhere: Elsewhere,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<Link>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out_by: Option<LeftOutBy>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    built_in: bool,
+    #[serde(skip)]
+    unreadable: Option<SourceError>,
+    /// What is said about it.
+    #[serde(skip)]
+    pub(crate) failure: Option<Failure>,
+}
+
+impl Missing {
+    /// Looks for a skill that an argument names and that was not found.
+    pub(crate) fn of(
+        arg: &SkillArg<'_>,
+        name: &str,
+        places: &Places,
+        registry: &Registry,
+        origins: &Origins,
+    ) -> Result<Self, CommandError> {
+        let folder = arg.file().and_then(|file| file.parent().map(Path::to_owned));
+        let mut missing = Self::default();
+        let found = match NearMiss::of(name, places, registry) {
+            Some(near_miss) => {
+                let failure = near_miss.failure(name, places);
+                match near_miss {
+                    NearMiss::Link(link) => missing.link = Some(link),
+                    NearMiss::Unreadable(error) => missing.unreadable = Some(error),
+                    NearMiss::Outside(_) => {}
+                }
+                Some(failure)
+            }
+            None => {
+                // A path names the skill in its folder.
+                let named = folder.as_deref().map(env::absolute);
+                let named = named.as_deref().and_then(Path::file_name);
+                let named = named.map_or(name.into(), |named| named.to_string_lossy());
+                missing.elsewhere = Elsewhere::of(&named, places, origins)?;
+                // What a client lists does not depend on our settings.
+                let is_ours = places.clients.is_empty();
+                missing.left_out_by = if is_ours { LeftOutBy::of(arg, places) } else { None };
+                let left_out = missing.left_out_by.as_ref().map(|left_out| left_out.failure(name));
+                left_out.or_else(|| missing.elsewhere.failure(&named))
+            }
+        };
+        let built_in = built_in(name, places);
+        missing.built_in = built_in.is_some();
+        let here = folder.filter(|_| places.options().is_empty());
+        let failure = gone(name, origins).or(found).or(built_in.filter(|_| here.is_none()));
+        missing.failure = Some(failure.unwrap_or_else(|| {
+            let catalog = registry.catalog();
+            let mut similar = catalog.similar(name);
+            similar.extend(near_built_in(name, places));
+            let hint = match here {
+                Some(here) => format!(
+                    "a folder of this name is here, where no agent looks; install it for them with: {}",
+                    add_command(&here)
+                ),
+                None if similar.is_empty() => {
+                    "a skill is a folder with a SKILL.md in a place where agents look; --in names another"
+                        .to_owned()
+                }
+                None => format!("there is {}", similar.join(", ")),
+            };
+            Failure::new(format!("no skill of this name was found: {}", clean(name)), hint)
+        }));
+        Ok(missing)
+    }
+
+    /// Its SKILL.md, if that could not be read.
+    pub(crate) fn unread(&self) -> Option<Unread> {
+        self.unreadable.as_ref().map(Unread::of)
+    }
+
+    /// Adds what is known in the view of another client.
+    pub(crate) fn add(&mut self, other: Self) {
+        join(&mut self.elsewhere.skills, other.elsewhere.skills);
+        join(&mut self.elsewhere.looks_in, other.elsewhere.looks_in);
+        self.elsewhere.start_in = self.elsewhere.start_in.take().or(other.elsewhere.start_in);
+        self.link = self.link.take().or(other.link);
+        self.left_out_by = self.left_out_by.take().or(other.left_out_by);
+        self.built_in |= other.built_in;
+    }
+}
+
 impl Elsewhere {
     /// Looks in every folder of every client for a skill that is not in the given places. No server is asked.
-    pub(crate) fn of(name: &str, places: &Places, origins: &Origins) -> Result<Self, CommandError> {
+    fn of(name: &str, places: &Places, origins: &Origins) -> Result<Self, CommandError> {
         let client = clients_named::one(places)?;
         if client.is_none() && places.sources.is_empty() {
             return Ok(Self::skipped(name, places).unwrap_or_default());
@@ -153,15 +248,8 @@ impl Elsewhere {
         (!skills.is_empty()).then(|| Self { skills, is_skipped: true, ..Self::default() })
     }
 
-    /// Adds what another client has elsewhere.
-    pub(crate) fn add(&mut self, other: Self) {
-        join(&mut self.skills, other.skills);
-        join(&mut self.looks_in, other.looks_in);
-        self.start_in = self.start_in.take().or(other.start_in);
-    }
-
     /// The message if the skill is elsewhere.
-    pub(crate) fn failure(&self, name: &str) -> Option<Failure> {
+    fn failure(&self, name: &str) -> Option<Failure> {
         if self.skills.is_empty() {
             return None;
         }
@@ -274,7 +362,7 @@ fn reason(path: &Path, client: Option<&Client>, roots: &[Root]) -> String {
 }
 
 /// Why a folder with the right name is not a skill.
-pub(crate) enum NearMiss {
+enum NearMiss {
     /// It is a link to another skill, or its SKILL.md is.
     Link(Link),
     /// Its SKILL.md cannot be read.
@@ -285,7 +373,7 @@ pub(crate) enum NearMiss {
 
 /// A link to a skill that is listed by its own path.
 #[derive(Serialize)]
-pub(crate) struct Link {
+struct Link {
     path: PathBuf,
     target: PathBuf,
     /// The key of that skill.
@@ -294,7 +382,7 @@ pub(crate) struct Link {
 
 impl NearMiss {
     /// Looks for a folder of this name beside the skills that were found, and where skills are looked for.
-    pub(crate) fn of(name: &str, places: &Places, registry: &Registry) -> Option<Self> {
+    fn of(name: &str, places: &Places, registry: &Registry) -> Option<Self> {
         let mut parts = Path::new(name).components();
         let (Some(Component::Normal(name)), None) = (parts.next(), parts.next()) else { return None };
         let is_it = |problem: &&Arc<SourceError>| {
@@ -320,7 +408,7 @@ impl NearMiss {
     }
 
     /// The message about it.
-    pub(crate) fn failure(&self, name: &str, places: &Places) -> Failure {
+    fn failure(&self, name: &str, places: &Places) -> Failure {
         match self {
             Self::Link(Link { path, target, key }) => {
                 let hint = format!("see that skill with: {}", command_for("why", key, &places.options()));
@@ -384,6 +472,17 @@ fn folders(places: &Places, catalog: &Catalog) -> BTreeSet<PathBuf> {
     let (here, environment) = (env::absolute(Path::new(".")), Environment::current());
     let roots = clients.into_iter().flat_map(|client| client.roots(&here, &environment));
     found.chain(named).chain(roots.map(|root| root.path)).collect()
+}
+
+/// The failure of a skill that the lock names and whose folder is gone.
+fn gone(name: &str, origins: &Origins) -> Option<Failure> {
+    let origin = origins.named(name).find(|origin| origin.path.symlink_metadata().is_err())?;
+    let error = format!(
+        "this skill is installed, and its folder is missing: {}",
+        clean(&origin.path.to_string_lossy())
+    );
+    let sync = format!("prowess sync{}", scope_option(origin.scope));
+    Some(Failure::new(error, format!("restore it with: {sync}")))
 }
 
 /// Adds what a list does not have yet.

@@ -18,6 +18,7 @@ use crate::commands::hints;
 use crate::explain::copies::Copy;
 use crate::explain::provenance::Provenance;
 use crate::explain::trust;
+use crate::prompt::asked::{AskedPrompt, InPrompt};
 use crate::prompt::{Cost, Prompts, not_for_model};
 use crate::rank::{Ranked, Rankings};
 use crate::ui::clean;
@@ -35,6 +36,8 @@ pub(crate) struct Facets<'f, 'r> {
     pub(crate) copy: Option<&'f Catalog>,
     /// Where they were installed from.
     pub(crate) provenance: Traced<'r>,
+    /// What this prompt does with them.
+    pub(crate) prompt: Option<&'f AskedPrompt<'f>>,
     /// Their places in these rankings, and what `check` says about the descriptions that are ranked.
     pub(crate) rank: Option<&'f Rankings<'r>>,
     /// Why the server does not publish them.
@@ -57,6 +60,8 @@ pub(crate) struct SkillReport<'r> {
     pub(crate) skill: &'r Candidate,
     #[serde(skip)]
     pub(crate) standing: &'r Standing,
+    #[serde(skip)]
+    pub(crate) in_prompt: Option<InPrompt>,
     pub(crate) name: &'r str,
     pub(crate) key: &'r str,
     /// The client whose view this is.
@@ -236,6 +241,7 @@ impl<'r> SkillReport<'r> {
         Self {
             skill: candidate,
             standing,
+            in_prompt: facets.prompt.and_then(|prompt| prompt.place(candidate, standing)),
             name: &entry.name,
             key: &entry.key,
             client: registry.client().map(|client| client.id),

@@ -1,8 +1,8 @@
 //! What prompts have of skills: [`ClientPrompt`], the skills that a client offers to its model within its own limits, the
 //! prompt of a session, and what skills cost in either.
 
+pub(crate) mod asked;
 mod cost;
-pub(crate) mod session;
 
 use std::sync::Arc;
 

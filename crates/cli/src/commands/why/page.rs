@@ -16,7 +16,6 @@ use prowess::{
     Candidate, Location, LookupError, Obstacle, Problem, Profile, Registry, Severity, Standing, check,
 };
 
-use super::Explained;
 use crate::args::Places;
 use crate::commands::hints;
 use crate::explain::clients_named::{self, few_of, said_of_client, seen_as};
@@ -24,7 +23,7 @@ use crate::explain::needed::Needed;
 use crate::explain::provenance::{Provenance, is_own_copy};
 use crate::explain::report::{Brief, SkillReport};
 use crate::explain::trust::Advice;
-use crate::prompt::session::verdict;
+use crate::prompt::asked::verdict;
 use crate::prompt::{is_not_read, not_for_model};
 use crate::ui::command::{check_command, command_for};
 use crate::ui::{STRONG, ShortPaths, Text, clean};
@@ -93,14 +92,15 @@ fn severity(problem: &Problem) -> Severity {
 }
 
 /// Writes what is known about a skill.
-pub(super) fn page(text: &mut Text, explained: &Explained<'_>, context: &PageContext<'_>) {
+pub(super) fn page(text: &mut Text, report: &SkillReport<'_>, context: &PageContext<'_>) {
     let PageContext { places, origins, registry, needed, .. } = context;
-    let Explained { report, placement, words } = explained;
     let SkillReport { skill: candidate, standing, .. } = *report;
+    let placement = report.in_prompt.as_ref().map(|in_prompt| in_prompt.placement);
+    let words = report.in_prompt.as_ref().and_then(|in_prompt| in_prompt.words.clone());
     let entry = &candidate.entry;
     let of_client = registry.client().map(|client| {
         let said = said_of_client(client, candidate, standing, registry);
-        if *placement == Some(Placement::OverBudget) {
+        if placement == Some(Placement::OverBudget) {
             format!("{said}, but has no room for it in its prompt")
         } else {
             said
@@ -231,7 +231,7 @@ pub(super) fn page(text: &mut Text, explained: &Explained<'_>, context: &PageCon
     }
     let ranked = report.ranked.iter().flat_map(|ranked| ranked.lines(report.ranked_in_prompts.as_ref()));
     let notes = report.description_notes.iter().map(ToString::to_string);
-    for line in ranked.map(|line| clean(&line).into_owned()).chain(notes).chain(words.clone()) {
+    for line in ranked.map(|line| clean(&line).into_owned()).chain(notes).chain(words) {
         let _ = writeln!(text, "  {line}");
     }
     if let Some(reason) = &report.not_published {

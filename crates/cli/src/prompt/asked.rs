@@ -11,46 +11,22 @@ use crate::args::Why;
 use crate::commands::filter_place;
 use crate::ui::{clean, count};
 
-/// The prompt of a session, as the arguments of `prowess why` ask for it.
-pub(crate) struct SessionPrompt<'a> {
+/// The prompt in which `prowess why` looks for skills: that of a client, or that of a session of Prowess.
+pub(crate) struct AskedPrompt<'a> {
     pub(crate) args: &'a Why,
+    pub(crate) client: Option<&'a ClientPrompt>,
     pub(crate) config: &'a SessionConfig,
     pub(crate) registry: &'a Registry,
     pub(crate) selector: &'a dyn Selector,
+    /// Whether it also says in words what it does with a skill.
+    pub(crate) in_words: bool,
 }
 
-/// The prompt in which skills are looked for: that of a client, or that of a session of Prowess.
-pub(crate) enum AskedPrompt<'a> {
-    Client(&'a ClientPrompt, &'a Why, &'a Registry),
-    Session(SessionPrompt<'a>),
-}
-
-impl AskedPrompt<'_> {
-    /// What the prompt does with a skill; nothing with one that is not offered.
-    pub(crate) fn place(&self, skill: &Candidate, standing: &Standing) -> Option<Placement> {
-        let key = &skill.entry.key;
-        match self {
-            _ if *standing != Standing::Listed => None,
-            Self::Client(_, _, registry) if not_for_model(skill, registry).is_some() => {
-                Some(Placement::Hidden(Hidden::NotForModel))
-            }
-            Self::Client(prompt, args, _) => Some(prompt.place(key, &args.size).0),
-            Self::Session(session) => skill.is_usable().then(|| session.place(key)),
-        }
-    }
-
-    /// What is to be said about a skill with this placement.
-    pub(crate) fn words(&self, skill: &Candidate, placement: Placement) -> Option<String> {
-        match (self, placement) {
-            (Self::Client(..), Placement::Hidden(_)) => None,
-            (Self::Client(prompt, args, _), _) => {
-                let words = prompt.place(&skill.entry.key, &args.size).1;
-                let is_there = placement == Placement::Whole && args.query.is_some();
-                words.or(is_there.then(|| "in its prompt: yes, whatever the query".to_owned()))
-            }
-            (Self::Session(session), _) => session.words(placement),
-        }
-    }
+/// What a prompt does with a skill.
+pub(crate) struct InPrompt {
+    pub(crate) placement: Placement,
+    /// What is to be said about it, if that was asked for; nothing about a skill that is there as it is.
+    pub(crate) words: Option<String>,
 }
 
 /// Whether a skill is in the prompt, or left out only because users alone may start it.
@@ -81,13 +57,34 @@ pub(crate) fn code(placement: Placement) -> &'static str {
     }
 }
 
-impl SessionPrompt<'_> {
-    /// What the prompt does with a skill that is offered.
-    fn place(&self, key: &str) -> Placement {
-        self.ask(|session, options| session.placement(key, options)).unwrap_or(Placement::NotSelected)
+impl AskedPrompt<'_> {
+    /// What the prompt does with a skill; nothing with one that is not offered.
+    pub(crate) fn place(&self, skill: &Candidate, standing: &Standing) -> Option<InPrompt> {
+        let key = &skill.entry.key;
+        if *standing != Standing::Listed {
+            return None;
+        }
+        let (placement, words) = match self.client {
+            Some(_) if not_for_model(skill, self.registry).is_some() => {
+                (Placement::Hidden(Hidden::NotForModel), None)
+            }
+            Some(client) => match client.place(key, &self.args.size) {
+                (Placement::Whole, None) if self.args.query.is_some() => {
+                    (Placement::Whole, Some("in its prompt: yes, whatever the query".to_owned()))
+                }
+                place => place,
+            },
+            None if !skill.is_usable() => return None,
+            None => {
+                let placement = self.ask(|session, options| session.placement(key, options));
+                let placement = placement.unwrap_or(Placement::NotSelected);
+                (placement, if self.in_words { self.words(placement) } else { None })
+            }
+        };
+        Some(InPrompt { placement, words })
     }
 
-    /// What is to be said about a placement; nothing about a skill that is there as it is.
+    /// What is to be said about a placement in a session.
     fn words(&self, placement: Placement) -> Option<String> {
         let size = &self.args.size;
         let sentence = match placement {
@@ -127,7 +124,7 @@ impl SessionPrompt<'_> {
     }
 
     fn ask<T>(&self, ask: impl FnOnce(&mut Session, &PromptOptions<'_>) -> T) -> T {
-        let Self { args, config, registry, selector } = self;
+        let Self { args, config, registry, selector, .. } = self;
         let mut session = Session::new("why", registry.catalog(), config.policy(), config.options());
         let query = Query::text(args.query.as_deref().unwrap_or_default());
         let style = CatalogStyle::new(Shape::Xml);
