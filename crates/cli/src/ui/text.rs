@@ -77,6 +77,11 @@ impl Text {
         Self(self.0.iter().map(clean).collect())
     }
 
+    /// On a screen with columns in lines that fit, as long as words and commands allow; elsewhere as it is.
+    pub(crate) fn on(&self, columns: Option<usize>) -> String {
+        columns.map_or_else(|| self.to_string(), |columns| self.wrapped(columns))
+    }
+
     /// In lines of at most these columns, as long as words and commands allow.
     pub(crate) fn wrapped(&self, columns: usize) -> String {
         wrap_lines(&self.joined(), columns).replace(JOINT, " ")

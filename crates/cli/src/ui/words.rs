@@ -94,7 +94,7 @@ pub(crate) fn few(names: &[impl AsRef<str>], most: usize) -> String {
     let first = names.iter().take(most).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(most) {
         0 => first,
-        more => format!("{first} and {} more", number(more as u64)),
+        more => format!("{first} and {more} more"),
     }
 }
 

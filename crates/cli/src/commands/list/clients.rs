@@ -27,7 +27,7 @@ use crate::ui::{Cell, Column, FAINT, ShortPaths, Table, Text, Ui, clean, count};
 
 /// A client that lists a skill.
 #[derive(Serialize)]
-pub(super) struct SeenBy {
+struct SeenBy {
     client: &'static str,
     shown_as: String,
     /// The path by which the client lists it, if that is not the one of the skill.
@@ -46,7 +46,7 @@ pub(super) struct SeenBy {
 
 /// A client that looks where a skill is and does not list it.
 #[derive(Serialize)]
-pub(super) struct NotSeenBy {
+struct NotSeenBy {
     client: &'static str,
     code: &'static str,
     reason: String,
@@ -172,7 +172,7 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         let words = Text::from(format!("{least}{left_out} that no client lists"));
         foot.push(words.colon(format!("prowess list --all{all}")).words("\n"));
     }
-    text.push_str(&columns.map_or_else(|| foot.to_string(), |columns| foot.wrapped(columns)));
+    text.push_str(&foot.on(columns));
     ui.print(&text)?;
     say_unverified(clients.iter().copied(), ui);
     Ok(outcome)

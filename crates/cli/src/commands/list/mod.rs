@@ -13,6 +13,7 @@ use prowess::session::{Act, Actor, Filter, Hidden, Session};
 use prowess::{Candidate, HostTools, Standing};
 use serde::Serialize;
 
+use self::page::Page;
 use super::seen;
 use crate::Outcome;
 use crate::args::{List, Sort};
@@ -22,7 +23,7 @@ use crate::explain::unread::{Unread, ended, say_problems};
 use crate::explain::{clients_named, left_out, provenance};
 use crate::prompt::{Cost, Prompts};
 use crate::report::json::VERSION;
-use crate::ui::{Text, Ui};
+use crate::ui::Ui;
 
 /// Runs the command.
 pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
@@ -102,17 +103,11 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         })?;
         return Ok(outcome);
     }
-    let page = page::Page { args, rows: &rows, registry: &registry };
-    let mut text = page.rows(columns);
-    let (left_out, session_config, origins) = (left_out_states, &session_config, &origins);
-    let totals = page::Totals { listed, left_out, filtered, prompt_tokens, session_config, origins };
-    let mut foot = Text::default();
-    page.totals(&totals, &mut foot);
-    if let Some(clients) = page.clients(ui) {
-        foot.push(clients.cleaned().words("\n"));
-    }
-    text.push_str(&columns.map_or_else(|| foot.to_string(), |columns| foot.wrapped(columns)));
-    ui.print(&text)?;
+    let (rows, registry, left_out) = (&rows, &registry, left_out_states);
+    let (session_config, origins) = (&session_config, &origins);
+    let page =
+        Page { args, rows, registry, listed, left_out, filtered, prompt_tokens, session_config, origins };
+    ui.print(&(page.rows(columns) + &page.foot(columns).on(columns)))?;
     Ok(outcome)
 }
 

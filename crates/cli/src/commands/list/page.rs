@@ -21,17 +21,13 @@ use crate::explain::report::SkillReport;
 use crate::explain::trust::trust_hint;
 use crate::prompt::{Cost, PromptTokens};
 use crate::ui::command::shell_word;
-use crate::ui::{Cell, Column, FAINT, ShortPaths, Table, Text, Ui, clean, count, number};
+use crate::ui::{Cell, Column, FAINT, ShortPaths, Table, Text, clean, count, number};
 
-/// The rows of a list.
+/// The rows of a list, and what is counted below them.
 pub(super) struct Page<'p> {
     pub(super) args: &'p List,
     pub(super) rows: &'p [SkillReport<'p>],
     pub(super) registry: &'p Registry,
-}
-
-/// What is counted below the rows.
-pub(super) struct Totals<'p> {
     pub(super) listed: Vec<&'p Candidate>,
     /// How many are left out in each state.
     pub(super) left_out: BTreeMap<&'static str, usize>,
@@ -100,9 +96,10 @@ impl Page<'_> {
     }
 
     /// The lines below: how many skills there are in each state, and what to do about it.
-    pub(super) fn totals(&self, totals: &Totals<'_>, text: &mut Text) {
-        let Totals { listed, left_out, filtered, prompt_tokens, session_config, origins } = totals;
-        let (registry, places) = (self.registry, &self.args.places);
+    pub(super) fn foot(&self, columns: Option<usize>) -> Text {
+        let Self { args, registry, listed, left_out, filtered, session_config, origins, .. } = self;
+        let places = &args.places;
+        let mut text = Text::default();
         let options = places.options();
         let options = clean(&options);
         let all = registry.catalog().len();
@@ -112,7 +109,7 @@ impl Page<'_> {
             let _ = writeln!(text, "no skill matches, of {}", count(all, "skill"));
         } else {
             let _ = write!(text, "\n{}", count(listed.len(), "skill"));
-            if let Some(tokens) = prompt_tokens {
+            if let Some(tokens) = &self.prompt_tokens {
                 text.push(in_prompts(tokens));
             }
             let is_untrusted = |skill: &&Candidate| skill.obstacle == Some(Obstacle::Untrusted);
@@ -158,13 +155,17 @@ impl Page<'_> {
             }
             text.push("\n");
         }
+        if let Some(clients) = self.clients(columns) {
+            text.push(clients.cleaned().words("\n"));
+        }
+        text
     }
 
     /// Which clients are on this machine, when the list is of what all clients together would find; how to begin when
     /// there is nothing.
-    pub(super) fn clients(&self, ui: &Ui) -> Option<Text> {
+    fn clients(&self, columns: Option<usize>) -> Option<Text> {
         let places = &self.args.places;
-        if ui.columns().is_none() || !places.clients.is_empty() || !places.sources.is_empty() {
+        if columns.is_none() || !places.clients.is_empty() || !places.sources.is_empty() {
             return None;
         }
         if self.registry.catalog().all().next().is_none() {

@@ -189,7 +189,9 @@ impl<'a> Question<'a> {
                     paths: ShortPaths::on(ui.columns()),
                 };
                 let mut text = Text::default();
-                candidates.iter().for_each(|report| page::page(&mut text, report, &context));
+                for report in &candidates {
+                    page::page(&mut text, report, &context);
+                }
                 ui.print(&context.fitted(&text))?;
             }
         }
