@@ -9,8 +9,8 @@ use prowess::library::clients::Client;
 use prowess::select::{Settings, Texts};
 use prowess::{Candidate, Entry, Scope};
 
-use super::look::{ListedBy, Look, Sighted, names, path_of};
-use super::trouble::{Kind, Trouble};
+use super::examination::{Examination, ListedBy, Sighted, names, path_of};
+use super::issue::{Issue, Kind};
 use crate::explain::copies::{Copy, folder_of};
 use crate::explain::needed::{RealPlaces, Removal};
 use crate::rank::{CONFUSED, index, rivals};
@@ -23,15 +23,15 @@ const MAX_COMPARED: usize = 200;
 const MAX_RIVALS: usize = 1_000;
 
 /// All of them.
-pub(super) fn troubles(sighted: &Sighted<'_>) -> Vec<Trouble> {
-    let mut troubles = copies(sighted);
-    troubles.extend(competing(sighted));
-    troubles
+pub(super) fn issues(sighted: &Sighted<'_>) -> Vec<Issue> {
+    let mut issues = copies(sighted);
+    issues.extend(competing(sighted));
+    issues
 }
 
 /// Skills of one name in the folders of the clients.
-fn copies(sighted: &Sighted<'_>) -> Vec<Trouble> {
-    let Sighted { look, opened, listed, .. } = sighted;
+fn copies(sighted: &Sighted<'_>) -> Vec<Issue> {
+    let Sighted { examination, opened, listed, .. } = sighted;
     let mut by_key: BTreeMap<&str, Vec<&Candidate>> = BTreeMap::new();
     for sight in sighted.all() {
         let is_meant = match &sight.seen {
@@ -51,7 +51,7 @@ fn copies(sighted: &Sighted<'_>) -> Vec<Trouble> {
         places.add(&opened.all);
         places
     });
-    let mut troubles = Vec::new();
+    let mut issues = Vec::new();
     let mut compared = 0;
     for skills in by_key.values_mut().filter(|skills| skills.len() > 1) {
         // What the others are compared with is the user's own before that of a project, then the one that most clients
@@ -71,26 +71,25 @@ fn copies(sighted: &Sighted<'_>) -> Vec<Trouble> {
                 continue;
             }
             let Some(copy) = Copy::between(skill, first, registry) else { continue };
-            troubles.extend(trouble(look, (first, skill), &copy, listed, &places));
+            issues.extend(issue(examination, (first, skill), &copy, listed, &places));
         }
     }
     if let Some(more @ 1..) = compared.checked_sub(MAX_COMPARED) {
         let what = format!("{more} more pairs of skills with one name were not compared");
-        let look = Some("prowess list --all --client installed".to_owned());
-        troubles
-            .push(Trouble::new(Kind::CopyDiffers, what).seen_by(look).fixed("remove or rename some first"));
+        let see = Some("prowess list --all --client installed".to_owned());
+        issues.push(Issue::new(Kind::CopyDiffers, what).seen_by(see).fixed("remove or rename some first"));
     }
-    troubles
+    issues
 }
 
 /// What is wrong about two skills of one name.
-fn trouble(
-    look: &Look,
+fn issue(
+    examination: &Examination,
     (first, skill): (&Candidate, &Candidate),
     copy: &Copy,
     listed: &ListedBy<'_>,
     places: &RealPlaces,
-) -> Option<Trouble> {
+) -> Option<Issue> {
     let users = listed.clients(skill);
     // A copy that gives the skill to another client is needed; one that a client lists beside the first is not.
     let is_needed = users.iter().any(|client| !is_among(client, listed.clients(first)));
@@ -113,7 +112,7 @@ fn trouble(
     clients.dedup();
     let paths = word(kept).zip(word(other));
     let differences = paths.map(|(kept, other)| format!("diff -r {kept} {other}"));
-    let trouble = Trouble::new(kind, what).of_skill(&skill.entry.key).at(other).for_clients(clients);
+    let issue = Issue::new(kind, what).of_skill(&skill.entry.key).at(other).for_clients(clients);
     let is_of_project = |skill: &&&Candidate| skill.entry.origin.scope == Scope::Project;
     if !is_same {
         let both = [first, skill];
@@ -122,22 +121,22 @@ fn trouble(
             1 => "compare them, then make them alike, or rename one: the project has other users",
             _ => "compare them, then keep the right one and remove the other, or rename one if you need both",
         };
-        return Some(trouble.seen_by(differences).fixed(words));
+        return Some(issue.seen_by(differences).fixed(words));
     }
     if copy.besides().is_some() {
         let words = "keep both, or look first at what only one of them has";
-        return Some(trouble.seen_by(differences).fixed(words));
+        return Some(issue.seen_by(differences).fixed(words));
     }
-    match Removal::of(skill, first, places, &look.origins) {
+    match Removal::of(skill, first, places, &examination.origins) {
         Removal::NoCopy(_) => None,
-        Removal::Keep(why) => Some(trouble.seen_by(differences).fixed(format!("keep both: {why}"))),
-        Removal::Uninstall(command) => Some(trouble.fixed("remove the copy").fixed_by(Some(command))),
+        Removal::Keep(why) => Some(issue.seen_by(differences).fixed(format!("keep both: {why}"))),
+        Removal::Uninstall(command) => Some(issue.fixed("remove the copy").fixed_by(Some(command))),
         Removal::Delete => {
             // It may be edited before the command runs.
             let option = if folder_of(skill).is_some_and(|folder| !folder.is_symlink()) { "-r " } else { "" };
             let remove =
                 differences.zip(word(other)).map(|(diff, other)| format!("{diff} && rm {option}{other}"));
-            Some(trouble.fixed("remove the copy").fixed_by(remove.filter(|_| folder_of(skill).is_some())))
+            Some(issue.fixed("remove the copy").fixed_by(remove.filter(|_| folder_of(skill).is_some())))
         }
     }
 }
@@ -154,7 +153,7 @@ fn is_same_file(one: &Candidate, other: &Candidate) -> bool {
 }
 
 /// Skills that a client lists, whose descriptions find each other.
-fn competing(Sighted { opened, listed, .. }: &Sighted<'_>) -> Vec<Trouble> {
+fn competing(Sighted { opened, listed, .. }: &Sighted<'_>) -> Vec<Issue> {
     let mut skills: BTreeMap<&str, &Candidate> = BTreeMap::new();
     for skill in opened.catalog.iter().filter(|skill| !skill.is_broken() && !listed.clients(skill).is_empty())
     {
@@ -164,12 +163,12 @@ fn competing(Sighted { opened, listed, .. }: &Sighted<'_>) -> Vec<Trouble> {
     let texts = among.iter().map(|entry| (&*entry.key, Texts::of(entry, None)));
     let index = index(texts, Settings::default());
     let some = among.get(..MAX_RIVALS.min(among.len())).unwrap_or(&among);
-    let mut troubles = Vec::new();
+    let mut issues = Vec::new();
     if some.len() < among.len() {
         let what =
             format!("only the first {} of {} skills were compared with the others", some.len(), among.len());
         let hint = "compare all of a folder with: prowess eval FOLDER --overlap";
-        troubles.push(Trouble::new(Kind::SkillsCompete, what).fixed(hint));
+        issues.push(Issue::new(Kind::SkillsCompete, what).fixed(hint));
     }
     for (one, other, share) in rivals(&index, some, CONFUSED) {
         let (Some(skill), Some(rival)) = (skills.get(one.as_str()), skills.get(other.as_str())) else {
@@ -189,8 +188,8 @@ fn competing(Sighted { opened, listed, .. }: &Sighted<'_>) -> Vec<Trouble> {
         let what = format!("a description finds {other} with {percent} % of the score of the skill itself");
         let seen = word(Path::new(&skill.entry.description))
             .map(|_| command_for("search", &skill.entry.description, ""));
-        troubles.push(
-            Trouble::new(Kind::SkillsCompete, what)
+        issues.push(
+            Issue::new(Kind::SkillsCompete, what)
                 .of_skill(&one)
                 .at(&*skill.entry.origin.location.text())
                 .for_clients(clients)
@@ -202,5 +201,5 @@ fn competing(Sighted { opened, listed, .. }: &Sighted<'_>) -> Vec<Trouble> {
                 )),
         );
     }
-    troubles
+    issues
 }

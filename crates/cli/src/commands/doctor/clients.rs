@@ -10,9 +10,9 @@ use prowess::render::{Budget, estimate_tokens, render_catalog};
 use prowess::{Candidate, Entry, Scope};
 use serde::Serialize;
 
+use super::examination::Examination;
 use super::installed::removing;
-use super::look::Look;
-use super::trouble::{Kind, Trouble};
+use super::issue::{Issue, Kind};
 use crate::args::CatalogSize;
 use crate::explain::copies::folder_of;
 use crate::prompt::{described, fitted, is_not_read, listing};
@@ -26,7 +26,7 @@ const SHELF: &str = "skills-on-demand";
 
 /// A client, and what it sees.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Patient {
+pub(super) struct ClientReport {
     pub(super) client: &'static str,
     pub(super) name: &'static str,
     /// Whether its row was compared with the client; if not, only its folders are known.
@@ -47,12 +47,12 @@ pub(super) struct Patient {
     pub(super) folders: Vec<PathBuf>,
 }
 
-/// The client of these sights, and its trouble if its catalog is over its budget.
+/// The client of these sights, and its issue if its catalog is over its budget.
 pub(super) fn examine(
-    look: &Look,
+    examination: &Examination,
     client: &'static Client,
     sights: &[Sight<'_>],
-) -> (Patient, Option<Trouble>) {
+) -> (ClientReport, Option<Issue>) {
     let (reads, size) = (client.reads(), CatalogSize::default());
     let cuts = reads.cuts;
     let listed = sights.iter().filter_map(|sight| Some((sight.skill, sight.seen.as_ref().ok()?)));
@@ -86,13 +86,13 @@ pub(super) fn examine(
     let (shortened, left_out) =
         report.as_ref().map_or((0, 0), |report| (report.shortened, report.omitted.len()));
     let mut folders: Vec<PathBuf> = client
-        .roots(&look.here, &look.environment)
+        .roots(&examination.here, &examination.environment)
         .into_iter()
         .map(|root| root.path)
         .filter(|path| path.is_dir())
         .collect();
     folders.dedup();
-    let patient = Patient {
+    let client_report = ClientReport {
         client: client.id,
         name: client.name,
         verified: reads.checked.is_some(),
@@ -104,13 +104,18 @@ pub(super) fn examine(
         left_out,
         folders,
     };
-    let over = (shortened + left_out > 0).then(|| over_budget(look, client, &patient, &offered));
-    (patient, over)
+    let over = (shortened + left_out > 0).then(|| over_budget(examination, client, &client_report, &offered));
+    (client_report, over)
 }
 
-fn over_budget(look: &Look, client: &'static Client, patient: &Patient, offered: &[&Candidate]) -> Trouble {
-    let Patient { tokens, shortened, left_out, .. } = patient;
-    let budget = patient.budget.unwrap_or_default();
+fn over_budget(
+    examination: &Examination,
+    client: &'static Client,
+    client_report: &ClientReport,
+    offered: &[&Candidate],
+) -> Issue {
+    let ClientReport { tokens, shortened, left_out, .. } = client_report;
+    let budget = client_report.budget.unwrap_or_default();
     let mut effects = Vec::new();
     if *left_out > 0 {
         effects.push(format!("{} left out", count(*left_out, "skill")));
@@ -122,21 +127,22 @@ fn over_budget(look: &Look, client: &'static Client, patient: &Patient, offered:
     }
     let (tokens, budget) = (number(*tokens as u64), number(budget as u64));
     let what = format!("{}: about {tokens} tokens where {budget} fit: {}", client.name, effects.join(", "));
-    let trouble = Trouble::new(Kind::CatalogOverBudget, what)
+    let issue = Issue::new(Kind::CatalogOverBudget, what)
         .for_clients(vec![client.id])
         .seen_by(Some(format!("prowess list --sort cost --client {}", client.id)));
-    let shelf = look.environment.home().map(|home| home.join(SHELF));
-    let commands =
-        shelf.and_then(|shelf| Some((moving(look, client, patient, offered, &shelf)?, word(&shelf)?)));
+    let shelf = examination.environment.home().map(|home| home.join(SHELF));
+    let commands = shelf.and_then(|shelf| {
+        Some((moving(examination, client, client_report, offered, &shelf)?, word(&shelf)?))
+    });
     match commands {
         Some((commands, shelf)) => {
             let words = format!(
                 "shorten descriptions, or move skills that are used rarely to a folder that no client reads; agents \
                  find them there by search with: prowess serve --in {shelf}"
             );
-            commands.into_iter().fold(trouble.fixed(words), |trouble, command| trouble.fixed_by(Some(command)))
+            commands.into_iter().fold(issue.fixed(words), |issue, command| issue.fixed_by(Some(command)))
         }
-        None => trouble.fixed(
+        None => issue.fixed(
             "remove skills that are not used, shorten descriptions, or move skills to a folder that no client reads \
              and serve them with: prowess serve --in FOLDER",
         ),
@@ -145,9 +151,9 @@ fn over_budget(look: &Look, client: &'static Client, patient: &Patient, offered:
 
 /// The commands that move the costliest skills away, until the others fit; `None` if these are many.
 fn moving(
-    look: &Look,
+    examination: &Examination,
     client: &'static Client,
-    patient: &Patient,
+    client_report: &ClientReport,
     offered: &[&Candidate],
     shelf: &std::path::Path,
 ) -> Option<Vec<String>> {
@@ -155,10 +161,10 @@ fn moving(
     let cost = |skill: &Candidate| estimate_tokens(&render_catalog(&[&skill.entry], &style));
     let mut by_cost: Vec<(usize, &Candidate)> = offered.iter().map(|skill| (cost(skill), *skill)).collect();
     by_cost.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.entry.key.cmp(&other.1.entry.key)));
-    let mut left = patient.tokens;
+    let mut left = client_report.tokens;
     let (mut moved, mut targets, mut commands) = (Vec::new(), Vec::new(), Vec::new());
     for (tokens, skill) in by_cost {
-        if left <= patient.budget? {
+        if left <= client_report.budget? {
             break;
         }
         // What is served from a folder of the user is trusted, so nothing of a project is moved there.
@@ -169,7 +175,7 @@ fn moving(
             return None;
         }
         left = left.saturating_sub(tokens);
-        match look.origins.of(skill) {
+        match examination.origins.of(skill) {
             Some(origin) => commands.push(removing(origin)?),
             None => {
                 let folder = folder_of(skill)?;
@@ -184,7 +190,7 @@ fn moving(
             }
         }
     }
-    if left > patient.budget? {
+    if left > client_report.budget? {
         return None;
     }
     if !moved.is_empty() {

@@ -12,8 +12,8 @@ use prowess::{Candidate, Obstacle, Scope};
 
 use super::super::install::scope_option;
 use super::super::shown;
-use super::look::{Look, of_failure, stays};
-use super::trouble::{Kind, Repair, Trouble};
+use super::examination::{Examination, of_failure, stays};
+use super::issue::{Issue, Kind, Repair};
 use crate::error::{CommandError, Failure};
 use crate::ui::command::{command_for, word};
 use crate::ui::{clean, count};
@@ -25,41 +25,41 @@ const MAX_ENTRIES: usize = 10_000;
 pub(super) type Compared = BTreeMap<InstallScope, Vec<InstalledSkill>>;
 
 /// All of them, and what was compared.
-pub(super) fn troubles(look: &Look) -> (Vec<Trouble>, Compared) {
-    let (mut troubles, mut compared) = (Vec::new(), Compared::new());
-    if let Some(installer) = &look.installer {
+pub(super) fn issues(examination: &Examination) -> (Vec<Issue>, Compared) {
+    let (mut issues, mut compared) = (Vec::new(), Compared::new());
+    if let Some(installer) = &examination.installer {
         for scope in installer.listed_scopes() {
-            let skills = of_scope(look, installer, scope, &mut troubles);
+            let skills = of_scope(examination, installer, scope, &mut issues);
             compared.extend(skills.map(|skills| (scope, skills)));
         }
     }
     let from_git = compared.values().flatten().any(|skill| skill.locked.commit.is_some());
-    if look.environment.program("git").is_none() {
+    if examination.environment.program("git").is_none() {
         let kind = if from_git { Kind::GitNeeded } else { Kind::GitMissing };
-        troubles.push(
-            Trouble::new(kind, "git is in no folder of PATH")
+        issues.push(
+            Issue::new(kind, "git is in no folder of PATH")
                 .fixed("install git with the package manager of your system, or add its folder to PATH"),
         );
     }
-    (troubles, compared)
+    (issues, compared)
 }
 
-/// The troubles of a project or of the user. Returns the installed skills, if they could be compared.
+/// The issues of a project or of the user. Returns the installed skills, if they could be compared.
 fn of_scope(
-    look: &Look,
+    examination: &Examination,
     installer: &Installer,
     scope: InstallScope,
-    troubles: &mut Vec<Trouble>,
+    issues: &mut Vec<Issue>,
 ) -> Option<Vec<InstalledSkill>> {
     let leftovers = match installer.check_usable(scope).and_then(|()| installer.leftovers(scope)) {
         Ok(leftovers) => leftovers,
         Err(error) => {
-            troubles.push(unread(error));
+            issues.push(unread(error));
             return None;
         }
     };
     let interrupted = leftovers.iter().any(|left| left.kind == LeftoverKind::Journal);
-    troubles.extend(leftovers.into_iter().map(|left| leftover(left, scope)));
+    issues.extend(leftovers.into_iter().map(|left| leftover(left, scope)));
     if interrupted {
         // Skills that are partly old and partly new say nothing that the completed installation does not.
         return None;
@@ -68,43 +68,41 @@ fn of_scope(
     let (skills, absent) = match found {
         Ok(found) => found,
         Err(error) => {
-            troubles.push(unread(error));
+            issues.push(unread(error));
             return None;
         }
     };
     for skill in skills.iter().filter(|skill| !skill.is_intact()) {
-        let found = in_its_folder(look, skill);
+        let found = in_its_folder(examination, skill);
         // Edits that the user accepted are as they should be.
         let is_accepted = matches!(skill.state, InstalledState::Edited(_))
             && skill.clients.is_empty()
             && found.is_some_and(|found| found.approved.is_some());
         if !is_accepted {
-            troubles.push(differs(look, skill, found));
+            issues.push(differs(examination, skill, found));
         }
     }
     let user = scope_option(scope);
-    troubles.extend(absent.into_iter().map(|name| {
+    issues.extend(absent.into_iter().map(|name| {
         let what = format!("{} of the {} names it", prowess::install::SKILLS_FILE, scope.word());
-        Trouble::new(Kind::InstalledMissing, what)
-            .of_skill(&name)
-            .fixed_by(Some(format!("prowess sync{user}")))
+        Issue::new(Kind::InstalledMissing, what).of_skill(&name).fixed_by(Some(format!("prowess sync{user}")))
     }));
     Some(skills)
 }
 
-fn unread(error: InstallError) -> Trouble {
+fn unread(error: InstallError) -> Issue {
     let record = error.path().map(Path::to_owned);
     let failure = match CommandError::from(error) {
         CommandError::Failed(failure) | CommandError::OutOfDate(failure) => failure,
         CommandError::ClosedPipe => Failure::new("the records cannot be read", ""),
     };
-    Trouble { record, ..of_failure(Kind::RecordsBroken, &failure) }
+    Issue { record, ..of_failure(Kind::RecordsBroken, &failure) }
 }
 
-fn leftover(Leftover { path, kind, .. }: Leftover, scope: InstallScope) -> Trouble {
+fn leftover(Leftover { path, kind, .. }: Leftover, scope: InstallScope) -> Issue {
     let user = scope_option(scope);
     let removed_by_hand = |what: &str, first: &str| {
-        Trouble::new(Kind::InstallLeftover, what)
+        Issue::new(Kind::InstallLeftover, what)
             .at(&path)
             .seen_by(Some(format!("prowess verify{user}")))
             .fixed(format!("{first}, then remove it"))
@@ -112,11 +110,11 @@ fn leftover(Leftover { path, kind, .. }: Leftover, scope: InstallScope) -> Troub
     match kind {
         LeftoverKind::Journal => {
             let what = format!("skills of the {} are partly old and partly new", scope.word());
-            Trouble::new(Kind::InstallInterrupted, what).at(&path).repaired(Repair::Settle(scope), None)
+            Issue::new(Kind::InstallInterrupted, what).at(&path).repaired(Repair::Settle(scope), None)
         }
         LeftoverKind::Unfinished => {
             let what = "it is not needed any more";
-            Trouble::new(Kind::InstallLeftover, what).at(&path).repaired(Repair::Settle(scope), None)
+            Issue::new(Kind::InstallLeftover, what).at(&path).repaired(Repair::Settle(scope), None)
         }
         LeftoverKind::SetAside => {
             let what = "a journal that could be neither completed nor undone";
@@ -132,19 +130,19 @@ fn leftover(Leftover { path, kind, .. }: Leftover, scope: InstallScope) -> Troub
 }
 
 /// The skill that was found in the folder of an installed one.
-fn in_its_folder<'l>(look: &'l Look, skill: &InstalledSkill) -> Option<&'l Candidate> {
+fn in_its_folder<'l>(examination: &'l Examination, skill: &InstalledSkill) -> Option<&'l Candidate> {
     let is_there = |found: &Candidate| {
         let file = found.entry.origin.location.path().map(Path::new);
         file.and_then(Path::parent) == Some(&skill.path)
     };
-    look.opened.as_ref()?.all.all().map(|(found, _)| found).find(|found| is_there(found))
+    examination.opened.as_ref()?.all.all().map(|(found, _)| found).find(|found| is_there(found))
 }
 
 /// What this user may not read of a skill that could not be compared: what belongs to another user first. Nothing is looked
 /// at where a link leads: it may be any folder of the user, and not that of the skill.
-fn closed_in(look: &Look, skill: &InstalledSkill) -> Option<Denied> {
+fn closed_in(examination: &Examination, skill: &InstalledSkill) -> Option<Denied> {
     let bounds = match skill.scope {
-        InstallScope::Project => look.bounds(Scope::Project),
+        InstallScope::Project => examination.bounds(Scope::Project),
         InstallScope::User => None,
     };
     if !matches!(skill.state, InstalledState::Replaced(_))
@@ -177,8 +175,8 @@ fn closed_in(look: &Look, skill: &InstalledSkill) -> Option<Denied> {
     own
 }
 
-/// The trouble of a skill that is not as it was installed.
-fn differs(look: &Look, skill: &InstalledSkill, found: Option<&Candidate>) -> Trouble {
+/// The issue of a skill that is not as it was installed.
+fn differs(examination: &Examination, skill: &InstalledSkill, found: Option<&Candidate>) -> Issue {
     let user = scope_option(skill.scope);
     let mut parts = Vec::new();
     match &skill.state {
@@ -200,26 +198,26 @@ fn differs(look: &Look, skill: &InstalledSkill, found: Option<&Candidate>) -> Tr
         };
         parts.push(format!("for {} {} {what}", difference.client, difference.path.display()));
     }
-    let trouble = Trouble::new(Kind::InstalledDiffers, parts.join("; "))
+    let issue = Issue::new(Kind::InstalledDiffers, parts.join("; "))
         .of_skill(&skill.name)
         .at(&skill.path)
         .seen_by(Some(command_for(&format!("verify{user}"), &skill.name, "")));
     // What cannot be read can be neither compared nor replaced.
-    match closed_in(look, skill) {
+    match closed_in(examination, skill) {
         Some(Denied::Owner { path, .. }) => {
             let whose = "belongs to another user: have its owner make it readable for this user";
-            return trouble.fixed(format!("{} {whose}", shown(&path)));
+            return issue.fixed(format!("{} {whose}", shown(&path)));
         }
         Some(Denied::Mode(_)) => {
             let command = word(&skill.path).map(|path| format!("chmod -R u+rwX {path}"));
-            return trouble.fixed("make it readable for this user").fixed_by(command);
+            return issue.fixed("make it readable for this user").fixed_by(command);
         }
         None => {}
     }
     let mut paths = std::iter::once(&skill.path).chain(skill.clients.iter().map(|client| &client.path));
     if let Some(mount) = paths.find_map(|path| first_mount(path)) {
         // Nothing is replaced through a mount.
-        return trouble.fixed(format!("unmount {}, then look again", shown(&mount)));
+        return issue.fixed(format!("unmount {}, then look again", shown(&mount)));
     }
     if skill.has_losable_edits() {
         // Only files that agents do not use as they are can be accepted.
@@ -227,11 +225,11 @@ fn differs(look: &Look, skill: &InstalledSkill, found: Option<&Candidate>) -> Tr
         let accept = untrusted.map(|found| {
             format!("; or accept them with: {}", clean(&command_for("trust", &found.entry.key, "")))
         });
-        trouble
+        issue
             .fixed(format!("restore it, which loses the edits{}", accept.unwrap_or_default()))
             .fixed_by(Some(format!("prowess sync --overwrite{user}")))
     } else {
-        trouble.fixed_by(Some(format!("prowess sync{user}")))
+        issue.fixed_by(Some(format!("prowess sync{user}")))
     }
 }
 

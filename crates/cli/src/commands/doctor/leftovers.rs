@@ -11,8 +11,8 @@ use prowess::internal::{StaleCache, Staleness, abandoned, plain_cause, stale_cac
 use prowess::library::clients::{self, Root};
 
 use super::super::hints::of_disbelieved;
-use super::look::{Look, stays};
-use super::trouble::{Bounded, Kind, Repair, Trouble};
+use super::examination::{Examination, stays};
+use super::issue::{Bounded, Issue, Kind, Repair};
 use crate::ui::command::word;
 use crate::ui::size;
 
@@ -20,44 +20,44 @@ use crate::ui::size;
 const MAX_ENTRIES: usize = 10_000;
 
 /// All of them.
-pub(super) fn troubles(look: &Look) -> Vec<Trouble> {
-    let mut troubles: Vec<Trouble> = connections(look).into_iter().collect();
-    let roots = look.roots();
+pub(super) fn issues(examination: &Examination) -> Vec<Issue> {
+    let mut issues: Vec<Issue> = connections(examination).into_iter().collect();
+    let roots = examination.roots();
     for Root { path, readers, .. } in &roots {
-        troubles.extend(links(path, readers));
+        issues.extend(links(path, readers));
     }
     let mut folders: BTreeMap<PathBuf, Scope> =
         roots.into_iter().map(|root| (root.path, root.scope)).collect();
     // Skills are installed there, whether a client that reads it is here or not.
-    folders.insert(clients::project(&look.here).join(SKILLS_FOLDER), Scope::Project);
-    folders.extend(look.environment.home().map(|home| (home.join(SKILLS_FOLDER), Scope::User)));
+    folders.insert(clients::project(&examination.here).join(SKILLS_FOLDER), Scope::Project);
+    folders.extend(examination.environment.home().map(|home| (home.join(SKILLS_FOLDER), Scope::User)));
     for (path, scope) in folders {
-        let folder = Bounded { path, within: look.bounds(scope) };
+        let folder = Bounded { path, within: examination.bounds(scope) };
         let own = stays(&folder.path, folder.within.as_deref());
         for path in own.then(|| abandoned(&folder.path)).into_iter().flatten() {
             let what = "a process was killed while it wrote this";
             let sweep = Repair::Sweep(folder.clone());
-            troubles.push(Trouble::new(Kind::InstallLeftover, what).at(path).repaired(sweep, None));
+            issues.push(Issue::new(Kind::InstallLeftover, what).at(path).repaired(sweep, None));
         }
     }
-    troubles.extend(stale_caches(&look.environment).into_iter().map(stale));
-    troubles
+    issues.extend(stale_caches(&examination.environment).into_iter().map(stale));
+    issues
 }
 
 /// The record of what was connected, if it cannot be read.
-fn connections(look: &Look) -> Option<Trouble> {
-    let (file, error) = unread_connections(&look.environment)?;
+fn connections(examination: &Examination) -> Option<Issue> {
+    let (file, error) = unread_connections(&examination.environment)?;
     let what = plain_cause(&error.to_string());
     if error.kind() == ErrorKind::Unsupported {
-        let trouble = Trouble::new(Kind::ConnectionsBroken, what).at(&file);
-        return Some(trouble.fixed("use that version of prowess, or a newer one"));
+        let issue = Issue::new(Kind::ConnectionsBroken, what).at(&file);
+        return Some(issue.fixed("use that version of prowess, or a newer one"));
     }
     if error.kind() == ErrorKind::PermissionDenied {
-        return Some(Trouble::new(Kind::ConnectionsBroken, what).at(&file).advised(of_disbelieved(&file)));
+        return Some(Issue::new(Kind::ConnectionsBroken, what).at(&file).advised(of_disbelieved(&file)));
     }
     let remove = word(&file).map(|file| format!("rm {file}"));
     Some(
-        Trouble::new(Kind::ConnectionsBroken, what)
+        Issue::new(Kind::ConnectionsBroken, what)
             .at(&file)
             .fixed("restore it from a copy, or remove it: disconnect then removes the entry and nothing else")
             .fixed_by(remove),
@@ -65,7 +65,7 @@ fn connections(look: &Look) -> Option<Trouble> {
 }
 
 /// The links in a folder of skills that lead to nothing, and the folder itself if it is one.
-fn links(folder: &Path, readers: &[&'static str]) -> Vec<Trouble> {
+fn links(folder: &Path, readers: &[&'static str]) -> Vec<Issue> {
     // A link whose target may not be looked at is not known to be broken; links in a circle are.
     let is_broken = |path: &Path| {
         path.is_symlink()
@@ -82,12 +82,12 @@ fn links(folder: &Path, readers: &[&'static str]) -> Vec<Trouble> {
         folders.map(|entry| entry.path().join("SKILL.md")).filter(|file| file.is_dir()).collect();
     unreadable.sort();
     let no_file = |path: PathBuf| {
-        Trouble::new(Kind::SkillBroken, "its SKILL.md is a folder")
+        Issue::new(Kind::SkillBroken, "its SKILL.md is a folder")
             .at(&path)
             .for_clients(readers.to_vec())
             .fixed("put a file in its place")
     };
-    let trouble = |path: PathBuf| {
+    let issue = |path: PathBuf| {
         let target = fs::read_link(&path).unwrap_or_default();
         let what = match fs::metadata(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -96,21 +96,21 @@ fn links(folder: &Path, readers: &[&'static str]) -> Vec<Trouble> {
             _ => format!("it leads to {}, which is not there", target.display()),
         };
         let remove = word(&path).map(|path| format!("rm {path}"));
-        Trouble::new(Kind::LinkBroken, what)
+        Issue::new(Kind::LinkBroken, what)
             .at(&path)
             .for_clients(readers.to_vec())
             .fixed("restore what it leads to, or remove the link")
             .fixed_by(remove)
     };
-    broken.into_iter().map(trouble).chain(unreadable.into_iter().map(no_file)).collect()
+    broken.into_iter().map(issue).chain(unreadable.into_iter().map(no_file)).collect()
 }
 
-fn stale(cache: StaleCache) -> Trouble {
+fn stale(cache: StaleCache) -> Issue {
     let why = match cache.why {
         Staleness::Gone => "its skills are gone",
         Staleness::Unusable => "it is damaged, or another version wrote it",
         Staleness::Unfinished => "a process was killed while it wrote it",
     };
     let what = format!("{why}: {}", size(cache.bytes));
-    Trouble::new(Kind::CacheStale, what).at(&cache.path).repaired(Repair::Remove(cache.path), None)
+    Issue::new(Kind::CacheStale, what).at(&cache.path).repaired(Repair::Remove(cache.path), None)
 }

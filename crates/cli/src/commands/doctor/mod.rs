@@ -2,14 +2,14 @@
 
 mod alike;
 mod clients;
+mod examination;
 mod installed;
+mod issue;
 mod leftovers;
-mod look;
 mod moves;
 mod page;
 mod repair;
 mod settings;
-mod trouble;
 mod unlisted;
 
 use std::fmt::Write as _;
@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::clients::Patient;
-use self::look::{Look, Sighted};
-use self::trouble::{Kind, Level, Trouble};
+use self::clients::ClientReport;
+use self::examination::{Examination, Sighted};
+use self::issue::{Issue, Kind, Level};
 use crate::Outcome;
 use crate::args::Doctor;
 use crate::error::CommandError;
@@ -30,9 +30,9 @@ use crate::ui::{Cell, Column, Table, Ui, clean, count};
 
 /// What an examination found.
 struct Examined {
-    clients: Vec<Patient>,
+    clients: Vec<ClientReport>,
     /// The worst first.
-    troubles: Vec<Trouble>,
+    issues: Vec<Issue>,
     /// Whether no agent was found on this machine.
     no_clients: bool,
     /// Whether no skill was found at all.
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Doctor, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     let mut examined = examine(args)?;
     let mut fixed = Vec::new();
     let mut incomplete = false;
-    let repairs = if args.fix { repair::repairs(&examined.troubles) } else { Vec::new() };
+    let repairs = if args.fix { repair::repairs(&examined.issues) } else { Vec::new() };
     let nothing_to_repair = repairs.is_empty();
     if !nothing_to_repair {
         for repair in &repair::consent(repairs, args.yes, ui)? {
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Doctor, json: bool, ui: &mut Ui) -> Result<Outcome, Com
         }
         examined = examine(args)?;
     }
-    let is_wrong = examined.troubles.iter().any(|trouble| trouble.level != Level::Note);
+    let is_wrong = examined.issues.iter().any(|issue| issue.level != Level::Note);
     if json {
         ui.json_of(&Report::of(&examined, &fixed))?;
     } else {
@@ -90,58 +90,57 @@ pub(crate) fn run(args: &Doctor, json: bool, ui: &mut Ui) -> Result<Outcome, Com
 /// Looks at everything, and changes nothing.
 fn examine(args: &Doctor) -> Result<Examined, CommandError> {
     // The process ends soon, and freeing every skill would take as long as finding it.
-    let mut look = ManuallyDrop::new(Look::open(args)?);
-    let mut troubles = std::mem::take(&mut look.troubles);
-    let (found, compared) = installed::troubles(&look);
-    troubles.extend(found);
-    troubles.extend(leftovers::troubles(&look));
-    let mut patients = Vec::new();
+    let mut examination = ManuallyDrop::new(Examination::open(args)?);
+    let mut issues = std::mem::take(&mut examination.issues);
+    let (found, compared) = installed::issues(&examination);
+    issues.extend(found);
+    issues.extend(leftovers::issues(&examination));
+    let mut client_reports = Vec::new();
     let mut no_skills = false;
     let mut withheld = 0;
-    if let Some(opened) = &look.opened {
+    if let Some(opened) = &examination.opened {
         no_skills = opened.catalog.is_empty() && opened.all.is_empty();
-        let sighted = Sighted::of(&look, opened);
+        let sighted = Sighted::of(&examination, opened);
         for (client, sights) in &sighted.sights {
-            let (patient, trouble) = clients::examine(&look, client, sights);
-            patients.push(patient);
-            troubles.extend(trouble);
+            let (client_report, issue) = clients::examine(&examination, client, sights);
+            client_reports.push(client_report);
+            issues.extend(issue);
         }
-        withheld = settings::withheld(&look, opened);
-        troubles.extend(settings::troubles(&look, opened));
-        troubles.extend(unlisted::troubles(&sighted, &compared));
-        troubles.extend(alike::troubles(&sighted));
+        withheld = settings::withheld(&examination, opened);
+        issues.extend(settings::issues(&examination, opened));
+        issues.extend(unlisted::issues(&sighted, &compared));
+        issues.extend(alike::issues(&sighted));
     }
     // What the installer says about a record is the better message; of a folder that cannot be read, its own is.
     let records: Vec<PathBuf> =
-        of_kind(&troubles, Kind::RecordsBroken).filter_map(|trouble| trouble.record.clone()).collect();
-    let unread: Vec<PathBuf> = of_kind(&troubles, Kind::SourceUnread)
-        .filter_map(|trouble| Some(trouble.at.as_ref()?.into()))
-        .collect();
-    troubles.retain(|trouble| match (&trouble.record, &trouble.at) {
+        of_kind(&issues, Kind::RecordsBroken).filter_map(|issue| issue.record.clone()).collect();
+    let unread: Vec<PathBuf> =
+        of_kind(&issues, Kind::SourceUnread).filter_map(|issue| Some(issue.at.as_ref()?.into())).collect();
+    issues.retain(|issue| match (&issue.record, &issue.at) {
         (Some(record), _) => !unread.contains(record),
         (None, Some(at)) => {
-            trouble.kind != Kind::RecordsBroken
+            issue.kind != Kind::RecordsBroken
                 || !records.iter().any(|record| record.as_path() == Path::new(at))
         }
         (None, None) => true,
     });
-    for trouble in troubles.iter_mut().filter(|trouble| trouble.kind == Kind::RecordsBroken && withheld > 0) {
-        let place = trouble.record.as_deref().or(trouble.at.as_ref().map(Path::new));
+    for issue in issues.iter_mut().filter(|issue| issue.kind == Kind::RecordsBroken && withheld > 0) {
+        let place = issue.record.as_deref().or(issue.at.as_ref().map(Path::new));
         if place.is_some_and(|place| place.iter().any(|folder| folder == ".agents")) {
             let are = if withheld == 1 { "is" } else { "are" };
             let skills = count(withheld, "skill");
-            let _ = write!(trouble.what, "; until it can be read, {skills} {are} withheld");
+            let _ = write!(issue.what, "; until it can be read, {skills} {are} withheld");
         }
     }
-    troubles.sort_by(|one, other| one.order().cmp(&other.order()));
-    Ok(Examined { clients: patients, troubles, no_clients: look.clients.is_empty(), no_skills })
+    issues.sort_by(|one, other| one.order().cmp(&other.order()));
+    Ok(Examined { clients: client_reports, issues, no_clients: examination.clients.is_empty(), no_skills })
 }
 
-fn of_kind(troubles: &[Trouble], kind: Kind) -> impl Iterator<Item = &Trouble> {
-    troubles.iter().filter(move |trouble| trouble.kind == kind)
+fn of_kind(issues: &[Issue], kind: Kind) -> impl Iterator<Item = &Issue> {
+    issues.iter().filter(move |issue| issue.kind == kind)
 }
 
-/// Lists the kinds of trouble.
+/// Lists the kinds of issue.
 fn list(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
     if json {
         let kinds: Vec<Value> = Kind::ALL
@@ -165,8 +164,9 @@ fn list(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
 #[derive(Serialize)]
 struct Report<'r> {
     version: u32,
-    clients: &'r [Patient],
-    troubles: &'r [Trouble],
+    clients: &'r [ClientReport],
+    #[serde(rename = "troubles")]
+    issues: &'r [Issue],
     /// What `--fix` did.
     fixed: &'r [String],
     summary: Summary,
@@ -177,23 +177,23 @@ struct Summary {
     errors: usize,
     warnings: usize,
     notes: usize,
-    /// How many troubles `--fix` fixes.
+    /// How many issues `--fix` fixes.
     safe: usize,
 }
 
 impl<'r> Report<'r> {
     fn of(examined: &'r Examined, fixed: &'r [String]) -> Self {
-        let number = |level| examined.troubles.iter().filter(|trouble| trouble.level == level).count();
+        let number = |level| examined.issues.iter().filter(|issue| issue.level == level).count();
         Self {
             version: VERSION,
             clients: &examined.clients,
-            troubles: &examined.troubles,
+            issues: &examined.issues,
             fixed,
             summary: Summary {
                 errors: number(Level::Error),
                 warnings: number(Level::Warning),
                 notes: number(Level::Note),
-                safe: examined.troubles.iter().filter(|trouble| trouble.fix.safe).count(),
+                safe: examined.issues.iter().filter(|issue| issue.fix.safe).count(),
             },
         }
     }

@@ -8,7 +8,7 @@ use prowess::library::clients::{self, Client};
 use prowess::{Candidate, Scope};
 
 use super::super::install::scope_option;
-use super::look::Look;
+use super::examination::Examination;
 use crate::explain::copies::folder_of;
 use crate::ui::command::word;
 
@@ -54,16 +54,16 @@ pub(super) fn placing(
 }
 
 /// The command that links a skill into a folder of a client here, for one that no client reads.
-pub(super) fn linking(skill: &Candidate, look: &Look) -> Option<(&'static Client, String)> {
+pub(super) fn linking(skill: &Candidate, examination: &Examination) -> Option<(&'static Client, String)> {
     let folder = folder_of(skill)?;
-    let installed = look.origins.of(skill);
-    look.clients.iter().find_map(|client| {
+    let installed = examination.origins.of(skill);
+    examination.clients.iter().find_map(|client| {
         let of_project = skill.entry.origin.scope == Scope::Project;
-        let project = clients::project(&look.here);
+        let project = clients::project(&examination.here);
         let root = if of_project {
             project.join(client.project.first()?)
         } else {
-            look.environment.expand(client.user.first()?)?
+            examination.environment.expand(client.user.first()?)?
         };
         let follows = !client.reads().refuses.has(Fact::LinkedFolder);
         let link = free(root.join(folder.file_name()?))?;

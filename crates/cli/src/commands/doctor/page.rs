@@ -1,13 +1,13 @@
-//! The page of `prowess doctor`: the clients as a table and the troubles by kind on a terminal, else lines.
+//! The page of `prowess doctor`: the clients as a table and the issues by kind on a terminal, else lines.
 
 use std::fmt::Write as _;
 
 use super::Examined;
-use super::clients::Patient;
-use super::trouble::{Fix, Kind, Level, MARKS, Trouble};
+use super::clients::ClientReport;
+use super::issue::{Fix, Issue, Kind, Level, MARKS};
 use crate::ui::{Cell, Column, FAINT, HINT, STRONG, ShortPaths, Table, clean, count, number, wrap};
 
-/// How many troubles of one kind are shown.
+/// How many issues of one kind are shown.
 const SHOWN: usize = 5;
 
 /// The page, for a screen with this many columns, or as lines.
@@ -22,9 +22,9 @@ pub(super) fn page(examined: &Examined, all: bool, columns: Option<usize>) -> St
     text
 }
 
-/// The troubles of each kind that has any.
-fn by_kind(troubles: &[Trouble]) -> impl Iterator<Item = (Kind, &[Trouble])> {
-    let groups = troubles.chunk_by(|one, other| one.kind == other.kind);
+/// The issues of each kind that has any.
+fn by_kind(issues: &[Issue]) -> impl Iterator<Item = (Kind, &[Issue])> {
+    let groups = issues.chunk_by(|one, other| one.kind == other.kind);
     groups.filter_map(|group| Some((group.first()?.kind, group)))
 }
 
@@ -39,25 +39,26 @@ fn screen(examined: &Examined, shown: usize, columns: usize, text: &mut String) 
         titles.extend(numbers);
         titles.push(Column::text(""));
         let mut table = Table::new(titles);
-        for patient in &examined.clients {
+        for client_report in &examined.clients {
             let cell = |tokens: Option<usize>| {
                 Cell::new(&tokens.map(|tokens| number(tokens as u64)).unwrap_or_default())
             };
-            let numbers = [Some(patient.skills), Some(patient.tokens), patient.budget].map(cell);
-            let mut cells = vec![Cell::strong(patient.name)];
+            let numbers =
+                [Some(client_report.skills), Some(client_report.tokens), client_report.budget].map(cell);
+            let mut cells = vec![Cell::strong(client_report.name)];
             cells.extend(numbers);
-            cells.push(Cell::faint(&remarks(patient).join(", ")));
+            cells.push(Cell::faint(&remarks(client_report).join(", ")));
             table.row(cells);
         }
         text.push_str(&table.screen(columns));
         text.push('\n');
     }
     let paths = ShortPaths::new();
-    for (kind, troubles) in by_kind(&examined.troubles) {
+    for (kind, issues) in by_kind(&examined.issues) {
         let title = format!("{}: {}", kind.code(), kind.title());
         let _ = write!(text, "{STRONG}{}{STRONG:#} ", kind.level().word());
         text.push_str(&wrap(&title, columns.saturating_sub(kind.level().word().len() + 1), ""));
-        let fixes: Vec<&Fix> = troubles.iter().take(shown).map(|trouble| &trouble.fix).collect();
+        let fixes: Vec<&Fix> = issues.iter().take(shown).map(|issue| &issue.fix).collect();
         // What is the same for all is shown once.
         let all = |same: fn(&Fix, &Fix) -> bool| {
             fixes.len() > 1 && fixes.windows(2).all(|two| matches!(two, [a, b] if same(a, b)))
@@ -66,10 +67,10 @@ fn screen(examined: &Examined, shown: usize, columns: usize, text: &mut String) 
             words: all(|one, other| one.what == other.what),
             commands: all(|one, other| one.commands == other.commands),
         };
-        for trouble in troubles.iter().take(shown) {
-            entry(trouble, common, &paths, columns, text);
+        for issue in issues.iter().take(shown) {
+            entry(issue, common, &paths, columns, text);
         }
-        if let Some(hidden @ 1..) = troubles.len().checked_sub(shown) {
+        if let Some(hidden @ 1..) = issues.len().checked_sub(shown) {
             let _ = writeln!(text, "  {}", more(hidden));
         }
         if let Some(fix) = fixes.first() {
@@ -80,17 +81,17 @@ fn screen(examined: &Examined, shown: usize, columns: usize, text: &mut String) 
     }
 }
 
-/// What all troubles of a kind have in common, and what is not shown with each.
+/// What all issues of a kind have in common, and what is not shown with each.
 #[derive(Clone, Copy)]
 struct Common {
     words: bool,
     commands: bool,
 }
 
-fn entry(trouble: &Trouble, common: Common, paths: &ShortPaths, columns: usize, text: &mut String) {
-    let place = trouble.at.as_ref().map(|at| paths.of(at)).unwrap_or_default();
+fn entry(issue: &Issue, common: Common, paths: &ShortPaths, columns: usize, text: &mut String) {
+    let place = issue.at.as_ref().map(|at| paths.of(at)).unwrap_or_default();
     let width = columns.saturating_sub(4);
-    let indent = match (&trouble.skill, place.is_empty()) {
+    let indent = match (&issue.skill, place.is_empty()) {
         (None, true) => "  ",
         (skill, _) => {
             let mut head = Table::new(vec![Column::text("")]);
@@ -103,11 +104,11 @@ fn entry(trouble: &Trouble, common: Common, paths: &ShortPaths, columns: usize, 
             "    "
         }
     };
-    text.push_str(&wrap(&clean(&trouble.what), width, indent));
-    if let Some(look) = &trouble.look {
+    text.push_str(&wrap(&clean(&issue.what), width, indent));
+    if let Some(look) = &issue.look {
         let _ = writeln!(text, "{indent}{FAINT}see: {}{FAINT:#}", clean(look));
     }
-    fix_lines(&trouble.fix, common, indent, columns, text);
+    fix_lines(&issue.fix, common, indent, columns, text);
 }
 
 /// A fix in lines, without what is shown elsewhere. A command is never broken, so that it can be copied.
@@ -121,62 +122,61 @@ fn fix_lines(fix: &Fix, elsewhere: Common, indent: &str, columns: usize, text: &
 }
 
 /// What is special about a client, beside its budget.
-fn remarks(patient: &Patient) -> Vec<String> {
+fn remarks(client_report: &ClientReport) -> Vec<String> {
     let mut remarks = Vec::new();
-    if patient.left_out > 0 {
-        remarks.push(format!("{} left out", patient.left_out));
+    if client_report.left_out > 0 {
+        remarks.push(format!("{} left out", client_report.left_out));
     }
-    if patient.shortened > 0 {
-        remarks.push(format!("{} shortened", patient.shortened));
+    if client_report.shortened > 0 {
+        remarks.push(format!("{} shortened", client_report.shortened));
     }
-    match patient.skills - patient.offered {
+    match client_report.skills - client_report.offered {
         0 => {}
         hidden => remarks.push(format!("{hidden} not for its model")),
     }
-    if patient.folders.is_empty() {
+    if client_report.folders.is_empty() {
         remarks.push("none of its folders is there".to_owned());
     }
-    if !patient.verified {
+    if !client_report.verified {
         remarks.push("folders only, not verified".to_owned());
     }
     remarks
 }
 
 fn lines(examined: &Examined, shown: usize, text: &mut String) {
-    for patient in &examined.clients {
-        let budget = patient.budget.map(|budget| {
-            let over = if patient.tokens > budget { "over" } else { "within" };
+    for client_report in &examined.clients {
+        let budget = client_report.budget.map(|budget| {
+            let over = if client_report.tokens > budget { "over" } else { "within" };
             format!("{over} its {} tokens", number(budget as u64))
         });
-        let unit = if patient.tokens == 1 { "token" } else { "tokens" };
-        let mut line = format!("about {} {unit}", number(patient.tokens as u64));
-        for remark in budget.into_iter().chain(remarks(patient)) {
+        let unit = if client_report.tokens == 1 { "token" } else { "tokens" };
+        let mut line = format!("about {} {unit}", number(client_report.tokens as u64));
+        for remark in budget.into_iter().chain(remarks(client_report)) {
             let _ = write!(line, ", {remark}");
         }
-        let skills = count(patient.skills, "skill");
-        let _ = writeln!(text, "{STRONG}{}{STRONG:#}  {skills}, {line}", patient.client);
+        let skills = count(client_report.skills, "skill");
+        let _ = writeln!(text, "{STRONG}{}{STRONG:#}  {skills}, {line}", client_report.client);
     }
-    for (kind, troubles) in by_kind(&examined.troubles) {
-        for trouble in troubles.iter().take(shown) {
-            let place: Vec<&str> =
-                [&trouble.skill, &trouble.at].into_iter().flatten().map(|at| &**at).collect();
+    for (kind, issues) in by_kind(&examined.issues) {
+        for issue in issues.iter().take(shown) {
+            let place: Vec<&str> = [&issue.skill, &issue.at].into_iter().flatten().map(|at| &**at).collect();
             let mut line = format!("{}: {}", kind.level().word(), kind.code());
-            for part in place.into_iter().chain([&*trouble.what]) {
+            for part in place.into_iter().chain([&*issue.what]) {
                 let _ = write!(line, ": {}", without_marks(part));
             }
-            if let Some(look) = &trouble.look {
+            if let Some(look) = &issue.look {
                 let _ = write!(line, "; see: {}", clean(look));
             }
             // The words come first: a command alone may be the wrong one.
-            if let Some(words) = &trouble.fix.what {
+            if let Some(words) = &issue.fix.what {
                 let _ = write!(line, "; hint: {}", without_marks(words));
             }
-            for fix in &trouble.fix.commands {
+            for fix in &issue.fix.commands {
                 let _ = write!(line, "; fix: {}", clean(fix));
             }
             let _ = writeln!(text, "{line}");
         }
-        if let Some(hidden @ 1..) = troubles.len().checked_sub(shown) {
+        if let Some(hidden @ 1..) = issues.len().checked_sub(shown) {
             let _ = writeln!(text, "{}: {}: {}", kind.level().word(), kind.code(), more(hidden));
         }
     }
@@ -192,7 +192,7 @@ fn without_marks(text: &str) -> String {
 }
 
 fn totals(examined: &Examined, text: &mut String) {
-    let of = |level| examined.troubles.iter().filter(|trouble| trouble.level == level).count();
+    let of = |level| examined.issues.iter().filter(|issue| issue.level == level).count();
     let levels = [Level::Error, Level::Warning, Level::Note];
     let words: Vec<String> = levels
         .into_iter()
@@ -203,14 +203,14 @@ fn totals(examined: &Examined, text: &mut String) {
         [] => writeln!(text, "nothing is wrong"),
         words => writeln!(text, "{}", words.join(", ")),
     };
-    let safe = examined.troubles.iter().filter(|trouble| trouble.fix.safe).count();
+    let safe = examined.issues.iter().filter(|issue| issue.fix.safe).count();
     if safe > 0 {
         let these = if safe == 1 { "1 of them is" } else { &format!("{safe} of them are") };
         let _ = writeln!(text, "{these} fixed by: prowess doctor --fix");
     }
     if examined.no_clients {
         text.push_str(NO_CLIENTS);
-    } else if examined.no_skills && examined.troubles.is_empty() {
+    } else if examined.no_skills && examined.issues.is_empty() {
         text.push_str(NO_SKILLS);
     }
 }

@@ -12,8 +12,8 @@ use prowess::{Candidate, Config, Document, FixMode, Preset, Profile, SkillFile, 
 
 use super::super::fixable::Fixable;
 use super::super::{install, read_skill, shown};
-use super::look::stays;
-use super::trouble::{Bounded, Repair};
+use super::examination::stays;
+use super::issue::{Bounded, Repair};
 use crate::error::{CommandError, Failure};
 use crate::report::patch;
 use crate::ui::{Ui, count};
@@ -151,9 +151,9 @@ impl Agreed {
     }
 }
 
-/// The repairs of all troubles, each once.
-pub(super) fn repairs(troubles: &[super::trouble::Trouble]) -> Vec<Repair> {
-    let mut repairs: Vec<Repair> = troubles.iter().filter_map(|trouble| trouble.fix.repair.clone()).collect();
+/// The repairs of all issues, each once.
+pub(super) fn repairs(issues: &[super::issue::Issue]) -> Vec<Repair> {
+    let mut repairs: Vec<Repair> = issues.iter().filter_map(|issue| issue.fix.repair.clone()).collect();
     repairs.sort();
     repairs.dedup();
     repairs

@@ -10,8 +10,8 @@ use prowess::settings::FILE_NAME;
 use prowess::source::open::Opening;
 use prowess::{Candidate, Obstacle, Registry, Scope, SourceError, SourceErrorKind};
 
-use super::look::{Look, Opened, of_failure};
-use super::trouble::{Fix, Kind, Trouble};
+use super::examination::{Examination, Opened, of_failure};
+use super::issue::{Fix, Issue, Kind};
 use crate::args::Places;
 use crate::explain::left_out::{AllLeftOut, folder_of_project, not_its_own, waiting_keys};
 use crate::explain::trust::{accept_command, folder_to_trust};
@@ -23,32 +23,38 @@ use crate::ui::{count, few};
 const MAX_NAMES: usize = 5;
 
 /// All of them.
-pub(super) fn troubles(look: &Look, opened: &Opened) -> Vec<Trouble> {
-    let mut troubles: Vec<Trouble> = Vec::new();
-    let settings = EffectiveSettings::of(&look.here, &look.environment, &[]).unwrap_or_default();
+pub(super) fn issues(examination: &Examination, opened: &Opened) -> Vec<Issue> {
+    let mut issues: Vec<Issue> = Vec::new();
+    let settings =
+        EffectiveSettings::of(&examination.here, &examination.environment, &[]).unwrap_or_default();
     let registries = [opened.views.registry(), &opened.library];
-    for registry in registries.into_iter().take(if look.named { 1 } else { 2 }) {
+    for registry in registries.into_iter().take(if examination.named { 1 } else { 2 }) {
         for problem in registry.problems() {
-            let trouble = unread(&problem, registry, look, &settings);
-            if !troubles.iter().any(|other| other.what == trouble.what && other.at == trouble.at) {
-                troubles.push(trouble);
+            let issue = unread(&problem, registry, examination, &settings);
+            if !issues.iter().any(|other| other.what == issue.what && other.at == issue.at) {
+                issues.push(issue);
             }
         }
     }
-    troubles.extend(ignored_settings(&settings, opened));
-    troubles.extend(all_left_out(opened));
-    troubles.extend(untrusted(look, opened));
-    troubles
+    issues.extend(ignored_settings(&settings, opened));
+    issues.extend(all_left_out(opened));
+    issues.extend(untrusted(examination, opened));
+    issues
 }
 
-/// The trouble of something that was not read.
-fn unread(problem: &SourceError, registry: &Registry, look: &Look, settings: &EffectiveSettings) -> Trouble {
+/// The issue of something that was not read.
+fn unread(
+    problem: &SourceError,
+    registry: &Registry,
+    examination: &Examination,
+    settings: &EffectiveSettings,
+) -> Issue {
     use SourceErrorKind as Kinds;
     let kind = match &problem.kind {
         Kinds::Config(_) => Kind::ConfigBroken,
-        _ if is_record(problem, look) => Kind::RecordsBroken,
+        _ if is_record(problem, examination) => Kind::RecordsBroken,
         // A link of the project, and not a source in its configuration.
-        Kinds::OutsideProject if is_in_project(problem, look) => Kind::SkillUntrusted,
+        Kinds::OutsideProject if is_in_project(problem, examination) => Kind::SkillUntrusted,
         Kinds::OtherOwner
         | Kinds::Distrusted { .. }
         | Kinds::SiteOfProject
@@ -59,15 +65,15 @@ fn unread(problem: &SourceError, registry: &Registry, look: &Look, settings: &Ef
         _ => Kind::SourceUnread,
     };
     let mut failed = failure(problem, registry);
-    if let Some(file) = named_by(problem, look, settings).filter(|_| kind == Kind::SourceUnread) {
+    if let Some(file) = named_by(problem, examination, settings).filter(|_| kind == Kind::SourceUnread) {
         failed = failed.with_cause(format!("a source in {}", file.display()));
     }
-    let trouble = of_failure(kind, &failed);
+    let issue = of_failure(kind, &failed);
     if !matches!(problem.kind, Kinds::OtherOwner) {
-        return trouble;
+        return issue;
     }
     let file = PathBuf::from(&*problem.at.text());
-    let own = look.here.join(FILE_NAME);
+    let own = examination.here.join(FILE_NAME);
     // The search for a configuration ends at the first that counts.
     let (words, command) = if file == own {
         // It may be what its owner uses here, so no command removes it.
@@ -78,25 +84,25 @@ fn unread(problem: &SourceError, registry: &Registry, look: &Look, settings: &Ef
             word(&own).map(|own| format!("touch {own}")),
         )
     };
-    Trouble { fix: Fix::default(), ..trouble }.fixed(words).fixed_by(command)
+    Issue { fix: Fix::default(), ..issue }.fixed(words).fixed_by(command)
 }
 
 /// Whether a problem is about the user's records of installed skills.
-fn is_record(problem: &SourceError, look: &Look) -> bool {
-    let folder = look.environment.home().map(|home| home.join(".agents"));
+fn is_record(problem: &SourceError, examination: &Examination) -> bool {
+    let folder = examination.environment.home().map(|home| home.join(".agents"));
     let names = folder.iter().flat_map(|folder| [SKILLS_FILE, LOCK_FILE].map(|name| folder.join(name)));
     problem.at.path().is_some_and(|path| names.into_iter().any(|name| name == Path::new(path)))
 }
 
-fn is_in_project(problem: &SourceError, look: &Look) -> bool {
-    problem.at.path().is_some_and(|path| Path::new(path).starts_with(clients::project(&look.here)))
+fn is_in_project(problem: &SourceError, examination: &Examination) -> bool {
+    problem.at.path().is_some_and(|path| Path::new(path).starts_with(clients::project(&examination.here)))
 }
 
 /// How many skills of the user are withheld because the records of installed skills cannot be read: any of them could
 /// be one that was installed and changed.
-pub(super) fn withheld(look: &Look, opened: &Opened) -> usize {
+pub(super) fn withheld(examination: &Examination, opened: &Opened) -> usize {
     let registry = opened.views.registry();
-    if !registry.problems().iter().any(|problem| is_record(problem, look)) {
+    if !registry.problems().iter().any(|problem| is_record(problem, examination)) {
         return 0;
     }
     let is_withheld = |skill: &Candidate| {
@@ -106,12 +112,16 @@ pub(super) fn withheld(look: &Look, opened: &Opened) -> usize {
 }
 
 /// The configuration that names the source of a problem.
-fn named_by<'s>(problem: &SourceError, look: &Look, settings: &'s EffectiveSettings) -> Option<&'s Path> {
+fn named_by<'s>(
+    problem: &SourceError,
+    examination: &Examination,
+    settings: &'s EffectiveSettings,
+) -> Option<&'s Path> {
     let path = Path::new(problem.at.path()?);
     let names_it = |file: &&ConfigFile| {
         let opening = Opening::named(file.folder(), None);
         file.counts.sources.iter().any(|spec| {
-            let place = opening.place(spec, &look.environment).ok().flatten();
+            let place = opening.place(spec, &examination.environment).ok().flatten();
             place.is_some_and(|place| path.starts_with(place))
         })
     };
@@ -119,14 +129,14 @@ fn named_by<'s>(problem: &SourceError, look: &Look, settings: &'s EffectiveSetti
 }
 
 /// The settings that have no effect: those of a project that is not trusted, and those in the wrong file.
-fn ignored_settings(settings: &EffectiveSettings, opened: &Opened) -> Vec<Trouble> {
-    let mut troubles = Vec::new();
+fn ignored_settings(settings: &EffectiveSettings, opened: &Opened) -> Vec<Issue> {
+    let mut issues = Vec::new();
     let keys = waiting_keys(settings);
     if let Some(project) = settings.project.as_ref().filter(|_| !keys.is_empty()) {
         let what = format!("the project is not trusted, so these do not count: {}", keys.join(", "));
         let folder = folder_of_project(&project.path);
-        troubles.push(
-            Trouble::new(Kind::ConfigIgnored, what)
+        issues.push(
+            Issue::new(Kind::ConfigIgnored, what)
                 .at(&project.path)
                 .fixed("look at the file, then trust the project")
                 .fixed_by(word(folder).map(|_| trust_command(folder))),
@@ -142,8 +152,8 @@ fn ignored_settings(settings: &EffectiveSettings, opened: &Opened) -> Vec<Troubl
         };
         let Some(file) = file else { continue };
         let key = setting.key.to_string();
-        troubles.push(
-            Trouble::new(Kind::ConfigIgnored, format!("{key}: {}", why.words()))
+        issues.push(
+            Issue::new(Kind::ConfigIgnored, format!("{key}: {}", why.words()))
                 .at(&file.path)
                 .fixed(words)
                 .fixed_by(Some(format!("prowess config unset {option} {key}"))),
@@ -153,34 +163,36 @@ fn ignored_settings(settings: &EffectiveSettings, opened: &Opened) -> Vec<Troubl
         && let Some(what) = not_its_own(settings, &opened.all)
     {
         // What a project wishes is no setting of the user, who would turn them off in every folder.
-        troubles.push(
-            Trouble::new(Kind::ConfigIgnored, what)
+        issues.push(
+            Issue::new(Kind::ConfigIgnored, what)
                 .at(&project.path)
                 .fixed("leave it so, or take them out of the list: it turns off only what is in the project"),
         );
     }
-    troubles
+    issues
 }
 
 /// A setting that leaves out every skill.
-fn all_left_out(opened: &Opened) -> Option<Trouble> {
+fn all_left_out(opened: &Opened) -> Option<Issue> {
     let is_empty = opened.all.all().next().is_none();
     let left_out = is_empty.then(|| AllLeftOut::of(&Places::default())).flatten()?;
-    let trouble = Trouble::new(Kind::AllLeftOut, left_out.words());
-    Some(trouble.seen_by(Some("prowess config".to_owned())).fixed("change the setting, or unset it"))
+    let issue = Issue::new(Kind::AllLeftOut, left_out.words());
+    Some(issue.seen_by(Some("prowess config".to_owned())).fixed("change the setting, or unset it"))
 }
 
 /// Skills that are not trusted: together by the folder that would be trusted, and those that changed one by one.
-fn untrusted(look: &Look, opened: &Opened) -> Vec<Trouble> {
-    let mut troubles = Vec::new();
+fn untrusted(examination: &Examination, opened: &Opened) -> Vec<Issue> {
+    let mut issues = Vec::new();
     // The installed ones are apart: the lock names their files.
     let mut by_folder: BTreeMap<(PathBuf, bool), Vec<&Candidate>> = BTreeMap::new();
     let views = opened.catalog.all().map(|(skill, _)| (skill, opened.views.registry()));
     // The folders of clients that are not here are not reported, but what a configuration names is.
-    let is_meant = |skill: &Candidate| !look.named && (look.clients.is_empty() || skill.readers.is_empty());
+    let is_meant = |skill: &Candidate| {
+        !examination.named && (examination.clients.is_empty() || skill.readers.is_empty())
+    };
     let library = opened.all.all().map(|(skill, _)| (skill, &opened.library));
     let library = library.filter(|(skill, _)| is_meant(skill));
-    let withheld = withheld(look, opened);
+    let withheld = withheld(examination, opened);
     let mut seen = std::collections::BTreeSet::new();
     for (skill, registry) in views.chain(library) {
         if skill.obstacle != Some(Obstacle::Untrusted) || !seen.insert(&skill.entry.origin.location) {
@@ -189,8 +201,8 @@ fn untrusted(look: &Look, opened: &Opened) -> Vec<Trouble> {
         // The skills of the user are trusted by their names, and none while their records cannot be read.
         if skill.entry.origin.scope == Scope::User && !registry.changed_since_approval(skill) {
             let key = &skill.entry.key;
-            troubles.extend((withheld == 0).then(|| {
-                Trouble::new(Kind::SkillUntrusted, "it was installed, and you did not accept its files")
+            issues.extend((withheld == 0).then(|| {
+                Issue::new(Kind::SkillUntrusted, "it was installed, and you did not accept its files")
                     .of_skill(key)
                     .at(&*skill.entry.origin.location.text())
                     .fixed("look at it, then trust it")
@@ -202,16 +214,17 @@ fn untrusted(look: &Look, opened: &Opened) -> Vec<Trouble> {
             continue;
         }
         if !registry.changed_since_approval(skill) {
-            let is_installed = look.origins.of(skill).or_else(|| look.origins.around(skill)).is_some();
+            let is_installed =
+                examination.origins.of(skill).or_else(|| examination.origins.around(skill)).is_some();
             by_folder.entry((folder_to_trust(skill), is_installed)).or_default().push(skill);
             continue;
         }
         // An installed skill that changed is reported as such.
-        if look.origins.of(skill).is_none() {
+        if examination.origins.of(skill).is_none() {
             let key = &skill.entry.key;
             let name = word(Path::new(key));
-            troubles.push(
-                Trouble::new(Kind::SkillChanged, "its files are not those that you trusted")
+            issues.push(
+                Issue::new(Kind::SkillChanged, "its files are not those that you trusted")
                     .of_skill(key)
                     .at(&*skill.entry.origin.location.text())
                     .seen_by(name.as_ref().map(|_| command_for("why", key, "")))
@@ -228,18 +241,19 @@ fn untrusted(look: &Look, opened: &Opened) -> Vec<Trouble> {
         let what = format!("{}: {}", count(names.len(), "skill"), few(&names, MAX_NAMES));
         let (words, command) = if is_installed {
             let can_be_shown = skills.iter().all(|skill| word(Path::new(&skill.entry.key)).is_some());
-            let accept = accept_command(&skills, InstallScope::Project, (&look.origins, &Places::default()));
+            let accept =
+                accept_command(&skills, InstallScope::Project, (&examination.origins, &Places::default()));
             ("look at them, then accept their files", accept.filter(|_| can_be_shown))
         } else {
             ("look at them, then trust the folder", word(&folder).map(|_| trust_command(&folder)))
         };
-        troubles.push(
-            Trouble::new(Kind::SkillUntrusted, what)
+        issues.push(
+            Issue::new(Kind::SkillUntrusted, what)
                 .at(&folder)
                 .seen_by(Some("prowess list".to_owned()))
                 .fixed(words)
                 .fixed_by(command),
         );
     }
-    troubles
+    issues
 }

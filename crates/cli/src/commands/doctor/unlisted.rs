@@ -12,11 +12,11 @@ use prowess::{Candidate, Location, Obstacle, Profile, Severity, SkillFile, Stand
 use prowess_mcp::ConfigOwner;
 
 use super::super::hints::{all_of, making_readable};
+use super::examination::{Examination, Sighted, names, path_of, stays};
 use super::installed::{Compared, mending};
-use super::look::{Look, Sighted, names, path_of, stays};
+use super::issue::{Bounded, Issue, Kind, Repair};
 use super::moves;
 use super::repair::{SafeFix, safe_fix};
-use super::trouble::{Bounded, Kind, Repair, Trouble};
 use crate::explain::clients_named::few_of;
 use crate::ui::command::{check_command, word};
 use crate::ui::count;
@@ -37,29 +37,29 @@ const PART_OF_OTHERS: Facts =
 const MAX_FIXES: usize = 200;
 
 /// All of them.
-pub(super) fn troubles(sighted: &Sighted<'_>, compared: &Compared) -> Vec<Trouble> {
-    let mut troubles = Vec::new();
+pub(super) fn issues(sighted: &Sighted<'_>, compared: &Compared) -> Vec<Issue> {
+    let mut issues = Vec::new();
     let mut fixes = 0..MAX_FIXES;
     let mut try_fix = |skill: &Candidate| {
         skill.entry.origin.location.path()?;
         fixes.next()?;
-        safe_fix(&file_of(skill, sighted.look))
+        safe_fix(&file_of(skill, sighted.examination))
     };
-    let broken = broken(sighted, compared, &mut try_fix, &mut troubles);
-    ignored(sighted, compared, &mut try_fix, &mut troubles);
-    unseen(sighted, &broken, &mut troubles);
-    troubles
+    let broken = broken(sighted, compared, &mut try_fix, &mut issues);
+    ignored(sighted, compared, &mut try_fix, &mut issues);
+    unseen(sighted, &broken, &mut issues);
+    issues
 }
 
 /// Broken skills in folders of the clients, and in those of all clients together. Returns their places.
 fn broken<'o>(
-    Sighted { look, opened, .. }: &Sighted<'o>,
+    Sighted { examination, opened, .. }: &Sighted<'o>,
     compared: &Compared,
     try_fix: &mut dyn FnMut(&Candidate) -> Option<SafeFix>,
-    troubles: &mut Vec<Trouble>,
+    issues: &mut Vec<Issue>,
 ) -> BTreeSet<&'o Location> {
     let mut places = BTreeSet::new();
-    let others = opened.all.all().filter(|_| !look.named);
+    let others = opened.all.all().filter(|_| !examination.named);
     for (skill, _) in opened.catalog.all().chain(others) {
         let Some(Obstacle::Broken { problems, profile }) = &skill.obstacle else { continue };
         let facts = skill.sighting.unwrap_or_default().facts;
@@ -73,9 +73,13 @@ fn broken<'o>(
             more => format!(", and {}", count(more, "more problem")),
         };
         let place = skill.entry.origin.location.text();
-        let here: Vec<&'static str> =
-            look.clients.iter().map(|client| client.id).filter(|id| skill.readers.contains(id)).collect();
-        let trouble = Trouble::new(Kind::SkillBroken, format!("{first}{more}"))
+        let here: Vec<&'static str> = examination
+            .clients
+            .iter()
+            .map(|client| client.id)
+            .filter(|id| skill.readers.contains(id))
+            .collect();
+        let issue = Issue::new(Kind::SkillBroken, format!("{first}{more}"))
             .of_skill(&skill.entry.key)
             .at(&*place)
             .for_clients(here);
@@ -85,46 +89,47 @@ fn broken<'o>(
         };
         let file = word(Path::new(&*place));
         let check = file.is_some().then(|| check_command(&place, *profile));
-        troubles.push(mended(trouble, skill, (look, compared), check, || {
+        issues.push(mended(issue, skill, (examination, compared), check, || {
             try_fix(skill).as_ref().is_some_and(loads)
         }));
     }
     places
 }
 
-/// Completes the trouble of a skill whose text is wrong: by the safe fixes of `check` if they are enough.
+/// Completes the issue of a skill whose text is wrong: by the safe fixes of `check` if they are enough.
 fn mended(
-    trouble: Trouble,
+    issue: Issue,
     skill: &Candidate,
-    (look, compared): (&Look, &Compared),
+    (examination, compared): (&Examination, &Compared),
     check: Option<String>,
     is_enough: impl FnOnce() -> bool,
-) -> Trouble {
+) -> Issue {
     let file = Path::new(skill.entry.origin.location.path().unwrap_or_default());
     let check = check.filter(|_| file.is_file());
     if is_forbidden(file) {
         let (words, command) = making_readable(file);
-        return trouble.fixed(words).fixed_by(command);
+        return issue.fixed(words).fixed_by(command);
     }
-    if let Some(origin) = look.origins.of(skill) {
+    if let Some(origin) = examination.origins.of(skill) {
         let (words, command) = mending(compared, origin);
-        return trouble.seen_by(check).fixed(words).fixed_by(command);
+        return issue.seen_by(check).fixed(words).fixed_by(command);
     }
     if !file.is_file() {
-        return trouble.fixed("it is not a file that can be read: put a SKILL.md in its place");
+        return issue.fixed("it is not a file that can be read: put a SKILL.md in its place");
     }
     match word(file).filter(|_| is_enough()) {
-        Some(file) => {
-            trouble.repaired(Repair::Check(file_of(skill, look)), Some(format!("prowess check --fix {file}")))
-        }
-        None => trouble.seen_by(check).fixed("edit its SKILL.md; the check shows the lines"),
+        Some(file) => issue.repaired(
+            Repair::Check(file_of(skill, examination)),
+            Some(format!("prowess check --fix {file}")),
+        ),
+        None => issue.seen_by(check).fixed("edit its SKILL.md; the check shows the lines"),
     }
 }
 
 /// The SKILL.md of a skill, and the folder that a fix of it must not lead out of.
-fn file_of(skill: &Candidate, look: &Look) -> Bounded {
+fn file_of(skill: &Candidate, examination: &Examination) -> Bounded {
     let path = skill.entry.origin.location.path().unwrap_or_default().into();
-    Bounded { path, within: look.bounds(skill.entry.origin.scope) }
+    Bounded { path, within: examination.bounds(skill.entry.origin.scope) }
 }
 
 /// A skill that clients ignore.
@@ -135,10 +140,10 @@ struct Ignored<'o> {
 
 /// Skills that load, in a folder of a client that does not list them.
 fn ignored<'o>(
-    Sighted { look, sights, listed, .. }: &Sighted<'o>,
+    Sighted { examination, sights, listed, .. }: &Sighted<'o>,
     compared: &Compared,
     try_fix: &mut dyn FnMut(&Candidate) -> Option<SafeFix>,
-    troubles: &mut Vec<Trouble>,
+    issues: &mut Vec<Issue>,
 ) {
     let mut by_place: BTreeMap<&Location, Ignored<'o>> = BTreeMap::new();
     for (client, sights) in sights {
@@ -183,17 +188,17 @@ fn ignored<'o>(
             several => format!("; {} list it", names(several)),
         };
         let place = skill.entry.origin.location.text();
-        let trouble = Trouble::new(Kind::SkillIgnored, format!("{}{others}", reasons.join("; ")))
+        let issue = Issue::new(Kind::SkillIgnored, format!("{}{others}", reasons.join("; ")))
             .of_skill(&skill.entry.key)
             .at(&*place)
             .for_clients(by.iter().map(|(client, _)| client.id).collect());
-        let installed = look.origins.of(skill).is_some();
+        let installed = examination.origins.of(skill).is_some();
         // What a link of a project leads to is not copied into it.
-        let Bounded { path, within } = file_of(skill, look);
+        let Bounded { path, within } = file_of(skill, examination);
         let may_move = !installed && stays(&path, within.as_deref());
         let command = may_move.then(|| moves::placing(skill, refused, too_deep, &mut taken)).flatten();
         if command.is_some() {
-            troubles.push(trouble.fixed_by(command));
+            issues.push(issue.fixed_by(command));
             continue;
         }
         let mut words: Vec<String> = by.iter().map(|(_, why)| all_of(&why.hints()).to_string()).collect();
@@ -202,22 +207,22 @@ fn ignored<'o>(
         let check = word(Path::new(&*place)).map(|_| check_command(&place, None));
         let resolves =
             || !too_deep && try_fix(skill).is_some_and(|fix| fix.facts(skill).common(refused).is_empty());
-        let mut trouble = mended(trouble, skill, (look, compared), check, resolves);
-        if !trouble.fix.safe && !installed {
-            trouble = trouble.fixed(words.join("; "));
+        let mut issue = mended(issue, skill, (examination, compared), check, resolves);
+        if !issue.fix.safe && !installed {
+            issue = issue.fixed(words.join("; "));
         }
-        troubles.push(trouble);
+        issues.push(issue);
     }
 }
 
 /// Whether a client here starts a server that has every skill which it does not read by itself.
-fn is_connected(look: &Look) -> bool {
+fn is_connected(examination: &Examination) -> bool {
     let configs = prowess_mcp::CLIENT_CONFIGS
         .iter()
-        .filter(|config| look.clients.iter().any(|client| client.id == config.name));
+        .filter(|config| examination.clients.iter().any(|client| client.id == config.name));
     configs.into_iter().any(|config| {
         [ConfigOwner::User, ConfigOwner::Project].into_iter().any(|owner| {
-            let file = config.file(owner, clients::project(&look.here), &look.environment);
+            let file = config.file(owner, clients::project(&examination.here), &examination.environment);
             let limits = match owner {
                 ConfigOwner::User => ParsedLimits::USER,
                 ConfigOwner::Project => ParsedLimits::PROJECT,
@@ -237,9 +242,9 @@ fn source_file(origin: &InstalledOrigin) -> Option<PathBuf> {
 }
 
 /// Skills in folders that some client would read, but none that is here.
-fn unseen(sighted: &Sighted<'_>, broken: &BTreeSet<&Location>, troubles: &mut Vec<Trouble>) {
-    let Sighted { look, opened, listed, .. } = sighted;
-    if look.named || look.clients.is_empty() || is_connected(look) {
+fn unseen(sighted: &Sighted<'_>, broken: &BTreeSet<&Location>, issues: &mut Vec<Issue>) {
+    let Sighted { examination, opened, listed, .. } = sighted;
+    if examination.named || examination.clients.is_empty() || is_connected(examination) {
         return;
     }
     // A skill in a folder of a client here is listed, or it was said why not.
@@ -257,22 +262,24 @@ fn unseen(sighted: &Sighted<'_>, broken: &BTreeSet<&Location>, troubles: &mut Ve
         let real = std::fs::canonicalize(place.path().unwrap_or_default());
         // It may be listed through a link.
         let real_files = real_files.get_or_insert_with(|| listed.real_files());
-        let source = look.origins.of(skill).and_then(source_file);
+        let source = examination.origins.of(skill).and_then(source_file);
         // A client may also list the folder that it was installed from.
         if real.into_iter().chain(source).any(|real| real_files.contains(&real)) {
             continue;
         }
         let what = format!("no client here reads its folder; {} would", few_of(&skill.readers, &[]));
-        let trouble = Trouble::new(Kind::SkillUnseen, what).of_skill(&skill.entry.key).at(path);
-        troubles.push(match moves::linking(skill, look) {
+        let issue = Issue::new(Kind::SkillUnseen, what).of_skill(&skill.entry.key).at(path);
+        issues.push(match moves::linking(skill, examination) {
             Some((client, command)) => {
                 let has_server = prowess_mcp::CLIENT_CONFIGS.iter().any(|config| config.name == client.id);
                 let serve = format!(", or serve it over MCP with: prowess connect {} --write", client.id);
                 let or = if has_server { serve.as_str() } else { "" };
-                trouble.fixed(format!("give it to {}{or}", client.name)).fixed_by(Some(command))
+                issue.fixed(format!("give it to {}{or}", client.name)).fixed_by(Some(command))
             }
-            None => trouble
-                .fixed(format!("put it into a folder that one of these reads: {}", names(&look.clients))),
+            None => issue.fixed(format!(
+                "put it into a folder that one of these reads: {}",
+                names(&examination.clients)
+            )),
         });
     }
 }

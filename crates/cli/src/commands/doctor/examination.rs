@@ -1,4 +1,4 @@
-//! [`Look`]: everything that the examinations read, opened once.
+//! [`Examination`]: everything that the examinations read, opened once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use prowess::{Candidate, Catalog, Location, Registry, Scope, SourceError};
 
 use super::super::hints::{self, MOVE_APPROVALS, free_name, is_damaged};
 use super::super::{Purpose, library_options};
-use super::trouble::{Kind, Trouble};
+use super::issue::{Issue, Kind};
 use crate::args::Doctor;
 use crate::error::{CommandError, Failure};
 use crate::explain::clients_named;
@@ -23,7 +23,7 @@ use crate::explain::copies::folder_of;
 use crate::ui::command::word;
 
 /// What was opened. The views are missing if a configuration or the approvals keep every command from finding skills.
-pub(super) struct Look {
+pub(super) struct Examination {
     pub(super) environment: Environment,
     /// The current folder.
     pub(super) here: PathBuf,
@@ -34,7 +34,7 @@ pub(super) struct Look {
     pub(super) installer: Option<Installer>,
     pub(super) origins: Origins,
     /// What kept something from being opened.
-    pub(super) troubles: Vec<Trouble>,
+    pub(super) issues: Vec<Issue>,
 }
 
 /// The skills of the clients, and those of all clients together.
@@ -47,7 +47,7 @@ pub(super) struct Opened {
     pub(super) all: Arc<Catalog>,
 }
 
-impl Look {
+impl Examination {
     /// Opens everything.
     pub(super) fn open(args: &Doctor) -> Result<Self, CommandError> {
         let environment = Environment::current();
@@ -55,11 +55,11 @@ impl Look {
         let named = !args.clients.is_empty();
         let clients =
             if named { clients_named::all(&args.places())? } else { clients::installed(&environment) };
-        let mut troubles = Vec::new();
+        let mut issues = Vec::new();
         let opened = match Opened::open(args, &clients, &environment) {
             Ok(opened) => Some(opened),
             Err(Unopened::Library(error)) => {
-                troubles.push(unopened(&error));
+                issues.push(unopened(&error));
                 None
             }
             Err(Unopened::Failed(failure)) => return Err(failure.into()),
@@ -68,7 +68,7 @@ impl Look {
         let installer = super::super::install::here().ok();
         let origins = installer.as_ref().map(Installer::origins).unwrap_or_default();
         let here = env::absolute(Path::new("."));
-        Ok(Self { environment, here, clients, named, opened, installer, origins, troubles })
+        Ok(Self { environment, here, clients, named, opened, installer, origins, issues })
     }
 
     /// The folder that a fix of what has this scope must not lead out of: a project has links that the user did not make.
@@ -117,7 +117,7 @@ impl Opened {
 
 /// What was opened, with what each client makes of it.
 pub(super) struct Sighted<'o> {
-    pub(super) look: &'o Look,
+    pub(super) examination: &'o Examination,
     pub(super) opened: &'o Opened,
     /// What each client makes of the skills in its folders.
     pub(super) sights: Vec<(&'static Client, Vec<Sight<'o>>)>,
@@ -125,12 +125,12 @@ pub(super) struct Sighted<'o> {
 }
 
 impl<'o> Sighted<'o> {
-    pub(super) fn of(look: &'o Look, opened: &'o Opened) -> Self {
+    pub(super) fn of(examination: &'o Examination, opened: &'o Opened) -> Self {
         let views = &opened.views;
         let sights: Vec<_> =
             views.clients().map(|client| (client, views.of(client, &opened.catalog))).collect();
         let listed = ListedBy::of(&sights);
-        Self { look, opened, sights, listed }
+        Self { examination, opened, sights, listed }
     }
 
     /// Every sight of every client.
@@ -189,32 +189,33 @@ pub(super) fn path_of(skill: &Candidate) -> Option<&Path> {
     Some(folder_of(skill).unwrap_or(file))
 }
 
-/// The trouble of what keeps every command from finding skills.
-fn unopened(error: &SettingsError) -> Trouble {
+/// The issue of what keeps every command from finding skills.
+fn unopened(error: &SettingsError) -> Issue {
     match error {
         SettingsError::Config(error) => of_failure(Kind::ConfigBroken, &Failure::from(error)),
         SettingsError::Approvals(error) => approvals(error),
-        other => Trouble::new(Kind::ConfigBroken, other.to_string())
-            .advised(hints::of(&other.hint(), "", None).text),
+        other => {
+            Issue::new(Kind::ConfigBroken, other.to_string()).advised(hints::of(&other.hint(), "", None).text)
+        }
     }
 }
 
-/// The trouble of approvals that cannot be read. A file of a newer version stays where it is.
-fn approvals(error: &SourceError) -> Trouble {
-    let trouble = of_failure(Kind::ApprovalsBroken, &Failure::from(error));
-    let Some(file) = error.at.path().map(Path::new) else { return trouble };
+/// The issue of approvals that cannot be read. A file of a newer version stays where it is.
+fn approvals(error: &SourceError) -> Issue {
+    let issue = of_failure(Kind::ApprovalsBroken, &Failure::from(error));
+    let Some(file) = error.at.path().map(Path::new) else { return issue };
     let free = free_name(file, "broken").and_then(|free| word(&free));
     let command = word(file).zip(free).filter(|_| is_damaged(&error.kind));
     match command {
-        Some((file, free)) => trouble.fixed(MOVE_APPROVALS).fixed_by(Some(format!("mv {file} {free}"))),
-        None => trouble,
+        Some((file, free)) => issue.fixed(MOVE_APPROVALS).fixed_by(Some(format!("mv {file} {free}"))),
+        None => issue,
     }
 }
 
-/// The trouble of something that could not be done.
-pub(super) fn of_failure(kind: Kind, failure: &Failure) -> Trouble {
-    let mut trouble = Trouble::new(kind, failure.sentence());
-    trouble.at.clone_from(&failure.path);
-    trouble.fix.action = failure.action();
-    trouble.advised(failure.hint())
+/// The issue of something that could not be done.
+pub(super) fn of_failure(kind: Kind, failure: &Failure) -> Issue {
+    let mut issue = Issue::new(kind, failure.sentence());
+    issue.at.clone_from(&failure.path);
+    issue.fix.action = failure.action();
+    issue.advised(failure.hint())
 }

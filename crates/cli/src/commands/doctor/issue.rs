@@ -1,4 +1,4 @@
-//! [`Trouble`]: one thing that is wrong, and the table of the kinds of trouble.
+//! [`Issue`]: one thing that is wrong, and the table of the kinds of issue.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::ui::Text;
 
-/// How bad a trouble is.
+/// How bad an issue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Level {
@@ -32,7 +32,7 @@ impl Level {
 /// Declares the kinds, the worst first: the variant, its code and level, what is wrong, and what that means.
 macro_rules! kinds {
     ($($variant:ident $code:literal $level:ident $title:literal $about:literal;)+) => {
-        /// A kind of trouble. The order is that of the output.
+        /// A kind of issue. The order is that of the output.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub(super) enum Kind { $($variant,)+ }
 
@@ -122,7 +122,7 @@ impl Serialize for Kind {
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Trouble {
+pub(super) struct Issue {
     pub(super) kind: Kind,
     pub(super) level: Level,
     /// The name of the skill, if it is about one.
@@ -146,7 +146,7 @@ pub(super) struct Trouble {
     pub(super) fix: Fix,
 }
 
-/// What to do about a trouble.
+/// What to do about an issue.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Fix {
     /// In words, where a command alone does not say it.
@@ -187,8 +187,8 @@ pub(super) struct Bounded {
 /// The command that applies all safe fixes.
 const FIX: &str = "prowess doctor --fix";
 
-impl Trouble {
-    /// A trouble of this kind, without a place and without a fix.
+impl Issue {
+    /// An issue of this kind, without a place and without a fix.
     pub(super) fn new(kind: Kind, what: impl Into<String>) -> Self {
         Self {
             kind,
@@ -253,7 +253,7 @@ impl Trouble {
         self
     }
 
-    /// What sorts it among all troubles: the kind, then the skill and the place.
+    /// What sorts it among all issues: the kind, then the skill and the place.
     pub(super) fn order(&self) -> (Kind, Option<&str>, Option<&str>, &str) {
         (self.kind, self.skill.as_deref(), self.at.as_deref(), &self.what)
     }
@@ -285,9 +285,9 @@ mod tests {
     fn a_command_with_what_precedes_another_is_not_shown() {
         for mark in MARKS {
             let command = || Some(format!("rm 'x{mark} sh'"));
-            let trouble = Trouble::new(Kind::LinkBroken, "x").seen_by(command()).fixed_by(command());
-            assert!(trouble.look.is_none() && trouble.fix.commands.is_empty(), "{mark}");
-            let repaired = trouble.repaired(Repair::Remove(PathBuf::from("x")), command());
+            let issue = Issue::new(Kind::LinkBroken, "x").seen_by(command()).fixed_by(command());
+            assert!(issue.look.is_none() && issue.fix.commands.is_empty(), "{mark}");
+            let repaired = issue.repaired(Repair::Remove(PathBuf::from("x")), command());
             assert_eq!(repaired.fix.commands, [FIX], "{mark}");
         }
     }
