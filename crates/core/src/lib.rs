@@ -50,6 +50,7 @@
 //! 10. [`render`]: the text that a model sees, within a [`Budget`](render::Budget).
 //! 11. [`session`]: a [`Session`](session::Session) answers the tool calls of a model, and asks its host for an
 //!     [`Effect`](session::Effect) where it needs a file or a search.
+//! 12. [`conversation`]: a [`Conversation`](conversation::Conversation) is a session that follows new catalogs.
 
 /// Methods that take a value, change one field and return it. A private field, which is an option that is set with
 /// `Some`, has its own documentation. For the crates of this project only.
@@ -85,6 +86,7 @@ macro_rules! with_methods {
 pub mod catalog;
 pub mod check;
 pub mod client;
+pub mod conversation;
 pub mod digest;
 pub mod document;
 pub mod files;

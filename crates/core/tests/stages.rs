@@ -7,8 +7,22 @@ use prowess_testing::Stages;
 #[test]
 fn a_stage_imports_only_from_its_left() {
     let stages = Stages(&[
-        "limits", "span", "text", "path", "digest", "finding", "document", "skill", "files", "check",
-        "client", "catalog", "select", "render", "session",
+        "limits",
+        "span",
+        "text",
+        "path",
+        "digest",
+        "finding",
+        "document",
+        "skill",
+        "files",
+        "check",
+        "client",
+        "catalog",
+        "select",
+        "render",
+        "session",
+        "conversation",
     ]);
     let faults = stages.faults(env!("CARGO_MANIFEST_DIR")).unwrap();
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));

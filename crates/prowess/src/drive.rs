@@ -26,11 +26,13 @@
 //! A host with an async runtime uses [`drive_async`], which awaits each effect. For several calls at once, each with
 //! its own ticket, a host calls [`Session::call`] and [`Session::resume`] itself.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
+use prowess_core::conversation::{self, SessionAccess};
 use prowess_core::select::{SelectOptions, Selector, search};
 use prowess_core::session::{Effect, Failure, Outcome, Session, Step, ToolCall, ToolResult};
 use prowess_core::{Candidate, Catalog, Digest, Entry, Location, RelPath};
@@ -219,22 +221,18 @@ pub fn drive(session: &mut Session, performer: &Performer<'_>, call: ToolCall) -
 }
 
 /// Continues from a step until it is done: an activation by a user, a preload, a stored call.
-pub fn finish(session: &mut Session, performer: &Performer<'_>, step: Step) -> ToolResult {
+pub fn finish(session: &mut impl SessionAccess, performer: &Performer<'_>, step: Step) -> ToolResult {
     finish_with(session, step, |effect| performer.perform(effect))
 }
 
 /// Continues from a step until it is done, with effects that the host performs.
 pub fn finish_with(
-    session: &mut Session,
-    mut step: Step,
+    session: &mut impl SessionAccess,
+    step: Step,
     mut perform: impl FnMut(&Effect) -> Outcome,
 ) -> ToolResult {
-    loop {
-        step = match step {
-            Step::Done(result) => return result,
-            Step::Need(ticket, effect) => session.resume(ticket, perform(&effect)),
-        }
-    }
+    let Ok(result) = conversation::finish(session, step, |effect| Ok::<_, Infallible>(perform(effect)));
+    result
 }
 
 /// Answers a call, awaiting each effect. The host provides `perform`; with tokio:

@@ -87,7 +87,7 @@ pub use prowess_core::{
 pub use registry::{Registry, RegistryError};
 
 // 5. to 7. Selection, rendering and sessions.
-pub use prowess_core::{render, select, session};
+pub use prowess_core::{conversation, render, select, session};
 pub use search::command::{CommandSelector, SELECT_TIMEOUT};
 
 // The library of a user, and errors.

@@ -4,11 +4,13 @@ mod effects;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 
-use prowess::Catalog;
+use prowess::conversation::{SessionAccess, finish};
 use prowess::select::Query;
-use prowess::session::{Actor, Arguments, Dialect, Effect, Filter, ReceivedCall, Step, ToolCall, ToolResult};
+use prowess::session::{
+    Actor, Arguments, Dialect, Effect, Filter, ReceivedCall, Session, Step, ToolCall, ToolResult,
+};
 use prowess_engine::input::Narrowing;
 use prowess_engine::{Failure, Response, Session as EngineSession, hits_json, read, result_json};
 use serde::Deserialize;
@@ -23,17 +25,10 @@ use crate::skills::{Parts, Skills};
 /// One conversation. Several threads may use it at once: each call of a model has its own ticket.
 pub struct Chat {
     skills: Skills,
-    state: Mutex<State>,
-    /// Beside the state, so that a chat is closed without a wait for what is under way.
+    session: Mutex<EngineSession>,
+    /// Beside the session, so that a chat is closed without a wait for what is under way.
     closed: AtomicBool,
     prompt: Map<String, Value>,
-}
-
-struct State {
-    session: EngineSession,
-    /// What refreshes changed since the host last asked.
-    deactivated: Vec<String>,
-    changed: Vec<String>,
 }
 
 impl fmt::Debug for Chat {
@@ -76,8 +71,7 @@ impl Chat {
     }
 
     fn of(skills: Skills, session: EngineSession, prompt: Map<String, Value>) -> Self {
-        let state = State { session, deactivated: Vec::new(), changed: Vec::new() };
-        Self { skills, state: Mutex::new(state), closed: AtomicBool::new(false), prompt }
+        Self { skills, session: Mutex::new(session), closed: AtomicBool::new(false), prompt }
     }
 
     /// The skills of the chat.
@@ -95,11 +89,11 @@ impl Chat {
     /// `{ticket, effect}`; `bytes` are those of a file that was read.
     pub fn step(&self, operation: &str, input: &str, bytes: &[u8]) -> Result<String, Failure> {
         let _in_use = self.skills.enter()?;
-        let mut state = match operation {
-            "log" | "state" | "owns" | "result" | "pending" | "cancel" => self.state()?,
+        let mut session = match operation {
+            "log" | "state" | "owns" | "result" | "pending" | "cancel" => self.last()?,
             _ => self.current()?,
         };
-        state.session.run(operation, input, bytes)
+        session.run(operation, input, bytes)
     }
 
     /// Runs an operation, and performs its effects:
@@ -147,63 +141,62 @@ impl Chat {
                 let Activate { name, by, arguments, filter } = read(input)?;
                 let arguments = arguments.as_deref().map(Arguments::line);
                 let by = by.unwrap_or(Actor::User);
-                let step = self.current()?.session.core().activate(&name, by, arguments, filter);
+                let step = self.current()?.core().activate(&name, by, arguments, filter);
                 result_json(&self.finish(step, cancel)?)
             }
             "userMessage" => {
-                let steps = self.current()?.session.core().invoke(&read::<String>(input)?);
+                let steps = self.current()?.core().invoke(&read::<String>(input)?);
                 self.finish_all(steps, cancel)?.iter().map(result_json).collect()
             }
             "preload" => {
                 let names: Vec<String> = read(input)?;
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                let steps = self.current()?.session.core().preload(&names);
+                let steps = self.current()?.core().preload(&names);
                 let (names, steps): (Vec<String>, Vec<Step>) = steps.into_iter().unzip();
                 let results = self.finish_all(steps, cancel)?;
                 let with_name = |(name, result)| json!({"name": name, "result": result_json(&result)});
                 names.into_iter().zip(results).map(with_name).collect()
             }
             "resumePending" => {
-                let waiting: Vec<_> = self.current()?.session.core().pending().collect();
+                let waiting: Vec<_> = self.current()?.core().pending().collect();
                 let steps = waiting.into_iter().map(|(ticket, effect)| Step::Need(ticket, effect));
                 // After a failure the others still wait: they were open before.
                 let results = steps.map(|step| Ok(result_json(&self.finish(step, cancel)?)));
                 results.collect::<Result<Vec<Value>, Failure>>()?.into()
             }
             "prompt" => return self.prompt(read(input)?),
-            "changes" => {
-                let mut state = self.current()?;
-                let deactivated = std::mem::take(&mut state.deactivated);
-                json!({"deactivated": deactivated, "changed": std::mem::take(&mut state.changed)})
-            }
-            "log" | "state" | "owns" | "result" => return self.state()?.session.run(operation, input, &[]),
-            other => return self.current()?.session.run(other, input, &[]),
+            "log" | "state" | "owns" | "result" => return self.last()?.run(operation, input, &[]),
+            other => return self.current()?.run(other, input, &[]),
         };
         Ok(value.to_string())
     }
 
-    fn state(&self) -> Result<MutexGuard<'_, State>, Failure> {
-        if self.closed.load(Ordering::Relaxed) {
-            return Err(Failure::new("closed", "this chat is closed"));
-        }
-        Ok(locked(self.state.lock()))
+    fn check_open(&self) -> Result<(), Failure> {
+        let closed = self.closed.load(Ordering::Relaxed);
+        if closed { Err(Failure::new("closed", "this chat is closed")) } else { Ok(()) }
+    }
+
+    /// The session with the skills of its last operation.
+    fn last(&self) -> Result<MutexGuard<'_, EngineSession>, Failure> {
+        self.check_open()?;
+        Ok(locked(self.session.lock()))
     }
 
     /// The session with the skills of the last refresh.
-    fn current(&self) -> Result<MutexGuard<'_, State>, Failure> {
-        let mut state = self.state()?;
-        let now = self.skills.catalog();
-        let session = state.session.core();
-        let before = session.shared_catalog();
-        if !Arc::ptr_eq(&now, &before) {
-            let change = session.set_catalog(Arc::clone(&now));
-            state.note(change.deactivated, change.changed, &before, &now);
-        }
-        Ok(state)
+    fn current(&self) -> Result<MutexGuard<'_, EngineSession>, Failure> {
+        self.check_open()?;
+        Ok(self.following())
+    }
+
+    /// The session with the skills of the last refresh, also of a chat that is closed.
+    fn following(&self) -> MutexGuard<'_, EngineSession> {
+        let mut session = locked(self.session.lock());
+        session.follow(&self.skills.catalog());
+        session
     }
 
     fn call(&self, call: ToolCall, cancel: &Cancel) -> Result<ToolResult, Failure> {
-        let step = self.current()?.session.core().call(call);
+        let step = self.current()?.core().call(call);
         self.finish(step, cancel)
     }
 
@@ -213,7 +206,7 @@ impl Chat {
         received: ReceivedCall,
         cancel: &Cancel,
     ) -> Result<Option<Value>, Failure> {
-        if !self.state()?.session.core().owns(&received.call.tool) {
+        if !self.last()?.core().owns(&received.call.tool) {
             return Ok(None);
         }
         let result = self.call(received.call.clone(), cancel)?;
@@ -228,10 +221,10 @@ impl Chat {
             match self.finish(step, cancel) {
                 Ok(result) => results.push(result),
                 Err(failure) => {
-                    let mut state = self.state()?;
+                    let mut session = self.last()?;
                     for step in steps {
                         if let Step::Need(ticket, _) = step {
-                            state.session.core().cancel(ticket);
+                            session.core().cancel(ticket);
                         }
                     }
                     return Err(failure);
@@ -242,27 +235,13 @@ impl Chat {
     }
 
     /// Performs the effects of a step until the call is done. The session is not locked meanwhile.
-    fn finish(&self, mut step: Step, cancel: &Cancel) -> Result<ToolResult, Failure> {
-        loop {
-            step = match step {
-                Step::Done(result) => return Ok(result),
-                Step::Need(ticket, effect) => {
-                    let performed = cancel.check().and_then(|()| self.perform(&effect));
-                    let mut state = match &performed {
-                        // The catalog may be newer than the effect; the session asks its policy again.
-                        Ok(_) => self.current()?,
-                        Err(_) => self.state()?,
-                    };
-                    match performed {
-                        Ok(outcome) => state.session.core().resume(ticket, outcome),
-                        Err(failure) => {
-                            state.session.core().cancel(ticket);
-                            return Err(failure);
-                        }
-                    }
-                }
-            };
-        }
+    fn finish(&self, step: Step, cancel: &Cancel) -> Result<ToolResult, Failure> {
+        let mut chat = self;
+        finish(&mut chat, step, |effect| {
+            let performed = cancel.check().and_then(|()| self.perform(effect));
+            self.check_open()?;
+            performed
+        })
     }
 
     /// The text for the prompt. The selector runs before the session is locked.
@@ -289,8 +268,8 @@ impl Chat {
             };
             let options = narrowing.options();
             let (catalog, keys) = {
-                let mut state = self.current()?;
-                let session = state.session.core();
+                let mut current = self.current()?;
+                let session = current.core();
                 let visible = session.visible(Actor::Model, &session.filter().clone());
                 let keys: Vec<String> = visible.into_iter().map(|skill| skill.entry.key.clone()).collect();
                 (session.shared_catalog(), keys)
@@ -308,17 +287,14 @@ impl Chat {
                 }
             }
         }
-        self.current()?.session.run("prompt", &Value::Object(asked).to_string(), &[])
+        self.current()?.run("prompt", &Value::Object(asked).to_string(), &[])
     }
 }
 
-impl State {
-    /// Notes what a refresh changed. The session also lists skills that an earlier refresh changed.
-    fn note(&mut self, gone: Vec<String>, mut changed: Vec<String>, before: &Catalog, now: &Catalog) {
-        changed.retain(|key| before.get(key) != now.get(key) && !self.changed.contains(key));
-        self.changed.retain(|key| !gone.contains(key));
-        self.changed.extend(changed);
-        self.deactivated.extend(gone);
+/// The catalog may be newer than an effect; the session asks its policy again.
+impl SessionAccess for &Chat {
+    fn with<T>(&mut self, act: impl FnOnce(&mut Session) -> T) -> T {
+        act(self.following().core())
     }
 }
 

@@ -58,9 +58,9 @@ impl WebLibrary {
         Session::restore(state, self.0.catalog(), &Usual::default(), options).map(WebSession).map_err(thrown)
     }
 
-    /// Gives a session these skills, and returns what that changed.
-    pub fn update(&self, session: &mut WebSession) -> String {
-        session.0.set_catalog(self.0.catalog())
+    /// Gives a session these skills.
+    pub fn update(&self, session: &mut WebSession) {
+        session.0.follow(&self.0.catalog());
     }
 }
 

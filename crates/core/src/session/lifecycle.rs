@@ -55,6 +55,13 @@ impl Session {
         CatalogChange { deactivated, changed }
     }
 
+    /// Uses the policy, the options and the catalog of another session.
+    pub(crate) fn adopt(&mut self, other: &Self) {
+        let Self { catalog, policy, options, .. } = other.clone();
+        (self.catalog, self.policy, self.options) = (catalog, policy, options);
+        self.reconcile();
+    }
+
     /// Deactivates a skill for the host or the user, and returns the tools that no other active skill grants. None when
     /// it is not active.
     pub fn deactivate(&mut self, key: &str) -> Option<Vec<String>> {

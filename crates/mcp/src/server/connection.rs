@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use prowess::conversation::Conversation;
 use prowess::session::{MemoryPool, Session};
 use rmcp::ErrorData;
 use tokio::sync::Notify;
@@ -22,9 +23,9 @@ pub(crate) const MAX_SUBSCRIBED_BYTES: usize = 64 * 1024;
 pub(crate) struct Connection {
     /// What its session keeps counts here.
     pool: Arc<MemoryPool>,
-    /// Created on first use, since rmcp creates handlers that never need one. With the number of the snapshot that its
-    /// catalog is from.
-    session: Mutex<Option<(u64, Session)>>,
+    /// Created on first use, since rmcp creates handlers that never need one. With the number of the snapshot that it
+    /// follows.
+    conversation: Mutex<Option<(u64, Conversation)>>,
     /// The subscribed URIs, and the last known state of each.
     subscribed: Mutex<BTreeMap<String, Option<String>>>,
     /// Wakes the notification task after a new subscription.
@@ -44,35 +45,27 @@ pub(crate) struct Baseline {
 
 impl Connection {
     pub(crate) fn new(pool: Arc<MemoryPool>) -> Self {
-        let (session, subscribed) = (Mutex::default(), Mutex::default());
-        Self { pool, session, subscribed, more: Notify::new(), pending: Mutex::default() }
+        let (conversation, subscribed) = (Mutex::default(), Mutex::default());
+        Self { pool, conversation, subscribed, more: Notify::new(), pending: Mutex::default() }
     }
 
     /// Uses the session with the current catalog. One call at a time, since a session is a state machine.
     pub(crate) fn with_session<T>(&self, snapshot: &Snapshot, act: impl FnOnce(&mut Session) -> T) -> T {
-        let mut guard = locked(&self.session);
-        let (number, session) = guard.get_or_insert_with(|| {
+        let mut guard = locked(&self.conversation);
+        let (number, conversation) = guard.get_or_insert_with(|| {
             let mut session = snapshot.sessions.connection.clone();
             session.join(Arc::clone(&self.pool));
-            (snapshot.number, session)
+            (snapshot.number, Conversation::new(session))
         });
         // Of two concurrent calls, the one that began earlier may have the older snapshot.
         if *number < snapshot.number {
-            let fresh = &snapshot.sessions.connection;
             // Active skills that still exist stay active; a changed skill is updated when it is loaded again.
-            if session.policy() == fresh.policy() && session.options() == fresh.options() {
-                session.set_catalog(fresh.shared_catalog());
-            } else {
-                // A reload changed what sessions may show.
-                let (policy, options) = (fresh.policy().clone(), fresh.options().clone());
-                let restored =
-                    Session::restore(session.state().clone(), fresh.shared_catalog(), policy, options);
-                *session = restored.unwrap_or_else(|_| fresh.clone());
-                session.join(Arc::clone(&self.pool));
-            }
+            conversation.follow_session(&snapshot.sessions.connection);
+            // No request returns them.
+            drop(conversation.changes());
             *number = snapshot.number;
         }
-        act(session)
+        act(conversation.session_mut())
     }
 
     /// Subscribes to a URI, if a resource is served there.

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use prowess::conversation::SessionAccess;
 use prowess::drive::finish;
-use prowess::session::{Reason, Session, Step, Ticket, Tool, ToolCall, ToolDef, ToolResult};
+use prowess::session::{Reason, Session, Step, Tool, ToolCall, ToolDef, ToolResult};
 use rmcp::model::{CallToolResult, ContentBlock, ListToolsResult, Tool as McpTool, ToolAnnotations};
 use serde_json::Value;
 
@@ -112,34 +113,20 @@ pub(crate) fn run(
         let step = begin(&mut session);
         return finish(&mut session, &performer, step);
     }
-    let mut step = connection.with_session(snapshot, begin);
-    loop {
-        match step {
-            Step::Done(result) => return result,
-            Step::Need(ticket, effect) => {
-                let mut open = OpenTicket { connection, snapshot, ticket: Some(ticket) };
-                let outcome = performer.perform(&effect);
-                open.ticket = None;
-                step = connection.with_session(snapshot, |session| session.resume(ticket, outcome));
-            }
-        }
-    }
+    let mut shared = SessionOf { connection, snapshot };
+    let step = shared.with(begin);
+    finish(&mut shared, &performer, step)
 }
 
-/// A ticket that is cancelled if its effect is not performed, because a source panicked.
-struct OpenTicket<'a> {
+/// The session of a connection.
+struct SessionOf<'a> {
     connection: &'a Connection,
     snapshot: &'a Snapshot,
-    ticket: Option<Ticket>,
 }
 
-impl Drop for OpenTicket<'_> {
-    fn drop(&mut self) {
-        if let Some(ticket) = self.ticket {
-            self.connection.with_session(self.snapshot, |session| {
-                session.cancel(ticket);
-            });
-        }
+impl SessionAccess for SessionOf<'_> {
+    fn with<T>(&mut self, act: impl FnOnce(&mut Session) -> T) -> T {
+        self.connection.with_session(self.snapshot, act)
     }
 }
 

@@ -11,12 +11,13 @@ mod skill;
 #[cfg(feature = "watch")]
 mod watching;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prowess_core::conversation::Conversation;
 use prowess_core::render::{Budget, CatalogStyle};
 use prowess_core::select::{self, Hit, Query, Selector, search};
 use prowess_core::session::{Actor, Options, Policy, Session, SessionState};
@@ -166,17 +167,18 @@ impl Skills {
     /// Starts a chat: the skills as one conversation with a model sees them. The id distinguishes it from other chats.
     #[must_use]
     pub fn chat(&self, id: impl Into<String>) -> Chat {
-        Chat::new(self.clone(), self.session(id))
+        let mut chat = Chat::new(self.clone(), Conversation::new(self.session(id)));
+        // Skills that could not be loaded are in the session's log.
+        chat.preload(&[]);
+        chat
     }
 
     /// Restores a chat from its [`Chat::state`]. Skills that no longer exist are no longer active; [`Chat::changes`] names
     /// them, and those that changed since the state was stored.
     pub fn restore(&self, state: SessionState) -> Result<Chat, SkillsError> {
         let Shared { policy, options, .. } = &*self.shared;
-        let before: BTreeMap<String, bool> =
-            state.active().iter().map(|active| (active.key.clone(), active.changed)).collect();
-        let session = Session::restore(state, self.catalog(), policy.clone(), options.clone())?;
-        Ok(Chat::restored(self.clone(), session, before))
+        let restored = Conversation::restore(state, self.catalog(), policy.clone(), options.clone())?;
+        Ok(Chat::new(self.clone(), restored))
     }
 
     /// Refreshes by itself whenever the folders change, until the last handle and the last chat are dropped.

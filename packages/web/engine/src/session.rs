@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use prowess_core::conversation::Conversation;
 use prowess_core::render::{Budget, Shape, estimate_tokens};
 use prowess_core::select::{Hit, HitReason, NotNarrowed, Query, SelectError, SelectOptions, Selector};
 use prowess_core::session::{
-    Act, Actor, Arguments, Dialect, Failure as EffectFailure, Filter, Options, Outcome, Policy,
-    PromptOptions, Reason, ReceivedCall, ReinjectBudget, Session as CoreSession, SessionState, Ticket,
-    ToolCall, ToolResult, UnknownDialect,
+    Act, Actor, Arguments, CatalogChange, Dialect, Failure as EffectFailure, Filter, Options, Outcome,
+    Policy, PromptOptions, Reason, ReceivedCall, ReinjectBudget, Session as CoreSession, SessionState,
+    Ticket, ToolCall, ToolResult, UnknownDialect,
 };
 use prowess_core::{Catalog, Digest, Entry};
 use serde::Deserialize;
@@ -48,13 +49,13 @@ pub struct Usual {
 
 /// A session of a model. It does no input or output: a step says what it needs.
 #[derive(Debug)]
-pub struct Session(CoreSession);
+pub struct Session(Conversation);
 
 impl Session {
     /// A new session over a catalog.
     pub fn new(id: &str, catalog: Arc<Catalog>, usual: &Usual, settings: &str) -> Result<Self, Failure> {
         let (policy, options) = read::<Settings>(settings)?.parts(usual)?;
-        Ok(Self(CoreSession::new(id, catalog, policy, options)))
+        Ok(Self(Conversation::new(CoreSession::new(id, catalog, policy, options))))
     }
 
     /// Restores a session from its state.
@@ -67,23 +68,27 @@ impl Session {
         let (policy, options) = read::<Settings>(settings)?.parts(usual)?;
         let failed = |error: prowess_core::session::RestoreError| Failure::new("restore", error.to_string());
         let state = SessionState::from_json(state).map_err(failed)?;
-        CoreSession::restore(state, catalog, policy, options).map(Self).map_err(failed)
+        let restored = CoreSession::restore(state, catalog, policy, options).map_err(failed)?;
+        Ok(Self(Conversation::new(restored)))
     }
 
     /// The session of the core.
     pub fn core(&mut self) -> &mut CoreSession {
-        &mut self.0
+        self.0.session_mut()
     }
 
-    /// Sets the catalog, and returns what that changed.
-    pub fn set_catalog(&mut self, catalog: Arc<Catalog>) -> String {
-        let change = self.0.set_catalog(catalog);
-        json!({"deactivated": change.deactivated, "changed": change.changed}).to_string()
+    /// Uses the catalog of the last refresh.
+    pub fn follow(&mut self, now: &Arc<Catalog>) {
+        self.0.follow(now);
     }
 
     /// Runs an operation of the session. `bytes` are those of a file that was read.
     pub fn run(&mut self, operation: &str, input: &str, bytes: &[u8]) -> Result<String, Failure> {
-        let session = &mut self.0;
+        if operation == "changes" {
+            let CatalogChange { deactivated, changed, .. } = self.0.changes();
+            return Ok(json!({"deactivated": deactivated, "changed": changed}).to_string());
+        }
+        let session = self.core();
         let value = match operation {
             "call" => step(&session.call(read::<ToolCall>(input)?)),
             "resume" => resume(session, read(input)?, bytes)?,
