@@ -121,7 +121,7 @@ pub use span::{LineIndex, Position, Span};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::catalog::candidate::Decision;
-    pub use crate::catalog::found::{Appearance, WITHIN};
+    pub use crate::catalog::found::Appearance;
     pub use crate::catalog::state::{STATES, obstacle_of, state_of};
     pub use crate::check::rules::hidden::rule_of;
     pub use crate::check::rules::quality::{TEMPLATE_BODY, TEMPLATE_WHEN};

@@ -63,7 +63,7 @@ pub use source::ArchiveSource;
 pub use source::HttpSource;
 pub use source::budget::ProjectLimits;
 pub use source::spec::SourceSpec;
-pub use source::{DirSource, JsonlSource, Layer, MemorySource, MergedSource, PluginSource, Source};
+pub use source::{DirSource, JsonlSource, Layer, MemorySource, PluginSource, Source};
 
 // 2. Documents, skills and their files.
 pub use prowess_core::{

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::found::{Announced, Found, SourceSkill, Stamp, joined};
+use super::found::{Announced, Found, SourceSkill, Stamp};
 use crate::client::Sighting;
 use crate::digest::Digest;
 use crate::files::manifest::Manifest;
@@ -107,15 +107,12 @@ pub struct Candidate {
     /// The state of its SKILL.md when it was read.
     #[serde(skip)]
     pub stamp: Stamp,
-    /// The label of the source that listed it, for display. The label of a nested source follows ` › `.
+    /// The label of the source that listed it, for display.
     #[serde(skip)]
     pub source: Arc<str>,
     /// The layer of a registry through which it is read.
     #[serde(skip)]
     pub layer: LayerId,
-    /// The layers within that layer's source, the outermost last.
-    #[serde(skip)]
-    within: Vec<usize>,
     /// Whether it was found broken, if its obstacle is another one.
     #[serde(skip)]
     found_broken: bool,
@@ -183,9 +180,8 @@ impl Candidate {
             readers: found.readers,
             sighting: found.sighting,
             stamp: found.stamp,
-            source: joined(label, found.source.as_deref()),
+            source: label,
             layer,
-            within: found.within,
         }
     }
 
@@ -208,7 +204,7 @@ impl Candidate {
 
     /// The reference by which its source reads it.
     pub fn source_skill(&self) -> SourceSkill<'_> {
-        SourceSkill::new(&self.entry, self.stamp, self.is_broken(), self.announced.as_deref(), &self.within)
+        SourceSkill::new(&self.entry, self.stamp, self.is_broken(), self.announced.as_deref())
     }
 
     /// Whether a name refers to this skill: its key, its name, or its folder's name when it is broken.

@@ -16,17 +16,6 @@ use crate::path::RelPath;
 use crate::skill::Entry;
 use crate::skill::location::{Location, Origin};
 
-/// The separator between the label of a source and that of a source within it.
-pub const WITHIN: &str = " › ";
-
-/// The label of a source within another.
-pub(super) fn joined(label: Arc<str>, within: Option<&str>) -> Arc<str> {
-    match within {
-        Some(within) => format!("{label}{WITHIN}{within}").into(),
-        None => label,
-    }
-}
-
 /// A mark that distinguishes two states of a skill without reading it.
 ///
 /// Only the source that made it knows what the mark means; other code compares stamps. The default means that nothing
@@ -94,11 +83,6 @@ pub struct Found {
     pub readers: Vec<&'static str>,
     /// The facts about it that clients treat differently, if its source was asked for them.
     pub sighting: Option<Sighting>,
-    /// The label of the source within its source, for display. Most have none: a shared empty text would be counted by
-    /// every thread that finds skills.
-    pub(super) source: Option<Arc<str>>,
-    /// The layers within its source, the outermost last.
-    pub(super) within: Vec<usize>,
 }
 
 impl Found {
@@ -122,8 +106,6 @@ impl Found {
             overrides: false,
             readers: Vec::new(),
             sighting: None,
-            source: None,
-            within: Vec::new(),
         }
     }
 
@@ -193,13 +175,6 @@ impl Found {
         }
     }
 
-    /// Records the layer that listed it in a source made of others, and the label of that layer.
-    #[doc(hidden)]
-    pub fn put_within(&mut self, layer: usize, label: &Arc<str>) {
-        self.source = Some(joined(Arc::clone(label), self.source.as_deref()));
-        self.within.push(layer);
-    }
-
     /// Replaces what was read of its SKILL.md. Its key stays.
     #[doc(hidden)]
     pub fn read_again(&mut self, read: Self) {
@@ -210,7 +185,7 @@ impl Found {
 
     /// The reference by which its source reads it.
     pub fn source_skill(&self) -> SourceSkill<'_> {
-        SourceSkill::new(&self.entry, self.stamp, self.is_broken(), self.announced.as_deref(), &self.within)
+        SourceSkill::new(&self.entry, self.stamp, self.is_broken(), self.announced.as_deref())
     }
 }
 
@@ -246,7 +221,6 @@ pub struct SourceSkill<'s> {
     pub broken: bool,
     /// The frontmatter that its source announced.
     pub announced: Option<&'s Announced>,
-    within: &'s [usize],
 }
 
 impl<'s> SourceSkill<'s> {
@@ -255,9 +229,8 @@ impl<'s> SourceSkill<'s> {
         stamp: Stamp,
         broken: bool,
         announced: Option<&'s Announced>,
-        within: &'s [usize],
     ) -> Self {
-        Self { entry, stamp, broken, announced, within }
+        Self { entry, stamp, broken, announced }
     }
 
     /// Its location, which identifies it in its source.
@@ -273,13 +246,5 @@ impl<'s> SourceSkill<'s> {
     /// Whether a path names its own file, which can always be requested as `SKILL.md`.
     pub fn is_own(&self, path: &RelPath) -> bool {
         path.as_str() == "SKILL.md" || path.as_str() == self.own_name()
-    }
-
-    /// In a source made of others: the layer that listed it, and the skill as that layer's source knows it.
-    #[doc(hidden)]
-    pub fn split_layer(mut self) -> Option<(usize, Self)> {
-        let (layer, within) = self.within.split_last()?;
-        self.within = within;
-        Some((*layer, self))
     }
 }

@@ -248,20 +248,6 @@ fn a_skill_appears_as_every_layer_around_it_says() {
 }
 
 #[test]
-fn the_way_to_a_nested_source_is_followed_by_number_whatever_the_labels_are() {
-    let mut skill = found("a");
-    skill.put_within(3, &"inner › odd".into());
-    skill.put_within(1, &"outer".into());
-    let layer = LayerId { registry: 1, at: 2 };
-    let candidate = Candidate::build(skill, Decision::of_layer(layer, &"registry".into()));
-    assert_eq!((&*candidate.source, candidate.layer), ("registry › outer › inner › odd", layer));
-    let (outer, skill) = candidate.source_skill().split_layer().unwrap();
-    let (inner, skill) = skill.split_layer().unwrap();
-    assert_eq!((outer, inner), (1, 3));
-    assert!(skill.split_layer().is_none());
-}
-
-#[test]
 fn what_a_registry_decides_comes_before_what_its_source_found() {
     let mut skill = found("a");
     skill.obstacle = Some(Obstacle::Untrusted);

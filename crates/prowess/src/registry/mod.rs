@@ -335,10 +335,7 @@ impl Registry {
 
     /// Whether the source with the label of this skill could not be listed at all at the last refresh.
     pub(crate) fn is_unlisted(&self, skill: &Candidate) -> bool {
-        let is_of = |layer: &Layer| {
-            let rest = skill.source.strip_prefix(&**layer.label());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" › "))
-        };
+        let is_of = |layer: &Layer| *layer.label() == skill.source;
         let seen = read_locked(&self.seen);
         seen.unlisted.iter().filter_map(|(at, _)| self.layers.get(*at)).any(is_of)
     }

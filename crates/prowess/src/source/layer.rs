@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prowess_core::catalog::KeyFrom;
-use prowess_core::internal::{Appearance, WITHIN};
+use prowess_core::internal::Appearance;
 use prowess_core::{Location, Manifest, Profile, SourceSkill};
 
 use super::{Listing, Source, SourceTraits, judge};
@@ -122,12 +122,10 @@ impl<S: Source + 'static> From<S> for Layer {
 impl Layer {
     /// A source that is shared.
     pub fn shared(source: Arc<dyn Source>) -> Self {
-        // A label must not look like the path to a nested source.
-        let label = source.id().replace(WITHIN, " > ").into();
         Self {
             traits: source.traits(),
+            label: source.id().into(),
             source,
-            label,
             appearance: Appearance::default(),
             profile: None,
             optional: false,

@@ -14,7 +14,6 @@ mod jsonl;
 mod judge;
 mod layer;
 mod memory;
-mod merged;
 mod plugin;
 
 use std::path::{Path, PathBuf};
@@ -33,7 +32,6 @@ pub(crate) use layer::Labels;
 pub use layer::{Layer, Mount, MountError};
 pub use memory::MemorySource;
 pub(crate) use memory::{Beside, Held};
-pub use merged::MergedSource;
 pub use plugin::{PLUGIN_FILES, PluginSource};
 
 use crate::error::{SourceError, SourceErrorKind};

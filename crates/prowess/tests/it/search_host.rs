@@ -138,12 +138,3 @@ fn a_read_may_search_the_skills_that_it_is_read_for() {
     assert_eq!(zebras(&index, &registry).unwrap(), 15);
     assert_eq!(*inner.lock().unwrap(), [15]);
 }
-
-#[test]
-fn a_merged_source_is_read_on_the_calling_thread_if_one_of_its_layers_is() {
-    let host = || Host { count: 1, on_read: Box::new(|| None) };
-    let merged =
-        prowess::MergedSource::new("both").with_layer(MemorySource::new("memory")).with_layer(host());
-    assert!(merged.traits().calling_thread && host().traits().calling_thread);
-    assert!(!MemorySource::new("memory").traits().calling_thread);
-}

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use prowess::source::{Chunk, Layer, Listing, Mount, Slice};
 use prowess::{
-    DirSource, JsonlSource, LeftOut, Manifest, MemorySource, MergedSource, Obstacle, PluginSource, Profile,
+    DirSource, Duplicates, JsonlSource, LeftOut, Manifest, MemorySource, Obstacle, PluginSource, Profile,
     Registry, RelPath, ScanOptions, Scope, Source, SourceError, SourceErrorKind, SourceSkill, Standing,
     TooLarge,
 };
@@ -28,18 +28,17 @@ fn memory(id: &str, key: &str, body: &str) -> MemorySource {
 }
 
 #[test]
-fn in_a_merged_source_what_is_listed_is_what_is_read() {
+fn of_namesakes_in_several_layers_the_one_that_is_listed_is_read() {
     // One of five systems lists the second of two namesakes and reads the first.
-    for overriding in [false, true] {
-        let merged = MergedSource::new("all")
-            .with_layer(memory("memory", "shared", "first"))
-            .with_layer(memory("memory", "shared", "second"))
-            .with_layer(Layer::from(memory("third", "shared", "third")).with_prefix("proj"))
-            .with_overriding(overriding);
-        let outer = MergedSource::new("outer").with_layer(merged);
-        let registry = refreshed(outer);
+    for (duplicates, expected) in [(Duplicates::First, "first"), (Duplicates::Last, "second")] {
+        let mut registry = Registry::new();
+        registry
+            .add(memory("memory", "shared", "first"))
+            .add(memory("memory", "shared", "second"))
+            .add(Layer::from(memory("third", "shared", "third")).with_prefix("proj"))
+            .set_duplicates(duplicates);
+        registry.refresh().unwrap();
         assert_eq!(keys(&registry), ["proj:shared", "shared"]);
-        let expected = if overriding { "second" } else { "first" };
         assert_eq!(registry.document("shared").unwrap().body(), expected);
         assert_eq!(registry.document("proj:shared").unwrap().body(), "third");
         let catalog = registry.catalog();
@@ -55,17 +54,6 @@ fn in_a_merged_source_what_is_listed_is_what_is_read() {
             }
         }
     }
-}
-
-#[test]
-fn labels_that_look_like_a_way_lead_to_no_other_source() {
-    let inner = MergedSource::new("a").with_layer(memory("b", "one", "inner"));
-    let mut registry = Registry::new();
-    registry.add(memory("a › b", "one", "plain")).add(Layer::from(inner).with_prefix("x"));
-    registry.refresh().unwrap();
-    assert_eq!(registry.document("one").unwrap().body(), "plain");
-    assert_eq!(registry.document("x:one").unwrap().body(), "inner");
-    assert_eq!(&*registry.get("x:one").unwrap().source, "a › b");
 }
 
 #[test]
@@ -107,16 +95,6 @@ fn what_a_source_leaves_out_keeps_a_skill_from_being_approved_and_not_from_being
     assert_eq!(registry.manifest_of(&skill).unwrap().files.len(), 1);
     let error = registry.approvable(&skill).unwrap_err();
     assert!(matches!(error.kind, SourceErrorKind::Uncovered), "{error}");
-}
-
-#[test]
-fn a_layer_that_cannot_be_listed_takes_no_other_along() {
-    let merged = MergedSource::new("all")
-        .with_layer(DirSource::new("/nowhere/at/all", ScanOptions::unbounded()))
-        .with_layer(memory("memory", "a", "x"));
-    let registry = refreshed(merged);
-    assert_eq!(keys(&registry), ["a"]);
-    assert!(matches!(*registry.problems()[0], SourceError { kind: SourceErrorKind::Missing, .. }));
 }
 
 #[test]

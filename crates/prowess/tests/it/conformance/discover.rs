@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use prowess::{
-    Candidate, DirSource, Layer, MemorySource, MergedSource, Obstacle, Preset, Profile, Registry,
+    Candidate, DirSource, Layer, MemorySource, Obstacle, Preset, Profile, Registry,
     ScanOptions, Scope, Severity, Standing,
 };
 use serde_json::Value;
@@ -111,11 +111,11 @@ fn a_strict_scan_refuses_what_the_strict_modes_of_five_systems_reject() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join(key)).unwrap();
         fs::write(folder.path().join(key).join("SKILL.md"), &input).unwrap();
-        // A folder, and a source in memory behind another source: one set of rules.
+        // A folder, and a source in memory: one set of rules.
         let memory = || {
             let memory = MemorySource::new("memory");
             memory.insert(key, input.clone(), Scope::Explicit);
-            MergedSource::new("all").with_layer(memory)
+            memory
         };
         for by in ["folder", "memory"] {
             let mut registry = Registry::new();
