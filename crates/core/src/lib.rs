@@ -46,6 +46,7 @@
 //!    [`view`](client::view()) computes what it lists.
 //! 8. [`catalog`]: a [`Catalog`] orders the [`Candidate`]s of all sources, and says which are offered and why the others
 //!    are not.
+//!    An [`Assembly`](assembly::Assembly) makes it of what the sources list.
 //! 9. [`select`]: a [`Selector`](select::Selector) finds the skills that fit a query, the best first.
 //! 10. [`render`]: the text that a model sees, within a [`Budget`](render::Budget).
 //! 11. [`session`]: a [`Session`](session::Session) answers the tool calls of a model, and asks its host for an
@@ -83,6 +84,7 @@ macro_rules! with_methods {
     };
 }
 
+pub mod assembly;
 pub mod catalog;
 pub mod check;
 pub mod client;

@@ -19,6 +19,7 @@ fn a_stage_imports_only_from_its_left() {
         "check",
         "client",
         "catalog",
+        "assembly",
         "select",
         "render",
         "session",

@@ -9,7 +9,8 @@ pub(crate) mod connections;
 pub(crate) mod scaffold;
 
 mod opened_sources;
-pub(crate) mod read_by;
+mod read_by;
+mod user_records;
 pub mod views;
 mod visibility;
 
@@ -29,7 +30,6 @@ use crate::fs::own;
 use crate::fs::walk::{OnError, ScanChanges, ScanOptions};
 use crate::library::clients::{Client, Root};
 use crate::registry::Registry;
-use crate::registry::installed::UserRecords;
 use crate::registry::trust::{Approvals, Trust};
 use crate::settings::resolve::{EffectiveSettings, OptionValue};
 use crate::settings::{ConfigError, ConfigLimits, SessionConfig, SettingsError};
@@ -39,6 +39,7 @@ use crate::source::open::{OpenServer, Opening, file_name};
 use crate::source::spec::SourceSpec;
 use opened_sources::OpenedSources;
 use prowess_core::path::{Glob, MAX_DEPTH};
+use user_records::UserRecords;
 use views::{ClientLimits, Looking, Reach, SightedRoot};
 use visibility::Visibility;
 
@@ -223,7 +224,7 @@ fn add(
         for root in SightedRoot::of(client, &from, environment, looking) {
             registry.add(finding.open_sighted(root));
         }
-        registry.seen_by(client);
+        registry.arrange(move |candidates| views::catalog(client, candidates)).set_view_of(client.id);
     } else if let Some(client) = options.client {
         for root in own_once(client.roots(&from, environment)) {
             registry.add(finding.open(root)?);
@@ -249,10 +250,10 @@ fn add(
         registry.add(builtin::source());
     }
     if let Some(client) = options.not_read_by {
-        registry.leave_to(read_by::ReadBy::new(client, &from, environment, options)?);
+        registry.leave_out(read_by::ReadBy::new(client, &from, environment, options)?);
     }
     registry.set_trust(Trust::in_approved(approvals));
-    registry.set_user_records(UserRecords::of(environment));
+    registry.set_installed(UserRecords::of(environment));
     Ok(settings.session())
 }
 

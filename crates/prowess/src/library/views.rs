@@ -19,7 +19,7 @@ use super::{LibraryOptions, add, own_once};
 use crate::advice::Hint;
 use crate::env::{self, Environment};
 use crate::fs::stamp::FileStamp;
-use crate::library::clients::{Client, Root, roots_of};
+use crate::library::clients::{self, Client, Root, roots_of};
 use crate::registry::{Registry, RegistryError};
 use crate::settings::{SessionConfig, SettingsError};
 
@@ -150,7 +150,7 @@ impl Views {
         let looking = Looking { reach, limits: options.client_limits };
         let sighted = roots.into_iter().map(|(root, rows)| SightedRoot::new(root, &rows, looking));
         let mut registry = Registry::new();
-        registry.keep_apart();
+        registry.arrange(Catalog::apart);
         let session = add(&mut registry, &from, environment, options, Some(sighted.collect()))?;
         Ok(Self { registry, session, clients: of_clients })
     }
@@ -198,6 +198,13 @@ impl Views {
         let mut at = 0..;
         found.retain(|_| at.next().is_some_and(|at| !repeated.contains(&at)));
         sights(client, &found)
+    }
+}
+
+impl Registry {
+    /// The client whose view the catalog is, if it is one.
+    pub fn client(&self) -> Option<&'static Client> {
+        clients::client(self.view_of()?)
     }
 }
 

@@ -8,7 +8,7 @@ use prowess_core::{Profile, Scope};
 
 use super::LibraryOptions;
 use crate::fs::walk::{ScanChanges, ScanOptions};
-use crate::registry::{Allowed, Disabled, Registry};
+use crate::registry::{Disabled, Registry};
 use crate::settings::resolve::{ConfigFile, EffectiveSettings};
 use crate::source::Layer;
 
@@ -35,18 +35,18 @@ impl Visibility {
         for (file, within) in [(user, None), (project, project.map(ConfigFile::folder))] {
             let Some(file) = file else { continue };
             let by = TurnedOffBy::List(file.path.display().to_string());
-            let within = within.map(Path::to_owned);
+            let within = within.map(|folder: &Path| folder.to_string_lossy().into_owned());
             let off = |glob| Disabled::new(glob, by.clone()).with_within(within.clone());
             registry.disable(file.counts.disabled.iter().cloned().map(off));
             if let Some(globs) = file.counts.enabled.clone() {
-                registry.allow_only(Allowed::new(globs, by).with_within(within));
+                registry.disable([Disabled::all_but(globs, by).with_within(within)]);
             }
         }
         let option = |name| TurnedOffBy::Option(format!("{}{name}", options.option_prefix));
         let off = |glob| Disabled::new(glob, option("except"));
         registry.disable(options.except.iter().cloned().map(off));
         if !options.only.is_empty() {
-            registry.allow_only(Allowed::new(options.only.clone(), option("only")));
+            registry.disable([Disabled::all_but(options.only.clone(), option("only"))]);
         }
         let [user, project] = [user, project].map(|file| file.map(|file| &file.counts));
         let strict = options.strict.clone().or_else(|| user?.strict.map(Profile::new));

@@ -41,7 +41,6 @@
 //! ```
 
 pub mod digests;
-pub(crate) mod installed;
 pub mod trust;
 
 mod error;
@@ -49,28 +48,24 @@ mod nested;
 mod read;
 mod refresh;
 mod registered;
-mod turned_off;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
-use prowess_core::catalog::{LayerId, Named};
-use prowess_core::{Candidate, Catalog, Duplicates, Obstacle, Profile, Scope};
+pub use prowess_core::assembly::Disabled;
+use prowess_core::assembly::{AssemblyRules, names_of};
+use prowess_core::catalog::{LayerId, Named, TurnedOffBy};
+use prowess_core::{Candidate, Catalog, Duplicates, Entry, Found, Obstacle, Profile, Scope};
 
 pub use self::error::RegistryError;
 pub(crate) use self::error::{DUPLICATE_HINT, NESTED_HINT, TAKEN_HINT};
 pub(crate) use self::nested::{Inside, Operation};
-pub use self::turned_off::{Allowed, Disabled};
 use crate::error::{LookupError, SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
 use crate::internal::{read_locked, write_locked};
-use crate::library::clients::Client;
-use crate::library::read_by::ReadBy;
 use crate::registry::digests::DigestLimits;
-use crate::registry::installed::UserRecords;
-use crate::registry::trust::Trust;
+use crate::registry::trust::{InstalledRecords, Trust};
 #[cfg(feature = "watch")]
 use crate::source::Watched;
 use crate::source::budget::ProjectBudget;
@@ -78,6 +73,22 @@ use crate::source::{self, Labels, Layer, MemorySource};
 
 /// The function that is called for each file or folder that cannot be read.
 type OnProblem = Box<dyn Fn(&SourceError) + Send + Sync>;
+
+/// The function that makes a catalog of the skills that were found.
+type Arrange = Box<dyn Fn(Vec<Arc<Candidate>>) -> Catalog + Send + Sync>;
+
+/// Why a skill is left out, if it is.
+pub(crate) type LeaveOut = Box<dyn Fn(&Found) -> Option<TurnedOffBy>>;
+
+/// Skills that the user has by other means, and that are left out. They are listed again at each refresh.
+pub(crate) trait Elsewhere: Send + Sync {
+    /// Lists them.
+    fn list(&self) -> LeaveOut;
+
+    /// The folders whose changes may change the list.
+    #[cfg(feature = "watch")]
+    fn folders(&self) -> Vec<std::path::PathBuf>;
+}
 
 /// Sources, and the catalog made of them.
 ///
@@ -102,21 +113,16 @@ pub struct Registry {
     layers: Vec<Layer>,
     labels: Labels,
     memory: Arc<MemorySource>,
-    duplicates: Duplicates,
-    /// Whether all skills with the same key are kept.
-    apart: bool,
-    /// The client whose view the catalog is.
-    client: Option<&'static Client>,
-    /// The client whose own skills are left out.
-    left_to: Option<Box<ReadBy>>,
+    rules: RwLock<AssemblyRules>,
+    /// Makes the catalog in place of the rules about duplicates.
+    arrange: Option<Arrange>,
+    /// The id of the client whose view the catalog is.
+    view_of: Option<&'static str>,
+    elsewhere: Option<Box<dyn Elsewhere>>,
     profile: Option<Profile>,
-    disabled: Vec<Disabled>,
-    /// The keys of found skills that the host unregistered.
-    unregistered: RwLock<BTreeSet<String>>,
-    allowed: Vec<Allowed>,
     trust: RwLock<Trust>,
     /// The records of the skills that are installed for the user.
-    installed: Option<UserRecords>,
+    installed: Option<Box<dyn InstalledRecords>>,
     limits: DigestLimits,
     on_error: OnError,
     /// Whether a refresh fails if no source can be listed.
@@ -167,14 +173,11 @@ impl Registry {
             layers: vec![Layer::shared(memory.clone()).beside(&mut labels)],
             labels,
             memory,
-            duplicates: Duplicates::default(),
-            apart: false,
-            client: None,
-            left_to: None,
+            rules: RwLock::default(),
+            arrange: None,
+            view_of: None,
+            elsewhere: None,
             profile: None,
-            disabled: Vec::new(),
-            unregistered: RwLock::default(),
-            allowed: Vec::new(),
             trust: RwLock::new(Trust::in_every_scope()),
             installed: None,
             limits: DigestLimits::default(),
@@ -205,37 +208,40 @@ impl Registry {
 
     /// Sets which of two skills with one key is offered.
     pub fn set_duplicates(&mut self, duplicates: Duplicates) -> &mut Self {
-        self.duplicates = duplicates;
+        write_locked(&self.rules).duplicates = duplicates;
         self
     }
 
     /// Which of two skills with one key is offered.
     pub fn duplicates(&self) -> Duplicates {
-        self.duplicates
+        read_locked(&self.rules).duplicates
     }
 
-    /// Keeps all skills with the same key: the caller decides which of them count.
-    pub(crate) fn keep_apart(&mut self) -> &mut Self {
-        self.apart = true;
+    /// Makes the catalog with a function, in place of the rules about duplicates. Lists of names then mean folders too.
+    pub(crate) fn arrange(
+        &mut self,
+        arrange: impl Fn(Vec<Arc<Candidate>>) -> Catalog + Send + Sync + 'static,
+    ) -> &mut Self {
+        self.arrange = Some(Box::new(arrange));
+        write_locked(&self.rules).by_folder = true;
         self
     }
 
-    /// Makes the catalog what a client lists. The sources are the folders of that client, with the facts that clients
-    /// treat differently.
-    pub(crate) fn seen_by(&mut self, client: &'static Client) -> &mut Self {
-        self.client = Some(client);
+    /// Sets the id of the client whose view the catalog is.
+    pub(crate) fn set_view_of(&mut self, client: &'static str) -> &mut Self {
+        self.view_of = Some(client);
         self
     }
 
-    /// Leaves out the skills that a client reads by itself. They are listed again at each refresh.
-    pub(crate) fn leave_to(&mut self, client: ReadBy) -> &mut Self {
-        self.left_to = Some(Box::new(client));
-        self
+    /// The id of the client whose view the catalog is, if it is one.
+    pub(crate) fn view_of(&self) -> Option<&'static str> {
+        self.view_of
     }
 
-    /// The client whose view the catalog is, if it is one.
-    pub fn client(&self) -> Option<&'static Client> {
-        self.client
+    /// Leaves out the skills that the user has by other means.
+    pub(crate) fn leave_out(&mut self, elsewhere: impl Elsewhere + 'static) -> &mut Self {
+        self.elsewhere = Some(Box::new(elsewhere));
+        self
     }
 
     /// Sets the profile that the skills of every source must pass; if a layer has its own profile, both apply. Skills
@@ -245,15 +251,9 @@ impl Registry {
         self
     }
 
-    /// Offers only the skills of a list, and hides all others. If there are several lists, all apply.
-    pub fn allow_only(&mut self, allowed: Allowed) -> &mut Self {
-        self.allowed.push(allowed);
-        self
-    }
-
     /// Turns skills off without deleting them: they are hidden everywhere.
     pub fn disable(&mut self, disabled: impl IntoIterator<Item = Disabled>) -> &mut Self {
-        self.disabled.extend(disabled);
+        write_locked(&self.rules).disabled.extend(disabled);
         self
     }
 
@@ -264,8 +264,8 @@ impl Registry {
     }
 
     /// Makes the installed skills of a user need an approval. The user's records are read at each refresh.
-    pub(crate) fn set_user_records(&mut self, records: UserRecords) -> &mut Self {
-        self.installed = Some(records);
+    pub(crate) fn set_installed(&mut self, records: impl InstalledRecords + 'static) -> &mut Self {
+        self.installed = Some(Box::new(records));
         self
     }
 
@@ -300,11 +300,16 @@ impl Registry {
         self
     }
 
+    /// The names of a skill that the lists of [`Disabled`] may give.
+    pub fn names_of<'e>(&self, entry: &'e Entry) -> impl Iterator<Item = &'e str> + use<'e> {
+        names_of(entry, read_locked(&self.rules).by_folder)
+    }
+
     /// The folders whose changes may change what the sources list or read.
     #[cfg(feature = "watch")]
     pub(crate) fn folders(&self) -> Vec<std::path::PathBuf> {
         let own = self.layers.iter().flat_map(|layer| &layer.traits().folders).flat_map(Watched::folders);
-        own.chain(self.left_to.iter().flat_map(|client| client.folders())).collect()
+        own.chain(self.elsewhere.iter().flat_map(|elsewhere| elsewhere.folders())).collect()
     }
 
     /// The names of the sources, the strongest first.

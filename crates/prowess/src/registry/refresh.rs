@@ -9,21 +9,17 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use prowess_core::assembly::{Accepted, Assembly, Questions};
 use prowess_core::catalog::{Approved, LayerId, TurnedOffBy};
-use prowess_core::internal::Decision;
-use prowess_core::path::Glob;
-use prowess_core::{Candidate, Catalog, Delta, Found, Location, Obstacle, Origin, Scope, Stamp};
+use prowess_core::{Candidate, Delta, Found, Location, Origin};
 
 use super::read::read_approved;
-use super::{Allowed, Inside, Operation, Registry, RegistryError, Seen, damage};
+use super::{Inside, LeaveOut, Operation, Registry, RegistryError, Seen, damage};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::walk::OnError;
 use crate::internal::{locked, read_locked, write_locked};
-use crate::library::read_by::OwnSkills;
-use crate::library::views;
 use crate::registry::digests;
-use crate::registry::installed::{InstalledFolders, UserRecords};
-use crate::registry::trust::{Trust, Verdict};
+use crate::registry::trust::{InstalledFolders, InstalledRecords, Trust};
 use crate::source::{Layer, Listing};
 
 /// The last lists of remote sources, by the number of their layer.
@@ -40,53 +36,59 @@ pub(super) struct Listed {
     failed: bool,
 }
 
-/// What one refresh judges by: trust, and what was turned off.
-struct Judging<'r> {
+/// What a refresh answers the assembly of its catalog.
+struct Answers<'r> {
+    registry: &'r Registry,
     trust: Trust,
-    /// The keys of found skills that the host unregistered.
-    unregistered: BTreeSet<String>,
-    records: Option<&'r UserRecords>,
     /// Read when the first skill of the user needs it.
     installed: OnceCell<InstalledFolders>,
-    /// What a client lists by itself, and is left out.
-    own: Option<OwnSkills>,
+    leave_out: Option<LeaveOut>,
 }
 
-impl Judging<'_> {
-    /// Whether a skill of the user was installed, or is inside an installed one: it is trusted only with the files that
-    /// the user accepted. The records show it, and so does an approval in its folder or above, which outlives them:
-    /// ending an approval must not widen trust. One that was given by the path of another folder counts if that is the
-    /// user's too: a link to a skill of a project is the user's own.
+impl Questions for Answers<'_> {
+    fn is_of(&self, skill: &Found, layer: LayerId, folder: &str) -> bool {
+        let layer = self.registry.layers.get(layer.at);
+        layer.is_some_and(|layer| layer.is_of(&skill.entry.origin.location, Path::new(folder)))
+    }
+
+    fn left_out(&self, skill: &Found) -> Option<TurnedOffBy> {
+        self.leave_out.as_ref()?(skill)
+    }
+
+    /// The records show it, and so does an approval in its folder or above, which outlives them: ending an approval must
+    /// not widen trust. One that was given by the path of another folder counts if that is the user's too: a link to a
+    /// skill of a project is the user's own.
     fn is_installed(&self, origin: &Origin) -> bool {
-        if origin.scope != Scope::User || self.trust.is_in_every_scope() {
-            return false;
-        }
         let Some(file) = origin.location.path() else { return false };
-        let read = || self.records.map(UserRecords::read).unwrap_or_default();
+        let records = self.registry.installed.as_deref();
+        let read = || records.map(InstalledRecords::read).unwrap_or_default();
         self.trust.has_approval_above(file)
             || self.installed.get_or_init(read).hold(file)
-            || self.trust.approvals_by_links(&origin.location).any(|approval| {
-                self.records.is_none_or(|records| records.is_in_own_folder(&approval.location))
-            })
+            || self
+                .trust
+                .approvals_by_links(&origin.location)
+                .any(|approval| records.is_none_or(|records| records.is_in_own_folder(&approval.location)))
     }
 
-    /// The errors of records that are not valid.
-    fn problems(self) -> impl Iterator<Item = SourceError> {
-        self.installed.into_inner().into_iter().flat_map(|installed| installed.problems)
+    fn accepted(&self, origin: &Origin) -> Accepted {
+        self.trust.accepted(origin)
     }
-}
 
-/// Whether two skills are one folder that was found by two paths, one of them through a link.
-fn is_same_folder(one: &Candidate, other: &Candidate) -> bool {
-    // The stamps distinguish most skills without reading the disk again.
-    if one.stamp != other.stamp || one.stamp == Stamp::default() || one.overrides || other.overrides {
-        return false;
+    fn approved(&self, found: &mut Found, layer: LayerId, accepted: &Accepted) -> Option<Approved> {
+        let layer = self.registry.layers.get(layer.at)?;
+        let skill = found.source_skill();
+        let files = layer.source().manifest(skill, &self.registry.limits.binding()).ok()?;
+        let digest = digests::of_skill(skill, &files).ok().filter(|digest| accepted.covers(*digest))?;
+        read_approved(found, layer, files, digest)
     }
-    let real = |skill: &Candidate| {
-        let folder = Path::new(skill.entry.origin.location.path()?).parent()?;
-        std::fs::canonicalize(folder).ok()
-    };
-    real(one).is_some_and(|folder| Some(folder) == real(other))
+
+    fn is_same_folder(&self, one: &Location, other: &Location) -> bool {
+        let real = |location: &Location| {
+            let folder = Path::new(location.path()?).parent()?;
+            std::fs::canonicalize(folder).ok()
+        };
+        real(one).is_some_and(|folder| Some(folder) == real(other))
+    }
 }
 
 /// Whether a source did not fail by itself: the operation was cancelled, or what it uses was closed.
@@ -120,15 +122,16 @@ impl Registry {
     pub fn refresh_local(&self) -> Result<Delta, RegistryError> {
         let _inside = self.enter_refresh()?;
         let _one_at_a_time = locked(&self.refreshing);
-        let mut candidates = Vec::new();
         let (mut problems, mut unlisted, mut passed_over) = (Vec::new(), Vec::new(), false);
         if let Some(budget) = &self.budget {
             budget.reset();
         }
         let trust = read_locked(&self.trust).clone();
-        let own = self.left_to.as_ref().map(|client| client.list());
-        let (unregistered, records) = (read_locked(&self.unregistered).clone(), self.installed.as_ref());
-        let judging = Judging { trust, unregistered, records, installed: OnceCell::new(), own };
+        let mut rules = read_locked(&self.rules).clone();
+        rules.trusted = trust.trusted();
+        let leave_out = self.elsewhere.as_ref().map(|elsewhere| elsewhere.list());
+        let answers = Answers { registry: self, trust, installed: OnceCell::new(), leave_out };
+        let mut assembly = Assembly::new(rules, answers);
         let mut known = locked(&self.known).clone();
         for (at, layer) in self.layers.iter().enumerate() {
             let mut listed = if layer.traits().remote {
@@ -141,8 +144,7 @@ impl Registry {
             }
             problems.append(&mut listed.problems);
             passed_over |= listed.passed_over;
-            let decided = |found| Arc::new(self.decided(found, at, layer, &judging));
-            candidates.extend(listed.skills.into_iter().map(decided));
+            assembly.add(LayerId { registry: self.id, at }, layer.label(), listed.skills);
         }
         if self.none_listed(unlisted.len()) {
             // The errors of remote sources are shared with their last lists, and were returned when they were asked.
@@ -153,19 +155,20 @@ impl Registry {
         }
         let error = |(layer, at): (usize, usize)| Some((layer, problems.get(at).cloned()?));
         let unlisted = unlisted.into_iter().filter_map(error).collect();
-        problems.extend(judging.problems().map(Arc::new));
+        let installed = assembly.questions().installed.get();
+        problems.extend(installed.into_iter().flat_map(|installed| installed.problems.iter().cloned()));
         problems.extend(self.budget.as_ref().and_then(|budget| budget.problem()).map(Arc::new));
         // Several folders may be out of reach for one reason.
         let mut seen = BTreeSet::new();
         problems.retain(|problem| seen.insert(problem.to_string()));
         if let Some(call) = &self.on_problem {
             self.noted.iter().chain(&problems).for_each(|problem| call(problem));
-            candidates.iter().filter_map(|candidate| damage(candidate)).for_each(|damage| call(&damage));
+            let damaged = assembly.candidates().iter().filter_map(|candidate| damage(candidate));
+            damaged.for_each(|damage| call(&damage));
         }
-        let catalog = match self.client {
-            Some(client) => views::catalog(client, candidates),
-            None if self.apart => Catalog::apart(candidates),
-            None => Catalog::merging(candidates, self.duplicates, &is_same_folder)?,
+        let catalog = match &self.arrange {
+            Some(arrange) => arrange(assembly.into_candidates()),
+            None => assembly.catalog()?,
         };
         let delta = catalog.since(&self.catalog());
         *write_locked(&self.seen) = Seen { catalog: Arc::new(catalog), problems, unlisted, passed_over };
@@ -264,69 +267,5 @@ impl Registry {
                 OnError::Ignore => Ok(Listed { failed: true, ..Listed::default() }),
             },
         }
-    }
-
-    /// Decides whether a skill may be offered and used, and makes its candidate. A skill that is turned off is left out
-    /// whether it loads or not: a client may list one that Prowess cannot load.
-    fn decided(&self, mut found: Box<Found>, at: usize, layer: &Layer, judging: &Judging<'_>) -> Candidate {
-        let mut decision = Decision::of_layer(LayerId { registry: self.id, at }, layer.label());
-        let loads = found.obstacle.is_none();
-        let own = judging.own.as_ref().filter(|_| loads);
-        let left_out = own.and_then(|own| own.leave_out(&found));
-        match left_out.or_else(|| self.turned_off(&found, layer, judging)) {
-            Some(by) => decision.obstacle = Some(Obstacle::Disabled { by }),
-            None if loads => {
-                (decision.obstacle, decision.approved) = self.trusted(&mut found, layer, judging);
-            }
-            None => {}
-        }
-        Candidate::build(*found, decision)
-    }
-
-    /// What turned a skill off: the host, an option or a configuration.
-    fn turned_off(&self, found: &Found, layer: &Layer, judging: &Judging<'_>) -> Option<TurnedOffBy> {
-        if !found.overrides && judging.unregistered.contains(&found.entry.key) {
-            return Some(TurnedOffBy::Host);
-        }
-        let at = &found.entry.origin.location;
-        let matches = |glob: &Glob| self.names_of(&found.entry).any(|name| glob.matches(name));
-        let off = || {
-            let disabled = self.disabled.iter().filter(|off| off.is_about(at, layer) && matches(&off.glob));
-            let is_unlisted = |list: &&Allowed| list.is_about(at, layer) && !list.globs.iter().any(matches);
-            let unlisted = self.allowed.iter().filter(is_unlisted);
-            disabled.map(|off| &off.by).chain(unlisted.map(|list| &list.by))
-        };
-        // An option counts in the view of every client, and a configuration only for Prowess.
-        let by_option = off().find(|by| matches!(by, TurnedOffBy::Option(_)));
-        by_option.or_else(|| off().next()).cloned()
-    }
-
-    /// Whether a skill may be used: its obstacle, and the approval that this depends on. The data of a skill that is
-    /// approved by its digest is read from the bytes that were hashed.
-    fn trusted(
-        &self,
-        found: &mut Found,
-        layer: &Layer,
-        judging: &Judging<'_>,
-    ) -> (Option<Obstacle>, Option<Approved>) {
-        let origin = &found.entry.origin;
-        let by_scope = !judging.trust.is_in_every_scope() && origin.scope == Scope::Project;
-        if !found.wants_approval && !by_scope && !judging.is_installed(origin) {
-            return (None, None);
-        }
-        let mut counted = None;
-        let verdict = judging.trust.judge(&found.entry.origin, || {
-            let skill = found.source_skill();
-            let files = layer.source().manifest(skill, &self.limits.binding())?;
-            let digest = digests::of_skill(skill, &files)?;
-            counted = Some(files);
-            Ok(digest)
-        });
-        let approved = match verdict {
-            Verdict::Yes => return (None, None),
-            Verdict::No => None,
-            Verdict::AsApproved(digest) => read_approved(found, layer, counted.unwrap_or_default(), digest),
-        };
-        (approved.is_none().then_some(Obstacle::Untrusted), approved)
     }
 }

@@ -44,14 +44,14 @@ impl Registry {
             if !self.catalog().has(key) {
                 return Err(self.unknown(key).into());
             }
-            write_locked(&self.unregistered).insert(key.to_owned());
+            write_locked(&self.rules).unregistered.insert(key.to_owned());
         }
         self.refresh_local()
     }
 
     /// Restores a skill of a source that was removed with [`Registry::unregister`].
     pub fn restore(&self, key: &str) -> Result<Delta, RegistryError> {
-        if !write_locked(&self.unregistered).remove(key) {
+        if !write_locked(&self.rules).unregistered.remove(key) {
             return Err(self.unknown(key).into());
         }
         self.refresh_local()

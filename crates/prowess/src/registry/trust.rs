@@ -13,6 +13,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prowess_core::assembly::{Accepted, Trusted};
 use prowess_core::{Candidate, Digest, Location, Origin, Scope};
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,6 @@ use crate::fs::atomic::{self, Durability};
 use crate::fs::location::{file_of, is_in};
 use crate::fs::own;
 use crate::fs::walk::is_never_entered;
-use crate::registry::installed::is_below_any;
 
 /// The largest trust file that is read.
 const MAX_BYTES: usize = 16 << 20;
@@ -30,9 +30,7 @@ const MAX_BYTES: usize = 16 << 20;
 /// What is trusted.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
-    everything: bool,
-    /// Whether every skill is trusted that no layer requires an approval for.
-    every_scope: bool,
+    trusted: Trusted,
     approvals: Approvals,
     /// The folders of the skills that were approved by themselves.
     approved: Arc<BTreeSet<Box<str>>>,
@@ -88,16 +86,34 @@ mod digest_or_empty {
     }
 }
 
-/// Whether a skill may be used, and on what condition. Exhaustive, because a host that does not know a verdict would
-/// use the skill.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It may not: the user has not trusted it.
-    No,
-    /// It may, with any content.
-    Yes,
-    /// It may as long as it has this digest.
-    AsApproved(Digest),
+/// The records of the skills that are installed for the user.
+pub(crate) trait InstalledRecords: Send + Sync {
+    /// Reads which skills are installed.
+    fn read(&self) -> InstalledFolders;
+
+    /// Whether a skill is in a folder where users keep their own.
+    fn is_in_own_folder(&self, location: &Location) -> bool;
+}
+
+/// The folders of skills that were installed for the user: where they are installed, and where clients look for them.
+#[derive(Debug, Default)]
+pub(crate) struct InstalledFolders {
+    pub(crate) folders: BTreeSet<Box<str>>,
+    /// Records that are not valid.
+    pub(crate) problems: Vec<Arc<SourceError>>,
+}
+
+impl InstalledFolders {
+    /// Whether a file is in the folder of an installed skill, at any depth.
+    pub(crate) fn hold(&self, file: &str) -> bool {
+        is_below_any(file, &self.folders)
+    }
+}
+
+/// Whether a file is in one of these folders, at any depth.
+fn is_below_any(file: &str, folders: &BTreeSet<Box<str>>) -> bool {
+    let mut above = file.rmatch_indices(std::path::is_separator).filter_map(|(at, _)| file.get(..at));
+    !folders.is_empty() && above.any(|folder| folders.contains(folder))
 }
 
 impl Approval {
@@ -116,12 +132,12 @@ impl Trust {
     /// Trust in all skills, also in those of a layer that requires approval, for a host that decides by other means
     /// which skills are used.
     pub fn everything() -> Self {
-        Self { everything: true, every_scope: true, ..Self::default() }
+        Self { trusted: Trusted::Everything, ..Self::default() }
     }
 
     /// Trust in the skills of every scope, but not in those of a layer that requires approval.
     pub(crate) fn in_every_scope() -> Self {
-        Self { every_scope: true, ..Self::default() }
+        Self { trusted: Trusted::EveryScope, ..Self::default() }
     }
 
     /// Trusts what was approved, and what needs no approval.
@@ -139,9 +155,9 @@ impl Trust {
         }
     }
 
-    /// Whether a skill needs no approval because of its scope, or because it was installed.
-    pub(crate) fn is_in_every_scope(&self) -> bool {
-        self.every_scope
+    /// Which skills need no approval.
+    pub(crate) fn trusted(&self) -> Trusted {
+        self.trusted
     }
 
     /// Whether the user approved the skill with this file by its digest, or one that it is inside of.
@@ -149,26 +165,23 @@ impl Trust {
         is_below_any(file, &self.approved)
     }
 
-    /// Whether a skill that the user did not name may be used, and why. The digest is computed only if it decides this.
-    pub fn judge(&self, origin: &Origin, digest: impl FnOnce() -> Result<Digest, SourceError>) -> Verdict {
-        if self.everything {
-            return Verdict::Yes;
-        }
+    /// What the user accepted of a skill that is used only with an approval.
+    pub fn accepted(&self, origin: &Origin) -> Accepted {
         let file = file_of(&origin.location).filter(|_| origin.scope == Scope::Project);
-        if file.is_some_and(|file| self.approvals.folder_of(file).is_some()) {
-            return Verdict::Yes;
+        if self.trusted == Trusted::Everything
+            || file.is_some_and(|file| self.approvals.folder_of(file).is_some())
+        {
+            return Accepted::Anything;
         }
-        let approval = self.approval_of(&origin.location);
-        // The user's own folders may have the skill once more, for another client: the same bytes were accepted. In a
-        // project, only the user's decision about that project counts.
-        if approval.is_none() && origin.scope != Scope::User {
-            return Verdict::No;
-        }
-        let is_accepted = |digest: &Digest| match approval {
-            Some(approval) => approval.digest == Some(*digest),
-            None => self.approvals.skills.iter().any(|other| other.digest == Some(*digest)),
-        };
-        digest().ok().filter(is_accepted).map_or(Verdict::No, Verdict::AsApproved)
+        Accepted::Digests(match self.approval_of(&origin.location) {
+            Some(approval) => approval.digest.into_iter().collect(),
+            // The user's own folders may have the skill once more, for another client: the same bytes were accepted. In
+            // a project, only the user's decision about that project counts.
+            None if origin.scope == Scope::User => {
+                self.approvals.skills.iter().filter_map(|other| other.digest).collect()
+            }
+            None => Vec::new(),
+        })
     }
 
     /// The approval of a skill, even if the skill has changed since: the one at its location, or else one of the same

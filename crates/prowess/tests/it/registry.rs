@@ -12,7 +12,7 @@ use prowess::files::Contents;
 use prowess::fs::walk::{FileName, MissingRoot, OnError};
 use prowess::library::clients::client;
 use prowess::path::Glob;
-use prowess::registry::{Allowed, Disabled};
+use prowess::registry::Disabled;
 use prowess::source::Slice;
 use prowess::{
     DirSource, Duplicates, Layer, MemorySource, Obstacle, Profile, Registry, RegistryError, ScanOptions,
@@ -116,14 +116,15 @@ fn lists_of_names_say_what_is_offered_and_each_counts() {
     let folder =
         tree(&[("a/SKILL.md", &skill("a")), ("ab/SKILL.md", &skill("ab")), ("b/SKILL.md", &skill("b"))]);
     let allowed = |glob: &str, within: Option<&Path>| {
-        let allowed = Allowed::new(vec![Glob::parse(glob).unwrap()], TurnedOffBy::List("a list".to_owned()));
-        allowed.with_within(within.map(Path::to_owned))
+        let by = TurnedOffBy::List("a list".to_owned());
+        let within = within.map(|folder| folder.to_str().unwrap().to_owned());
+        Disabled::all_but(vec![Glob::parse(glob).unwrap()], by).with_within(within)
     };
     let mut registry = registry(&[folder.path()]);
-    registry.allow_only(allowed("a*", None)).allow_only(allowed("none", Some(Path::new("/elsewhere"))));
+    registry.disable([allowed("a*", None), allowed("none", Some(Path::new("/elsewhere")))]);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["a", "ab"]);
-    registry.allow_only(allowed("*b", Some(folder.path())));
+    registry.disable([allowed("*b", Some(folder.path()))]);
     registry.refresh().unwrap();
     assert_eq!(keys(&registry), ["ab"]);
     assert!(matches!(

@@ -31,7 +31,7 @@ fn disabled_skills_are_hidden_and_shadow_nothing() {
     for (within, offered) in [(None, false), (Some(one.path()), false), (Some("/elsewhere".as_ref()), true)] {
         let mut registry = Registry::new();
         registry.add(DirSource::new(one.path(), ScanOptions::unbounded()));
-        let within = within.map(std::path::Path::to_owned);
+        let within = within.map(|folder: &std::path::Path| folder.to_str().unwrap().to_owned());
         registry.disable([Disabled::new(Glob::parse("a").unwrap(), by()).with_within(within)]);
         registry.refresh().unwrap();
         assert_eq!(registry.catalog().has("a"), offered);

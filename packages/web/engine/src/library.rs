@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use prowess_core::catalog::KeyFrom;
+use prowess_core::assembly::{Assembly, AssemblyRules};
+use prowess_core::catalog::{KeyFrom, LayerId};
+use prowess_core::internal::Appearance;
 use prowess_core::select::{Bm25, Selector, embedded_text};
 use prowess_core::{
-    Candidate, Catalog, Delta, Duplicates, Entry, Found, HostTools, Location, Obstacle, Origin, Preset,
-    Profile, Scope, Stamp, parse,
+    Catalog, Delta, Duplicates, Entry, Found, HostTools, Location, Obstacle, Origin, Preset, Profile, Scope,
+    Stamp, parse,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -50,8 +52,7 @@ struct Given {
 #[derive(Debug)]
 pub struct Library {
     profile: Profile,
-    duplicates: Duplicates,
-    added: Vec<Arc<Candidate>>,
+    added: Assembly<()>,
     bodies: BTreeMap<Location, String>,
     catalog: Arc<Catalog>,
     index: OnceLock<Bm25>,
@@ -61,13 +62,12 @@ impl Library {
     /// An empty library.
     pub fn new(options: &str) -> Result<Self, Failure> {
         let options: LibraryOptions = read(options)?;
-        let catalog = Arc::new(Catalog::decided(Vec::new(), Vec::new()));
+        let rules = AssemblyRules::default().with_duplicates(options.duplicates);
         Ok(Self {
             profile: options.judge.profile(Preset::Lenient)?,
-            duplicates: options.duplicates,
-            added: Vec::new(),
+            added: Assembly::new(rules, ()),
             bodies: BTreeMap::new(),
-            catalog,
+            catalog: Arc::default(),
             index: OnceLock::new(),
         })
     }
@@ -83,40 +83,31 @@ impl Library {
         at.folder = at.folder.or_else(|| given.id.rsplit('/').next().map(str::to_owned));
         let document = parse(bytes);
         let mut found = Found::judged(&document, &at, &self.profile);
-        if let Some(word) = &given.key_from {
-            let from = KeyFrom::parse(word)
-                .ok_or_else(|| Failure::argument(format!("keys are not made of {word}; use name or id")))?;
-            let key = from.key(&found.entry).to_owned();
-            found.entry.key = key;
+        let unknown = |word: &str| Failure::argument(format!("keys are not made of {word}; use name or id"));
+        let key_from = given.key_from.map(|word| KeyFrom::parse(&word).ok_or_else(|| unknown(&word)));
+        let key_from = key_from.transpose()?;
+        found.stamp = stamp(bytes);
+        found.virtual_path = given.id;
+        if given.untrusted && found.obstacle.is_none() {
+            found.obstacle = Some(Obstacle::Untrusted);
         }
-        if let Some(prefix) = &given.prefix {
-            found.entry.key = format!("{prefix}:{}", found.entry.key);
-        }
-        let mut skill = Candidate::new(found.entry);
-        skill.obstacle = found.obstacle;
-        if given.untrusted && skill.obstacle.is_none() {
-            skill.obstacle = Some(Obstacle::Untrusted);
-        }
-        skill.problems = found.problems;
-        skill.preload = given.preload;
-        skill.stamp = stamp(bytes);
-        skill.source = given.source.into();
-        skill.virtual_path = match given.mount {
-            Some(mount) => format!("{mount}/{}", given.id),
-            None => given.id,
-        };
         // The text of a skill that is not trusted must not be found by its words.
-        if skill.obstacle.is_none() {
+        if found.obstacle.is_none() {
             self.bodies.insert(location, document.body().to_owned());
         }
-        let value = output::candidate(&skill, None);
-        self.added.push(Arc::new(skill));
-        Ok(value.to_string())
+        let mut appearance = Appearance::default();
+        appearance.key_from = key_from;
+        (appearance.prefix, appearance.mount) = (given.prefix, given.mount);
+        appearance.preload = given.preload;
+        found.appear_as(&appearance);
+        self.added.add(LayerId::default(), &given.source.into(), [Box::new(found)]);
+        let added = self.added.candidates().last().map(|skill| output::candidate(skill, None));
+        Ok(json!(added).to_string())
     }
 
     /// Decides which skills are offered.
     pub fn seal(&mut self) -> Result<(), Failure> {
-        let catalog = Catalog::new(std::mem::take(&mut self.added), self.duplicates);
+        let catalog = std::mem::take(&mut self.added).catalog();
         self.catalog = Arc::new(catalog.map_err(|error| Failure::new("duplicate", error.to_string()))?);
         self.index = OnceLock::new();
         Ok(())

@@ -31,7 +31,7 @@ use crate::fs::location::location_of;
 use crate::fs::mounts::first_mount;
 use crate::fs::read::read_skill;
 use crate::fs::walk::FILE_NAMES;
-use crate::registry::trust::{Approvals, Trust, Verdict};
+use crate::registry::trust::{Approvals, Trust};
 
 /// A skill that the records name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,7 +145,7 @@ fn is_trusted(trust: &Trust, scope: InstallScope, path: &Path, digest: Digest) -
     };
     FILE_NAMES.iter().any(|file| {
         let origin = Origin::at(location_of(&path.join(file))).with_scope(scope);
-        trust.judge(&origin, || Ok(digest)) != Verdict::No
+        trust.accepted(&origin).covers(digest)
     })
 }
 

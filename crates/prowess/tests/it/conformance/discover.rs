@@ -6,8 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use prowess::{
-    Candidate, DirSource, Layer, MemorySource, Obstacle, Preset, Profile, Registry,
-    ScanOptions, Scope, Severity, Standing,
+    Candidate, DirSource, Layer, MemorySource, Obstacle, Preset, Profile, Registry, ScanOptions, Scope,
+    Severity, Standing,
 };
 use serde_json::Value;
 

@@ -4,8 +4,8 @@
 //! A program without the feature `install` reads the same folders. It does not know which of them `--keep` left to the
 //! user, so these count as installed there.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use prowess_core::Location;
 use toml::de::{DeTable, DeValue};
@@ -15,6 +15,7 @@ use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::location::is_in;
 use crate::fs::read;
 use crate::library::clients::{self, CLIENTS};
+use crate::registry::trust::{InstalledFolders, InstalledRecords};
 
 /// The largest record that is read.
 const MAX_BYTES: usize = 16 << 20;
@@ -23,33 +24,31 @@ const SKILLS_FOLDER: &str = ".agents/skills";
 
 /// Where a user's `skills.lock` and `skills.toml` are, and the folders of clients.
 #[derive(Clone, Debug)]
-pub(crate) struct UserRecords {
+pub(super) struct UserRecords {
     environment: Environment,
 }
 
-/// The folders of skills that were installed for the user: where they are installed, and where clients look for them.
-#[derive(Debug, Default)]
-pub(crate) struct InstalledFolders {
-    folders: BTreeSet<Box<str>>,
-    /// Records that are not valid.
-    pub(crate) problems: Vec<SourceError>,
-}
-
 impl UserRecords {
-    pub(crate) fn of(environment: &Environment) -> Self {
+    pub(super) fn of(environment: &Environment) -> Self {
         Self { environment: environment.clone() }
     }
 
-    /// Reads which skills are installed. Without a lock there are none, and nothing else is read. If a record is not
+    fn folders_of(&self, paths: &'static [&'static str]) -> impl Iterator<Item = PathBuf> {
+        paths.iter().filter_map(|path| self.environment.expand(path))
+    }
+}
+
+impl InstalledRecords for UserRecords {
+    /// Without a lock there are none, and nothing else is read. If a record is not
     /// valid, everything that it could be about counts as installed.
-    pub(crate) fn read(&self) -> InstalledFolders {
+    fn read(&self) -> InstalledFolders {
         let mut installed = InstalledFolders::default();
         let Some(home) = self.environment.home() else { return installed };
         let lock = match record(&home.join(".agents/skills.lock"), names) {
             Ok(None) => return installed,
             Ok(Some(names)) => Some(names),
             Err(problem) => {
-                installed.problems.push(problem);
+                installed.problems.push(Arc::new(problem));
                 None
             }
         };
@@ -61,7 +60,7 @@ impl UserRecords {
                 roots.extend(known.flat_map(|client| self.folders_of(client.user)));
             }
             Err(problem) => {
-                installed.problems.push(problem);
+                installed.problems.push(Arc::new(problem));
                 roots.extend(CLIENTS.iter().flat_map(|client| self.folders_of(client.user)));
             }
         }
@@ -81,20 +80,8 @@ impl UserRecords {
         installed
     }
 
-    /// Whether a skill is in a folder where users keep their own.
-    pub(crate) fn is_in_own_folder(&self, location: &Location) -> bool {
+    fn is_in_own_folder(&self, location: &Location) -> bool {
         clients::own_folders(&self.environment).any(|folder| is_in(location, &folder))
-    }
-
-    fn folders_of(&self, paths: &'static [&'static str]) -> impl Iterator<Item = PathBuf> {
-        paths.iter().filter_map(|path| self.environment.expand(path))
-    }
-}
-
-impl InstalledFolders {
-    /// Whether a file is in the folder of an installed skill, at any depth.
-    pub(crate) fn hold(&self, file: &str) -> bool {
-        is_below_any(file, &self.folders)
     }
 }
 
@@ -132,12 +119,6 @@ fn record<T>(file: &Path, read: impl FnOnce(&DeTable<'_>) -> Option<T>) -> Resul
 
 fn text(path: &Path) -> Box<str> {
     path.to_string_lossy().into()
-}
-
-/// Whether a file is in one of these folders, at any depth.
-pub(crate) fn is_below_any(file: &str, folders: &BTreeSet<Box<str>>) -> bool {
-    let mut above = file.rmatch_indices(std::path::is_separator).filter_map(|(at, _)| file.get(..at));
-    !folders.is_empty() && above.any(|folder| folders.contains(folder))
 }
 
 #[cfg(test)]
