@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::apply::Loss;
+use super::plan::Loss;
 use super::records::LockedSkill;
 
 /// What happens to edits in an installed skill that would be lost.
@@ -55,6 +55,23 @@ pub struct Changes {
     pub skills: Vec<Change>,
     /// The records that were written: `skills.toml`, `skills.lock`.
     pub records: Vec<PathBuf>,
+}
+
+impl Change {
+    pub(super) fn of(locked: LockedSkill, path: PathBuf, action: Action) -> Self {
+        Self {
+            name: locked.name.clone(),
+            action,
+            path,
+            locked,
+            fetched: false,
+            recorded: true,
+            newly_trusted: false,
+            clients: Vec::new(),
+            replaced: Vec::new(),
+            left: Vec::new(),
+        }
+    }
 }
 
 impl Changes {

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use prowess_core::{Digest, Manifest};
 
-use super::apply::{Loss, Order, Orders, apply};
 use super::change::{Changes, Edits};
 use super::error::{InstallError, InstallErrorKind, InstallLimit};
 use super::fetch::git::{Git, GitLimits, Received, Waiting};
 use super::fetch::{FetchOptions, Fetcher};
 use super::installed::folder_named;
+use super::plan::{ApplyOptions, Loss, Order, Plan};
 use super::prepare::Prepared;
 use super::records::{FetchLog, InstallScope, InstallTarget, LinkMode, LockedSkill, Records, SKILLS_FOLDER};
 use super::store::{Store, USERS_STORE};
@@ -357,33 +357,12 @@ impl Installer {
         let records = place.read()?;
         check_records(&place, &records)?;
         let orders = orders(&place, &records)?;
-        let store = self.store();
-        let how = Orders {
-            edits: options.edits,
-            replace: options.replace,
-            accepted: options.accepted,
-            shown: options.shown.as_deref(),
-            clients: &options.clients,
-            link: options.link,
-            files: write.files,
-            plans_files: write.plans_files,
-            records: write.records,
-            environment: &self.environment,
-            listing: &self.listing(),
-            stored: &|digest| store.get(digest),
-            fetch_log: &self.fetch_log,
-            accept: &|orders| {
-                let installed = orders.iter().filter_map(|order| match order {
-                    Order::Install(new) => Some(&new.locked),
-                    _ => None,
-                });
-                if !options.dry_run && installed.clone().next().is_some() {
-                    self.accept_fetched(installed);
-                }
-            },
-            elsewhere: &self.elsewhere(scope),
-        };
-        apply(&place, records, &orders, &how).map_err(|error| error.in_place(&place))
+        let (store, elsewhere) = (self.store(), &self.elsewhere(scope));
+        let listing = &|digest| store.listing(digest);
+        let how =
+            ApplyOptions { place: &place, options, write, installer: self, store: &store, listing, elsewhere };
+        let plan = Plan::of(how, records, &orders);
+        plan.and_then(Plan::carry_out).map_err(|error| error.in_place(&place))
     }
 }
 

@@ -5,7 +5,6 @@
 //! lock, stages the files, writes a journal, swaps folders and records the changes. If it is killed at any time, each
 //! skill is old or new, and the next command completes the installation.
 
-mod apply;
 mod change;
 mod compare;
 mod error;
@@ -13,7 +12,7 @@ mod fetch;
 mod installed;
 mod installer;
 mod leftovers;
-mod links;
+mod plan;
 mod prepare;
 pub(crate) mod preview;
 mod protected;
@@ -26,17 +25,16 @@ mod sync;
 mod target;
 mod tree;
 
-pub use apply::Loss;
 pub use change::{Action, Change, Changes, ClientAction, ClientChange, Edits, LeftAlone};
 pub use compare::FileChange;
 pub use error::{InstallError, InstallErrorKind, InstallLimit, Relock};
 pub use fetch::git::{FetchedRef, Git, GitEntry, GitObject, GitVersion};
 pub use fetch::{Available, AvailableSkill, InstallSource, SkippedSkill};
 pub(crate) use installed::{InstalledNames, named, users_own};
-pub use installed::{InstalledOrigin, InstalledSkill, InstalledState, Origins, upstream_name};
+pub use installed::{ClientDifference, ClientState, InstalledOrigin, InstalledSkill, InstalledState, Origins, upstream_name};
 pub use installer::{InstallFolders, InstallOptions, Installer, Progress};
 pub use leftovers::{Leftover, LeftoverKind};
-pub use links::{ClientDifference, ClientState};
+pub use plan::Loss;
 pub use prepare::Prepared;
 pub use preview::{HiddenComment, HiddenText, NestedSkill, Preview, RunText};
 pub use records::{

@@ -4,10 +4,10 @@
 use prowess_core::text::{Unseen, hidden};
 use prowess_core::{Origin, RelPath, parse};
 
-use super::apply::check_installable;
 use super::error::{InstallError, InstallErrorKind};
 use super::fetch::{Available, Fetcher, InstallSource, Refusal, SkippedSkill};
 use super::installer::{InstallOptions, Installer, Progress};
+use super::plan::check_installable;
 use super::records::{InstallScope, LockedSkill, WantedSkill, record};
 use super::spec::{InstallPlace, InstallSpec};
 use super::sync::{Seen, check_records};

@@ -10,8 +10,8 @@ use std::path::{Component, Path, PathBuf};
 
 use prowess_core::{Digest, RelPath};
 
-use super::apply::Order;
 use super::error::{InstallError, InstallErrorKind};
+use super::plan::{Order, installs};
 use super::prepare::Prepared;
 use super::records::{InstallScope, InstallTarget, LockedSkill, Records, SKILLS_FOLDER, spec_of};
 use super::spec::{InstallPlace, folder_of};
@@ -68,10 +68,7 @@ impl<'p> Protected<'p> {
             Ok(elsewhere) => (elsewhere.as_ref(), None),
             Err(error) => (None, Some(error)),
         };
-        let new = orders.iter().filter_map(|order| match order {
-            Order::Install(new) => SourcePath::of(place, &new.locked),
-            _ => None,
-        });
+        let new = installs(orders).filter_map(|new| SourcePath::of(place, new.locked()));
         let mut paths: BTreeSet<SourcePath> = new.collect();
         let elsewhere = elsewhere.map(|(place, records)| (place, records, true));
         for (place, records, is_other) in std::iter::once((place, records, false)).chain(elsewhere) {

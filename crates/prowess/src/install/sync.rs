@@ -7,14 +7,13 @@ use std::collections::BTreeMap;
 
 use prowess_core::Origin;
 
-use super::apply::Order;
 use super::change::{Action, Changes, Edits};
 use super::compare::is_tree;
 use super::error::{InstallError, InstallErrorKind, Relock};
 use super::fetch::{Claim, InstallSource};
 use super::installed::{misnamed, name_beside};
 use super::installer::{InstallOptions, Installer, Progress, Write, open_skills};
-use super::links::AcceptedSkills;
+use super::plan::{AcceptedSkills, Order};
 use super::prepare::{Prepared, checked};
 use super::records::{
     InstallScope, InstallTarget, LockedSkill, Records, Upstream, WantedSkill, fits, record, spec_of,
@@ -292,7 +291,7 @@ impl Installer {
                         check_name(place, &skill, options)?;
                         orders.push(Order::Install(Box::new(skill)));
                     }
-                    None if records.lock.get(name).is_some() => orders.push(Order::Hold(name.clone())),
+                    None if records.lock.get(name).is_some() => orders.push(Order::Keep(name.clone())),
                     // Another process added it to `skills.toml` in the meantime, and locks it itself.
                     None => {}
                 }
@@ -301,7 +300,7 @@ impl Installer {
                 // Without an entry in the lock, no later command would know that the skill is installed.
                 if options.lock_only && place.skill(&name).symlink_metadata().is_ok() {
                     staying.push(name.clone());
-                    orders.push(Order::Hold(name));
+                    orders.push(Order::Keep(name));
                 } else {
                     orders.push(Order::Drop(name));
                 }

@@ -1,5 +1,6 @@
 //! The installed skills, whether they are unchanged, and methods that install and remove one skill by its reference.
 
+mod differences;
 mod names;
 mod origins;
 mod resolve;
@@ -11,17 +12,18 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::{Digest, Document, Origin, Scope, parse};
 
+use self::differences::differences;
+pub use self::differences::{ClientDifference, ClientState};
 pub(crate) use self::names::InstalledNames;
 pub use self::names::upstream_name;
 pub use self::origins::{InstalledOrigin, Origins};
 pub(crate) use self::resolve::{folder_named, named};
 pub(crate) use self::users_own::users_own;
-use super::apply::{Order, copy};
 use super::compare::{Difference, FileChange, Listing, is_tree};
 use super::error::{InstallError, InstallErrorKind};
 use super::fetch::Refusal;
 use super::installer::{InstallOptions, Installer, Write, open_skills};
-use super::links::{AcceptedSkills, ClientDifference, ClientState, differences};
+use super::plan::{AcceptedSkills, Order, copy};
 use super::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER, org_of};
 use super::spec::{InstallPlace, InstallSpec, SkillRef};
 use super::target::{Placements, State, manifest_of, state_of};

@@ -11,7 +11,7 @@ use crate::fs::dir::Folder;
 use crate::install::compare::{FileChange, edits_of, is_tree};
 use crate::install::error::InstallError;
 use crate::install::installer::Installer;
-use crate::install::links::AcceptedSkills;
+use crate::install::plan::AcceptedSkills;
 use crate::install::protected::{RecordedSource, SourceAt, recorded_sources};
 use crate::install::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FOLDER};
 use crate::install::store::Store;

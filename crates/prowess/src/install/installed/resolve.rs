@@ -9,7 +9,7 @@ use crate::advice::{Hint, HintAction};
 use crate::env::{self, Environment};
 use crate::error::{SourceError, SourceErrorKind, shown};
 use crate::fs::location::is_in;
-use crate::install::apply::unknown;
+use crate::install::plan::unknown;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::installer::{InstallFolders, Installer};
 use crate::install::records::{InstallScope, InstallTarget, LockedSkill, SKILLS_FILE, SkillsLock, is_meant};

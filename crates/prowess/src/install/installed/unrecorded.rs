@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use prowess_core::Digest;
 
 use crate::fs::dir::Folder;
-use crate::install::apply::{open, state};
 use crate::install::compare::is_unchanged;
 use crate::install::error::InstallError;
 use crate::install::installer::{Installer, open_skills};
-use crate::install::links::AcceptedSkills;
+use crate::install::plan::{AcceptedSkills, open, state};
 use crate::install::records::{InstallScope, SKILLS_FOLDER};
 use crate::install::target::{Placements, State};
 

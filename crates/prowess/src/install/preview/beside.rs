@@ -7,7 +7,7 @@ use crate::env;
 use crate::fs::walk::ScanOptions;
 use crate::install::error::InstallError;
 use crate::install::installer::Installer;
-use crate::install::links::AcceptedSkills;
+use crate::install::plan::AcceptedSkills;
 use crate::install::prepare::Prepared;
 use crate::install::preview::{OtherNames, Preview};
 use crate::install::records::{InstallScope, LockedSkill, SKILLS_FOLDER};

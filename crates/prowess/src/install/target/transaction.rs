@@ -47,6 +47,8 @@ pub(crate) struct Transaction<'b> {
     stages: Option<Stages>,
     /// Whether files are synced one by one.
     sync_each: bool,
+    /// Whether folders of skills and approvals are changed. If not, only files are written.
+    has_folders: bool,
 }
 
 impl<'b> Transaction<'b> {
@@ -54,7 +56,13 @@ impl<'b> Transaction<'b> {
     pub(crate) fn begin(books: &'b Books, files: usize) -> Self {
         let journal = Journal::new(Base::at(&books.base), unused_stage_name());
         let sync_each = files <= SYNC_EACH || !cfg!(target_os = "linux");
-        Self { books, journal, folders: Folders::new(), stages: None, sync_each }
+        Self { books, journal, folders: Folders::new(), stages: None, sync_each, has_folders: true }
+    }
+
+    /// Sets whether it changes folders of skills and approvals, or leaves out all such steps.
+    pub(crate) fn with_folders(mut self, has_folders: bool) -> Self {
+        self.has_folders = has_folders;
+        self
     }
 
     /// Stages a skill that will get a name in a folder. Returns where its files are until then.
@@ -65,6 +73,9 @@ impl<'b> Transaction<'b> {
         tree: &SkillTree,
         before: Option<State>,
     ) -> Result<PathBuf, InstallError> {
+        if !self.has_folders {
+            return Ok(folder.join(name));
+        }
         let sync_each = self.sync_each;
         let staged = self.step(folder, name, before, Some(State::Tree(tree.digest())))?;
         let (_, stage) = self.folder(folder)?;
@@ -81,6 +92,9 @@ impl<'b> Transaction<'b> {
         target: &str,
         before: Option<State>,
     ) -> Result<(), InstallError> {
+        if !self.has_folders {
+            return Ok(());
+        }
         let staged = self.step(folder, name, before, Some(State::Link(target.to_owned())))?;
         let (_, stage) = self.folder(folder)?;
         stage.link(&staged, target).map_err(|error| InstallError::io("make a link in", stage.path(), error))
@@ -88,7 +102,7 @@ impl<'b> Transaction<'b> {
 
     /// Plans the removal of a name in a folder.
     pub(crate) fn remove(&mut self, folder: &Path, name: &str, before: State) -> Result<(), InstallError> {
-        self.step(folder, name, Some(before), None).map(drop)
+        if self.has_folders { self.step(folder, name, Some(before), None).map(drop) } else { Ok(()) }
     }
 
     /// Plans to write a file, unless it is a link out of the folder that it must be in.
@@ -106,18 +120,18 @@ impl<'b> Transaction<'b> {
 
     /// Plans to record an approval of the user.
     pub(crate) fn accept(&mut self, accepted: Accepted) {
-        self.journal.accepted.push(accepted);
+        self.journal.accepted.extend(Some(accepted).filter(|_| self.has_folders));
     }
 
     /// Plans to record that the user created a folder. The folder above it is real.
     pub(crate) fn leave_to_user(&mut self, path: PathBuf) {
-        self.journal.users.push(path);
+        self.journal.users.extend(Some(path).filter(|_| self.has_folders));
     }
 
     /// Plans to record that an edited skill stays where it is, although it is removed from the records. The folder above
     /// it is real. One that cannot be compared later is not recorded.
     pub(crate) fn leave_edited(&mut self, path: PathBuf, there: &State) {
-        if let State::Tree(digest) = there {
+        if let (State::Tree(digest), true) = (there, self.has_folders) {
             self.journal.left.push(LeftCopy { path, digest: *digest, before: None });
         }
     }

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use prowess_core::Digest;
 
-use super::folders::{ClientFolder, client_folders};
 use crate::env::Environment;
 use crate::install::compare::{Difference, FileChange, Listing};
 use crate::install::error::InstallError;
+use crate::install::plan::{ClientFolder, client_folders};
 use crate::install::records::{InstallTarget, Records};
 use crate::install::target::{Placement, Placements, State, manifest_of};
 
@@ -42,7 +42,7 @@ pub enum ClientState {
 }
 
 /// The clients that do not have installed skills as they should, by the names of the skills.
-pub(in crate::install) fn differences(
+pub(super) fn differences(
     place: &InstallTarget,
     records: &Records,
     environment: &Environment,
@@ -64,7 +64,7 @@ pub(in crate::install) fn differences(
             let path = folder.folder.join(&locked.name);
             let state = match there {
                 None => ClientState::Missing,
-                Some(_) if folder.is_left(&locked.name, &placements) => ClientState::Left,
+                Some(_) if folder.placement(&locked.name, &placements) == Some(&Placement::Users) => ClientState::Left,
                 Some(State::Tree(digest)) if copies && is_placed(&folder, &locked.name, digest) => {
                     ClientState::OtherVersion
                 }

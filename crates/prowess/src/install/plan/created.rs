@@ -1,14 +1,14 @@
-//! [`Made`]: the folders that an installation creates, which go again unless it completes.
+//! [`CreatedDirs`]: the folders that an installation creates, which go again unless it completes.
 
 use std::path::{Path, PathBuf};
 
 /// The folders that an installation creates. Unless it completes, those that are empty are removed again.
 #[derive(Debug, Default)]
-pub(in crate::install) struct Made(Vec<PathBuf>);
+pub(super) struct CreatedDirs(Vec<PathBuf>);
 
-impl Made {
+impl CreatedDirs {
     /// Notes the missing folders on the path to a folder.
-    pub(in crate::install) fn expect(&mut self, folder: &Path) {
+    pub(super) fn expect(&mut self, folder: &Path) {
         self.0.extend(folder.ancestors().take_while(|above| !above.exists()).map(Path::to_owned));
     }
 
@@ -17,7 +17,7 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for CreatedDirs {
     fn drop(&mut self) {
         // The innermost first.
         self.0.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));

@@ -3,62 +3,83 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use super::{CreatedDirs, open, state};
 use crate::env::{self, Environment};
 use crate::fs::dir::Folder;
-use crate::install::apply::{Made, open, state};
 use crate::install::compare::{Listing, is_tree};
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, LockedSkill, Records, SKILLS_FOLDER};
 use crate::install::target::{Placement, Placements, State};
+use crate::library::clients::CLIENTS;
 
 /// The folder in which a client looks for skills.
-pub(super) struct ClientFolder {
-    pub(super) client: String,
+pub(crate) struct ClientFolder {
+    pub(crate) client: String,
     /// The path as the rest of Prowess names it.
-    pub(super) folder: PathBuf,
-    /// Its real path and the open folder; none when it does not exist.
-    pub(super) open: Option<(PathBuf, Folder)>,
+    pub(crate) folder: PathBuf,
+    /// The open folder, by its real path; none when it does not exist.
+    pub(crate) open: Option<Folder>,
 }
 
 /// The folders of all clients that do not look in the folder of installed skills, each once: clients may share a
 /// folder, or reach one by two paths.
-pub(super) fn client_folders(
+pub(crate) fn client_folders(
     place: &InstallTarget,
     records: &Records,
     environment: &Environment,
-    mut made: Option<&mut Made>,
+    mut created: Option<&mut CreatedDirs>,
 ) -> Result<Vec<ClientFolder>, InstallError> {
     let own = place.skills_folder(false)?;
     let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
     for client in records.wanted.clients() {
         let Some(folder) = place.client_folder(client, environment)? else { continue };
-        if let Some(made) = &mut made {
-            made.expect(&folder);
+        if let Some(created) = &mut created {
+            created.expect(&folder);
         }
-        let real = place.folder(&folder, made.is_some())?;
+        let real = place.folder(&folder, created.is_some())?;
         let is_new = seen.insert(real.clone().unwrap_or_else(|| folder.clone()));
         if is_new && (real.is_none() || real != own) {
-            let open = real.map(|real| open(&real).map(|dir| (real, dir))).transpose()?;
+            let open = real.as_deref().map(open).transpose()?;
             found.push(ClientFolder { client: client.clone(), folder, open });
         }
     }
     Ok(found)
 }
 
+/// The folders of clients that `skills.toml` does not name, each once, and none that a client has which it names.
+pub(super) fn folders_elsewhere(
+    place: &InstallTarget,
+    records: &Records,
+    environment: &Environment,
+) -> Result<Vec<ClientFolder>, InstallError> {
+    let wanted = records.wanted.clients();
+    let others =
+        CLIENTS.iter().map(|client| client.id).filter(|id| !wanted.iter().any(|wanted| wanted == id));
+    let mut seen: BTreeSet<PathBuf> = wanted
+        .iter()
+        .filter_map(|id| ClientFolder::lenient(place, id, environment))
+        .filter_map(|folder| Some(folder.open?.path().to_owned()))
+        .chain(place.skills_folder(false)?)
+        .collect();
+    let mut folders: Vec<ClientFolder> =
+        others.filter_map(|id| ClientFolder::lenient(place, id, environment)).collect();
+    folders.retain(|folder| folder.open.as_ref().is_some_and(|open| seen.insert(open.path().to_owned())));
+    Ok(folders)
+}
+
 impl ClientFolder {
     /// The folder of a client that does not get skills; none when it cannot be opened.
-    pub(super) fn lenient(place: &InstallTarget, client: &str, environment: &Environment) -> Option<Self> {
+    pub(crate) fn lenient(place: &InstallTarget, client: &str, environment: &Environment) -> Option<Self> {
         let folder = place.client_folder(client, environment).ok()??;
         let real = place.folder(&folder, false).ok()??;
-        let dir = open(&real).ok()?;
-        Some(Self { client: client.to_owned(), folder, open: Some((real, dir)) })
+        Some(Self { client: client.to_owned(), folder, open: Some(open(&real).ok()?) })
     }
 
     /// The target of a link from here to an installed skill: relative, so that a project can be moved, unless this
     /// folder is really elsewhere.
-    pub(super) fn target(&self, place: &InstallTarget, name: &str) -> String {
+    pub(crate) fn target(&self, place: &InstallTarget, name: &str) -> String {
         let base = env::real(&place.base);
-        let real = self.open.as_ref().map(|(real, _)| real);
+        let real = self.open.as_ref().map(Folder::path);
         match self.folder.strip_prefix(&place.base) {
             Ok(below) if real.is_none_or(|real| base.join(below) == *real) => {
                 let up = "../".repeat(below.components().count());
@@ -68,23 +89,17 @@ impl ClientFolder {
         }
     }
 
-    pub(super) fn state(&self, name: &str) -> Result<Option<State>, InstallError> {
-        self.open.as_ref().map_or(Ok(None), |(_, dir)| state(dir, name))
+    pub(crate) fn state(&self, name: &str) -> Result<Option<State>, InstallError> {
+        self.open.as_ref().map_or(Ok(None), |dir| state(dir, name))
     }
 
     /// Who created what is there under a name, as far as it is recorded.
-    pub(super) fn placement<'p>(&self, name: &str, placements: &'p Placements) -> Option<&'p Placement> {
-        let (real, _) = self.open.as_ref()?;
-        placements.get(&real.join(name))
-    }
-
-    /// Whether the user had a command keep what is there under a name.
-    pub(super) fn is_left(&self, name: &str, placements: &Placements) -> bool {
-        matches!(self.placement(name, placements), Some(Placement::Users))
+    pub(crate) fn placement<'p>(&self, name: &str, placements: &'p Placements) -> Option<&'p Placement> {
+        placements.get(&self.open.as_ref()?.path().join(name))
     }
 
     /// Whether a client has an installed skill as it should.
-    pub(super) fn is_fine(
+    pub(crate) fn is_fine(
         &self,
         there: Option<&State>,
         place: &InstallTarget,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::Made;
+use super::CreatedDirs;
 use crate::error::shown;
 use crate::fs::dir::Folder;
 use crate::install::error::{InstallError, InstallErrorKind};
@@ -25,8 +25,8 @@ pub(crate) fn copy(
         InstallError::new(InstallErrorKind::Request, reason, "the author has to give the skill another name")
     })?;
     // A failure leaves nothing.
-    let mut made = Made::default();
-    made.expect(folder);
+    let mut created = CreatedDirs::default();
+    created.expect(folder);
     std::fs::create_dir_all(folder).map_err(|error| InstallError::io("make the folder", folder, error))?;
     let place = InstallTarget::new(InstallScope::Project, folder, state);
     let _held = place.exclusive(COPY_TIMEOUT, &mut || {})?;
@@ -45,6 +45,6 @@ pub(crate) fn copy(
     let mut transaction = Transaction::begin(&place.books, tree.manifest().files.len());
     transaction.put(real.path(), name, tree, None)?;
     transaction.commit()?;
-    made.keep();
+    created.keep();
     Ok(folder.join(name))
 }

@@ -3,7 +3,7 @@
 use prowess_core::internal::did_you_mean;
 use prowess_core::text::similar;
 
-use super::Orders;
+use super::ApplyOptions;
 use crate::advice::{Hint, HintAction};
 use crate::error::{first_of, shown};
 use crate::install::compare::{Difference, FileChange, edits_of};
@@ -15,8 +15,8 @@ use crate::install::target::manifest_of;
 const MAX_NAMED: usize = 5;
 
 /// The error for edits that would be lost.
-pub(super) fn edited(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
-    let path = place.skill(&old.name);
+pub(super) fn edited(how: &ApplyOptions<'_>, old: &LockedSkill) -> InstallError {
+    let path = how.place.skill(&old.name);
     if let Some(error) = InstallError::mounted_in(&path) {
         return error;
     }
@@ -48,8 +48,8 @@ pub(super) fn edited(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>)
 }
 
 /// The error for a skill that the lock does not have and that may have been edited, so that its files would be lost.
-pub(super) fn edited_unlocked(place: &InstallTarget, old: &LockedSkill, how: &Orders<'_>) -> InstallError {
-    let path = place.skill(&old.name);
+pub(super) fn edited_unlocked(how: &ApplyOptions<'_>, old: &LockedSkill) -> InstallError {
+    let path = how.place.skill(&old.name);
     if let Some(error) = InstallError::mounted_in(&path) {
         return error;
     }
@@ -77,7 +77,7 @@ pub(super) fn all_edited(mut errors: Vec<InstallError>) -> Option<InstallError> 
 }
 
 /// The first of some changed files, as the end of a message.
-pub(in crate::install) fn named(files: Vec<(String, FileChange)>) -> String {
+pub(super) fn named(files: Vec<(String, FileChange)>) -> String {
     let names = first_of(files.iter().map(|(path, _)| path), MAX_NAMED);
     if names.is_empty() { names } else { format!(": {names}") }
 }

@@ -1,4 +1,4 @@
-//! Trust in installed skills, also where clients look for them.
+//! [`AcceptedSkills`]: the skills that the user accepted, by the paths of their files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,66 +6,22 @@ use std::path::Path;
 use prowess_core::Digest;
 
 use crate::fs::walk::FILE_NAMES;
-use crate::install::apply::Orders;
 use crate::install::compare::{Listing, is_tree};
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, LockedSkill};
 use crate::install::target::{Accepted, Transaction};
 use crate::registry::trust::{Approval, Approvals};
 
-/// Ends the trust in a removed skill, and in the skills inside it.
-pub(in crate::install) fn end_trust(name: &str, folder: &Path, transaction: &mut Transaction<'_>) {
-    let skill_file = folder.join(FILE_NAMES[0]);
-    transaction.accept(Accepted { name: name.to_owned(), key: None, skill_file, digest: None });
-}
-
-/// The skills that the user accepted where they are installed. A client reaches the same skills by another path, and
-/// trust is bound to a path and a digest.
-pub(super) struct Trusted<'t> {
-    place: &'t InstallTarget,
-    accepted: AcceptedSkills,
-    how: &'t Orders<'t>,
-}
-
-impl<'t> Trusted<'t> {
-    pub(super) fn of(place: &'t InstallTarget, how: &'t Orders<'t>) -> Result<Self, InstallError> {
-        Ok(Self { place, accepted: AcceptedSkills::of(place)?, how })
-    }
-
-    /// The approvals to record so that a skill in a client's folder is trusted like the installed one, which may be
-    /// accepted by the same transaction.
-    pub(super) fn accepted(
-        &self,
-        folder: &Path,
-        locked: &LockedSkill,
-        transaction: &Transaction<'_>,
-    ) -> Vec<Accepted> {
-        let (there, here) = (self.place.skill(&locked.name), folder.join(&locked.name));
-        if self.accepted.has(&here, locked.digest, self.how.listing) {
-            return Vec::new();
-        }
-        let new = transaction.accepted_in(&there).filter_map(|accepted| {
-            let skill_file = here.join(accepted.skill_file.strip_prefix(&there).ok()?);
-            Some(Accepted { skill_file, ..accepted.clone() })
-        });
-        let new: Vec<Accepted> = new.collect();
-        if new.is_empty() && self.accepted.has(&there, locked.digest, self.how.listing) {
-            return self.accepted.moved(&there, &here);
-        }
-        new
-    }
-}
-
 /// The user's approvals of skills in folders, by the paths of their files.
-pub(in crate::install) struct AcceptedSkills(BTreeMap<String, Approval>);
+pub(crate) struct AcceptedSkills(BTreeMap<String, Approval>);
 
 impl AcceptedSkills {
-    pub(in crate::install) fn of(place: &InstallTarget) -> Result<Self, InstallError> {
+    pub(crate) fn of(place: &InstallTarget) -> Result<Self, InstallError> {
         Self::load(&place.books.approvals)
     }
 
     /// Those in a file of approvals.
-    pub(in crate::install) fn load(file: &Path) -> Result<Self, InstallError> {
+    pub(crate) fn load(file: &Path) -> Result<Self, InstallError> {
         let approvals = Approvals::load(file)
             .map_err(|error| InstallError::approvals("read your approvals", file, error))?;
         let skills = approvals.skills.into_iter();
@@ -74,7 +30,7 @@ impl AcceptedSkills {
     }
 
     /// Whether the user accepted the skill in a folder with this digest, or as its file system shows these files.
-    pub(in crate::install) fn has(
+    pub(crate) fn has(
         &self,
         folder: &Path,
         digest: Option<Digest>,
@@ -86,14 +42,14 @@ impl AcceptedSkills {
     }
 
     /// The approval of the skill in a folder.
-    pub(in crate::install) fn approval_in(&self, folder: &Path) -> Option<&Approval> {
+    pub(crate) fn approval_in(&self, folder: &Path) -> Option<&Approval> {
         let mut files = FILE_NAMES.iter().map(|name| folder.join(name).to_string_lossy().into_owned());
         files.find_map(|file| self.0.get(&file))
     }
 
     /// The folders outside of a project in which the user accepted the files of a skill, unless they are accepted in the
     /// project too.
-    pub(in crate::install) fn elsewhere(&self, base: &Path, locked: &LockedSkill) -> Vec<String> {
+    pub(crate) fn elsewhere(&self, base: &Path, locked: &LockedSkill) -> Vec<String> {
         let same = self.0.values().filter(|approval| approval.digest == locked.digest);
         let folders = same.filter_map(|approval| Path::new(approval.location.path()?).parent());
         let folders: Vec<&Path> = folders.collect();
@@ -101,6 +57,30 @@ impl AcceptedSkills {
             return Vec::new();
         }
         folders.into_iter().map(|folder| folder.to_string_lossy().into_owned()).collect()
+    }
+
+    /// The approvals to record so that a skill in a client's folder is trusted like the installed one, which may be
+    /// accepted by the same transaction: a client reaches the same skill by another path, and trust is bound to a path and
+    /// a digest.
+    pub(super) fn given_to(
+        &self,
+        here: &Path,
+        (installed, digest): (&Path, Option<Digest>),
+        listing: Listing<'_>,
+        transaction: &Transaction<'_>,
+    ) -> Vec<Accepted> {
+        if self.has(here, digest, listing) {
+            return Vec::new();
+        }
+        let new = transaction.accepted_in(installed).filter_map(|accepted| {
+            let skill_file = here.join(accepted.skill_file.strip_prefix(installed).ok()?);
+            Some(Accepted { skill_file, ..accepted.clone() })
+        });
+        let new: Vec<Accepted> = new.collect();
+        if new.is_empty() && self.has(installed, digest, listing) {
+            return self.moved(installed, here);
+        }
+        new
     }
 
     /// The approvals in a folder and below it, for another folder with the same files.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Order;
+use super::{Order, installs};
 use crate::advice::{Hint, HintAction};
 use crate::fs::dir::Folder;
 use crate::fs::walk::MODULES;
@@ -10,13 +10,15 @@ use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::prepare::Prepared;
 use crate::install::records::{SkillsLock, check_folder_name, folder_key};
 
-/// Two skills that would be installed under one name.
-pub(super) fn ordered_twice(orders: &[Order]) -> Option<(&Prepared, &Prepared)> {
+/// An error when two skills would be installed under one name.
+pub(super) fn check_distinct(orders: &[Order]) -> Result<(), InstallError> {
     let mut names = BTreeMap::new();
-    orders.iter().find_map(|order| match order {
-        Order::Install(new) => Some((names.insert(folder_key(&new.locked.name), &**new)?, &**new)),
-        _ => None,
-    })
+    let twice = installs(orders).find_map(|new| Some((names.insert(folder_key(new.name()), new)?, new)));
+    let at = |new: &Prepared| match &new.locked.path {
+        Some(path) => path.to_string(),
+        None => new.locked.source.place().to_owned(),
+    };
+    twice.map_or(Ok(()), |(one, other)| Err(same_name(one.name(), &at(one), &at(other))))
 }
 
 /// An error when no skill can be installed under a name.
