@@ -11,66 +11,11 @@ use super::{CONTROL, is_about_hidden_text};
 use crate::fs::walk::FILE_NAMES;
 
 /// The extensions of files that an interpreter or a system runs, with or without an executable bit.
-const SCRIPTS: [&str; 55] = [
-    "applescript",
-    "awk",
-    "bash",
-    "bat",
-    "cjs",
-    "cmd",
-    "com",
-    "command",
-    "csh",
-    "cts",
-    "desktop",
-    "dll",
-    "dylib",
-    "exe",
-    "fish",
-    "go",
-    "groovy",
-    "gyp",
-    "hta",
-    "jar",
-    "jl",
-    "js",
-    "jse",
-    "jsx",
-    "ksh",
-    "lnk",
-    "lua",
-    "mjs",
-    "msi",
-    "mts",
-    "node",
-    "php",
-    "pl",
-    "ps1",
-    "psm1",
-    "pth",
-    "py",
-    "pyc",
-    "pyw",
-    "pyz",
-    "r",
-    "rb",
-    "scpt",
-    "scr",
-    "sh",
-    "so",
-    "tcl",
-    "ts",
-    "tsx",
-    "url",
-    "vbs",
-    "wasm",
-    "whl",
-    "wsf",
-    "zsh",
-];
+const SCRIPTS: &str = "applescript awk bash bat cjs cmd com command csh cts desktop dll dylib exe fish go groovy gyp hta \
+     jar jl js jse jsx ksh lnk lua mjs msi mts node php pl ps1 psm1 pth py pyc pyw pyz r rb scpt scr sh \
+     so tcl ts tsx url vbs wasm whl wsf zsh";
 /// Files that build tools run, by their names.
-const BUILDS: [&str; 7] =
-    ["Makefile", "GNUmakefile", "justfile", "Rakefile", "Taskfile.yml", "Dockerfile", "build.rs"];
+const BUILDS: &str = "Makefile GNUmakefile justfile Rakefile Taskfile.yml Dockerfile build.rs";
 /// The first bytes of programs: a line that names an interpreter, then Linux, Windows, WebAssembly, macOS in its four
 /// byte orders and with several architectures.
 const BEGINNINGS: [&[u8]; 9] = [
@@ -86,58 +31,20 @@ const BEGINNINGS: [&[u8]; 9] = [
 ];
 /// Files that other programs load by themselves when they find them, by their names. So may every hidden file, and every
 /// file in a hidden folder.
-const LOADED_FILES: [&str; 41] = [
-    "AGENT.md",
-    "AGENTS.md",
-    "AGENTS.override.md",
-    "Brewfile",
-    "CLAUDE.local.md",
-    "CLAUDE.md",
-    "GEMINI.md",
-    "Gemfile",
-    "Jenkinsfile",
-    "Procfile",
-    "QWEN.md",
-    "Tiltfile",
-    "Vagrantfile",
-    "bunfig.toml",
-    "compose.yaml",
-    "compose.yml",
-    "conftest.py",
-    "crush.json",
-    "default.nix",
-    "deno.json",
-    "deno.jsonc",
-    "devenv.nix",
-    "docker-compose.yaml",
-    "docker-compose.yml",
-    "flake.nix",
-    "hooks.json",
-    "lefthook.yml",
-    "mcp.json",
-    "mise.toml",
-    "noxfile.py",
-    "opencode.json",
-    "opencode.jsonc",
-    "package.json",
-    "pyproject.toml",
-    "pytest.ini",
-    "setup.cfg",
-    "shell.nix",
-    "sitecustomize.py",
-    "tox.ini",
-    "usercustomize.py",
-    "vercel.json",
-];
+const LOADED_FILES: &str = "AGENT.md AGENTS.md AGENTS.override.md Brewfile CLAUDE.local.md CLAUDE.md GEMINI.md Gemfile \
+     Jenkinsfile Procfile QWEN.md Tiltfile Vagrantfile bunfig.toml compose.yaml compose.yml conftest.py \
+     crush.json default.nix deno.json deno.jsonc devenv.nix docker-compose.yaml docker-compose.yml \
+     flake.nix hooks.json lefthook.yml mcp.json mise.toml noxfile.py opencode.json opencode.jsonc \
+     package.json pyproject.toml pytest.ini setup.cfg shell.nix sitecustomize.py tox.ini usercustomize.py \
+     vercel.json";
 /// The beginning of a file in place of one that git LFS keeps elsewhere.
 pub(super) const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 /// The extensions of files that count as text whatever bytes are in them.
-const TEXTS: [&str; 12] =
-    ["csv", "htm", "html", "json", "jsonl", "markdown", "md", "mdx", "toml", "txt", "yaml", "yml"];
+const TEXTS: &str = "csv htm html json jsonl markdown md mdx toml txt yaml yml";
 /// The extensions of files that are read as Markdown, which may contain HTML.
-const MARKDOWN: [&str; 6] = ["markdown", "md", "mdc", "mdx", "text", "txt"];
+const MARKDOWN: &str = "markdown md mdc mdx text txt";
 /// The extensions of HTML and what looks like it.
-const HTML: [&str; 5] = ["htm", "html", "svg", "xhtml", "xml"];
+const HTML: &str = "htm html svg xhtml xml";
 /// How much of a file without such an extension is searched for a byte that text does not contain.
 const SNIFFED: usize = 8 << 10;
 
@@ -147,27 +54,26 @@ pub(super) fn can_be_run(path: &str, executable: bool, bytes: &[u8]) -> bool {
     // Some editors write a byte order mark before the line that names an interpreter.
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     executable
-        || ends_in(path, &SCRIPTS)
-        || BUILDS.iter().any(|known| known.eq_ignore_ascii_case(name))
+        || ends_in(path, SCRIPTS)
+        || is_one_of(name, BUILDS)
         || BEGINNINGS.iter().any(|begin| bytes.starts_with(begin))
 }
 
 /// Whether other programs may load a file by themselves. Case is ignored, since some systems ignore it.
 pub(super) fn is_loaded_by_others(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
-    path.split('/').any(|part| part.starts_with('.'))
-        || LOADED_FILES.iter().any(|known| known.eq_ignore_ascii_case(name))
+    path.split('/').any(|part| part.starts_with('.')) || is_one_of(name, LOADED_FILES)
 }
 
 /// The rules about hidden text that a file breaks, sorted; none for a file that is not text.
 pub(super) fn hidden_text(path: &str, bytes: &[u8]) -> Vec<&'static str> {
     let start = bytes.get(..SNIFFED).unwrap_or(bytes);
-    if !ends_in(path, &TEXTS) && start.contains(&0) {
+    if !ends_in(path, TEXTS) && start.contains(&0) {
         return Vec::new();
     }
     // In a picture or a program, any byte is a control character.
     let is_text =
-        ends_in(path, &TEXTS) || can_be_run(path, false, bytes) || std::str::from_utf8(bytes).is_ok();
+        ends_in(path, TEXTS) || can_be_run(path, false, bytes) || std::str::from_utf8(bytes).is_ok();
     // A hostile file has millions of hidden characters.
     let mut rules = BTreeSet::new();
     let mut first = true;
@@ -189,11 +95,11 @@ pub(super) fn hidden_text(path: &str, bytes: &[u8]) -> Vec<&'static str> {
 /// What readers of the rendered page do not see in a Markdown or HTML file, each with its line and on one line; in a
 /// SKILL.md also the comments of its frontmatter.
 pub(super) fn comments(path: &str, bytes: &[u8]) -> Vec<(usize, String)> {
-    if ends_in(path, &HTML) {
+    if ends_in(path, HTML) {
         let text = String::from_utf8_lossy(bytes);
         return on_lines(&text, text::html_comments(&text));
     }
-    if !ends_in(path, &MARKDOWN) {
+    if !ends_in(path, MARKDOWN) {
         return Vec::new();
     }
     let text = String::from_utf8_lossy(bytes);
@@ -256,10 +162,14 @@ fn on_lines(text: &str, found: Vec<(usize, String)>) -> Vec<(usize, String)> {
     numbered.filter(|(_, comment)| !comment.is_empty()).collect()
 }
 
-fn ends_in(path: &str, endings: &[&str]) -> bool {
+fn ends_in(path: &str, extensions: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
-    ending.is_some_and(|ending| endings.iter().any(|known| known.eq_ignore_ascii_case(ending)))
+    name.rsplit_once('.').is_some_and(|(_, extension)| is_one_of(extension, extensions))
+}
+
+/// Whether a word is one of a list, in any case.
+fn is_one_of(word: &str, list: &str) -> bool {
+    list.split(' ').any(|known| known.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]

@@ -1,12 +1,9 @@
 //! [`Store`]: every fetched skill, by its digest, so that the same bytes can be installed again without a network.
 //!
 //! `trees/<sha256>` is a skill in one file: its listing, whose own digest is the name, an empty line, and the bytes of
-//! its files in the order of the listing. Skills that are stored together share one file in [`packs`]. A file is written
-//! under another name and renamed, so that processes that write the same skill do not disturb each other. Nothing in the
-//! store is trusted: a file without the requested digest is removed and counts as missing. A file that cannot be read is
-//! kept.
-
-mod packs;
+//! its files in the order of the listing. A file is written under another name and renamed, so that processes that write
+//! the same skill do not disturb each other. Nothing in the store is trusted: a file without the requested digest is
+//! removed and counts as missing. A file that cannot be read is kept.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -16,7 +13,6 @@ use std::time::{Duration, SystemTime};
 
 use prowess_core::{Digest, Manifest};
 
-use self::packs::{MAX_SKILLS, Packs};
 use super::fetch::{REPOSITORIES, UNACCEPTED};
 use super::tree::{InstallLimits, SkillTree, TreeFile};
 use crate::error::SourceErrorKind;
@@ -27,15 +23,11 @@ use crate::registry::digests;
 
 /// The largest file that is read, in bytes: larger than any skill that is installed.
 const MAX_BYTES: usize = 128 << 20;
-/// About how many bytes one pack has at most.
-const PACK_BYTES: usize = 16 << 20;
 /// The age after which an unfinished file cannot belong to a running process.
 const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 
-/// The folders of a store whose files are skills. When one was last used is the time of its file.
-pub(super) const SKILLS: [&str; 2] = [TREES, PACKS];
-const TREES: &str = "trees";
-const PACKS: &str = "packs";
+/// The folder of a store whose files are skills. When one was last used is the time of its file.
+pub(super) const TREES: &str = "trees";
 /// The folder of files that are being written.
 const UNFINISHED: &str = "tmp";
 
@@ -43,14 +35,13 @@ const UNFINISHED: &str = "tmp";
 #[derive(Debug)]
 pub(crate) struct Store {
     folder: PathBuf,
-    packs: Packs,
     swept: OnceLock<()>,
 }
 
 impl Store {
     /// The store in a folder, which is created with the first skill.
     pub(crate) fn at(folder: PathBuf) -> Self {
-        Self { packs: Packs::at(folder.join(PACKS)), folder, swept: OnceLock::new() }
+        Self { folder, swept: OnceLock::new() }
     }
 
     /// Its folder.
@@ -71,74 +62,28 @@ impl Store {
         trees: impl IntoIterator<Item = &'t SkillTree>,
         note: &mut dyn FnMut(&Path, bool),
     ) -> io::Result<()> {
-        let (mut new, mut bytes) = (Vec::new(), 0);
         for tree in trees {
-            if new.iter().any(|(digest, _)| *digest == tree.digest()) {
+            let listing = digests::listing(tree.manifest()).ok_or(io::ErrorKind::InvalidData)?;
+            let place = self.place_of(tree.digest());
+            let length = (listing.len() as u64 + 1).saturating_add(tree.manifest().total_size());
+            let is_there = has_size(&place, length);
+            note(&place, is_there);
+            if is_there {
+                used_now(&place);
                 continue;
             }
-            match self.missing(tree)? {
-                Stored::In(file) => {
-                    used_now(&file);
-                    note(&file, true);
-                }
-                Stored::Missing(skill) => {
-                    bytes += skill.len();
-                    new.push((tree.digest(), skill));
-                }
-            }
-            if bytes > PACK_BYTES || new.len() >= MAX_SKILLS {
-                self.write_together(&std::mem::take(&mut new), note)?;
-                bytes = 0;
-            }
-        }
-        self.write_together(&new, note)
-    }
-
-    /// Where a skill is stored, or the bytes to store for it.
-    fn missing(&self, tree: &SkillTree) -> io::Result<Stored> {
-        let damaged = || io::Error::from(io::ErrorKind::InvalidData);
-        let mut bytes = digests::listing(tree.manifest()).ok_or_else(damaged)?.into_bytes();
-        let place = self.place_of(tree.digest());
-        bytes.push(b'\n');
-        let length = (bytes.len() as u64).saturating_add(tree.manifest().total_size());
-        if has_size(&place, length) {
-            return Ok(Stored::In(place));
-        }
-        if let Some(pack) = self.packs.file_with(tree.digest(), length) {
-            return Ok(Stored::In(pack));
-        }
-        // In one file, since creating a file costs more than writing it.
-        for (_, contents) in tree.files() {
-            bytes.extend_from_slice(contents);
-        }
-        Ok(Stored::Missing(bytes))
-    }
-
-    fn write_together(
-        &self,
-        skills: &[(Digest, Vec<u8>)],
-        note: &mut dyn FnMut(&Path, bool),
-    ) -> io::Result<()> {
-        match skills {
-            [] => {}
-            [(digest, bytes)] => {
-                let place = self.place_of(*digest);
-                note(&place, false);
-                self.write(&place, bytes)?;
-            }
-            several => {
-                let (place, bytes) = self.packs.pack(several);
-                note(&place, false);
-                self.write(&place, &bytes)?;
-                self.packs.add(&place);
-            }
+            // In one file, since creating a file costs more than writing it.
+            let mut bytes = listing.into_bytes();
+            bytes.push(b'\n');
+            tree.files().for_each(|(_, contents)| bytes.extend_from_slice(contents));
+            self.write(&place, &bytes)?;
         }
         Ok(())
     }
 
     /// A skill, if all its bytes are stored.
     pub(crate) fn get(&self, digest: Digest) -> Option<SkillTree> {
-        let tree = self.read(digest, |files, mut rest| {
+        self.read(digest, |files, mut rest| {
             let mut contents = Vec::with_capacity(files.files.len());
             for file in files.files {
                 let (bytes, behind) = rest.split_at_checked(usize::try_from(file.size).ok()?)?;
@@ -150,22 +95,12 @@ impl Store {
             SkillTree::new(contents, &InstallLimits::NONE)
                 .ok()
                 .filter(|tree| rest.is_empty() && tree.digest() == digest)
-        })?;
-        self.used(digest);
-        Some(tree)
+        })
     }
 
     /// The listing of a skill.
     pub(crate) fn listing(&self, digest: Digest) -> Option<Manifest> {
-        let listing = self.read(digest, |files, _| Some(files))?;
-        self.used(digest);
-        Some(listing)
-    }
-
-    /// Notes that a skill is used.
-    fn used(&self, digest: Digest) {
-        let file = Some(self.place_of(digest)).filter(|place| place.exists());
-        file.or_else(|| self.packs.file_of(digest)).as_deref().map(used_now);
+        self.read(digest, |files, _| Some(files))
     }
 
     /// Reads a skill by its listing and the bytes after it. A file that is not valid is removed, so that the skill is
@@ -175,23 +110,14 @@ impl Store {
         let made = match read_small(&place, MAX_BYTES) {
             Ok(bytes) => split(&bytes, digest).and_then(|(files, rest)| make(files, rest)),
             Err(error) => match error.kind {
-                SourceErrorKind::Missing => return self.read_packed(digest, make),
                 SourceErrorKind::TooLarge { .. } | SourceErrorKind::NotRegular { .. } => None,
-                // It may be readable the next time, and there may be no other copy of it.
+                // It is missing, or may be readable the next time, and there may be no other copy of it.
                 _ => return None,
             },
         };
-        if made.is_none() {
-            let _ = fs::remove_file(place);
-        }
-        made
-    }
-
-    fn read_packed<T>(&self, digest: Digest, make: impl FnOnce(Manifest, &[u8]) -> Option<T>) -> Option<T> {
-        let bytes = self.packs.read(digest, MAX_BYTES)?;
-        let made = split(&bytes, digest).and_then(|(files, rest)| make(files, rest));
-        if made.is_none() {
-            self.packs.remove(digest);
+        match &made {
+            Some(_) => used_now(&place),
+            None => drop(fs::remove_file(place)),
         }
         made
     }
@@ -245,14 +171,6 @@ fn split(bytes: &[u8], digest: Digest) -> Option<(Manifest, &[u8])> {
     (digests::of_bytes(listing) == digest).then_some((files, rest.get(1..)?))
 }
 
-/// Whether a skill is stored.
-enum Stored {
-    /// In this file.
-    In(PathBuf),
-    /// No: these are its bytes.
-    Missing(Vec<u8>),
-}
-
 /// Notes that a file is used, so that others are removed before it. Without the right to that, it only goes sooner.
 fn used_now(file: &Path) {
     let _ = open_regular(file).map(|file| file.set_modified(SystemTime::now()));
@@ -287,7 +205,7 @@ pub(super) fn root_of_store(store: &Path) -> &Path {
 /// Whether a store is this user's, so that files in it may be removed by their names: what is in place of a folder of
 /// another user could be any file.
 pub(super) fn is_own(store: &Path) -> bool {
-    let folders = [TREES, PACKS, REPOSITORIES, UNACCEPTED, UNFINISHED].map(|folder| store.join(folder));
+    let folders = [TREES, REPOSITORIES, UNACCEPTED, UNFINISHED].map(|folder| store.join(folder));
     std::iter::once(store.to_owned()).chain(folders).all(|folder| own::may_use(root_of_store(store), &folder))
 }
 

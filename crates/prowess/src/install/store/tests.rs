@@ -145,58 +145,6 @@ fn a_store_that_cannot_be_written_is_an_error_that_costs_nothing() {
 }
 
 #[test]
-fn skills_that_are_stored_together_share_one_file_and_a_damaged_one_counts_as_missing() {
-    let (_folder, store) = store();
-    let trees = ["a", "b", "c"].map(tree);
-    assert_eq!(store.get(trees[0].digest()), None);
-    store.put(&trees).unwrap();
-    let packs = || -> Vec<PathBuf> {
-        fs::read_dir(store.folder().join("packs")).unwrap().map(|file| file.unwrap().path()).collect()
-    };
-    let [pack] = &*packs() else { panic!("{:?}", packs()) };
-    assert!(!store.folder().join("trees").exists());
-    let again = || Store::at(store.folder().to_owned());
-    for store in [&store, &again()] {
-        for tree in &trees {
-            assert_eq!(store.get(tree.digest()).as_ref(), Some(tree));
-            assert_eq!(store.listing(tree.digest()).as_ref(), Some(tree.manifest()));
-        }
-        store.put(&trees).unwrap();
-        store.put([&trees[1]]).unwrap();
-    }
-    assert!(packs().len() == 1 && !store.folder().join("trees").exists());
-    let whole = fs::read(pack).unwrap();
-    for at in 0..whole.len() {
-        let mut bytes = whole.clone();
-        bytes[at] ^= 1;
-        // One that was found to be damaged is gone already.
-        let _ = fs::remove_file(pack);
-        fs::write(pack, bytes).unwrap();
-        let store = again();
-        let missing: Vec<&SkillTree> =
-            trees.iter().filter(|tree| store.get(tree.digest()).as_ref() != Some(*tree)).collect();
-        assert!(!missing.is_empty(), "byte {at}");
-        // Writing to the disk takes its time, so one in sixteen is repaired.
-        if at % 16 != 0 {
-            continue;
-        }
-        store.put(missing).unwrap();
-        for tree in &trees {
-            store.put([tree]).unwrap();
-            assert_eq!(store.get(tree.digest()).as_ref(), Some(tree), "byte {at}");
-        }
-        fs::remove_dir_all(store.folder().join("packs")).unwrap();
-        let _ = fs::remove_dir_all(store.folder().join("trees"));
-        again_with(&store, &trees);
-    }
-}
-
-/// Stores skills as if for the first time.
-fn again_with(store: &Store, trees: &[SkillTree]) {
-    Store::at(store.folder().to_owned()).put(trees).unwrap();
-}
-
-#[test]
 fn a_skill_whose_files_or_listing_are_read_is_in_use() {
     let (_folder, store) = store();
     let tree = tree("x");

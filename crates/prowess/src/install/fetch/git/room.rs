@@ -8,7 +8,7 @@ use super::clone::Bare;
 use super::received::{Held, Received};
 use super::watch::size_of;
 use crate::fs::atomic::lock_within;
-use crate::install::store::{SKILLS, is_own};
+use crate::install::store::{TREES, is_own};
 
 /// The folder of a store with the repositories.
 pub(crate) const REPOSITORIES: &str = "git";
@@ -16,8 +16,8 @@ pub(crate) const REPOSITORIES: &str = "git";
 /// What can be removed from a store.
 enum Kept {
     Repository(Bare),
-    /// A file with one skill or several.
-    Skills(PathBuf),
+    /// A file with a skill.
+    Skill(PathBuf),
 }
 
 /// Removes what was not used for the longest time from a store, until it has at most so many bytes. A repository that any
@@ -35,10 +35,10 @@ pub(crate) fn make_room(store: &Path, most: u64, received: &Received) {
             found.push((used, entry.path(), size_of(&bare.objects()), Kept::Repository(bare)));
         }
     }
-    for entry in SKILLS.iter().flat_map(|folder| entries(&store.join(folder))) {
+    for entry in entries(&store.join(TREES)) {
         let Some(file) = entry.metadata().ok().filter(fs::Metadata::is_file) else { continue };
         let used = file.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        found.push((used, entry.path(), file.len(), Kept::Skills(entry.path())));
+        found.push((used, entry.path(), file.len(), Kept::Skill(entry.path())));
     }
     let mut total = found.iter().fold(0_u64, |total, (_, _, size, _)| total.saturating_add(*size));
     found.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
@@ -48,7 +48,7 @@ pub(crate) fn make_room(store: &Path, most: u64, received: &Received) {
         }
         let is_gone = match kept {
             Kept::Repository(bare) => remove_unused(&bare, Duration::ZERO),
-            Kept::Skills(file) => !received.needs(&file) && fs::remove_file(file).is_ok(),
+            Kept::Skill(file) => !received.needs(&file) && fs::remove_file(file).is_ok(),
         };
         if is_gone {
             total = total.saturating_sub(size);

@@ -11,7 +11,7 @@ use super::received::Held;
 use super::room::{REPOSITORIES, remove_unused};
 use crate::fs::atomic::{lock_to_read, lock_within, unused_name};
 use crate::fs::read::read_small;
-use crate::install::store::{SKILLS, is_own, root_of_store};
+use crate::install::store::{TREES, is_own, root_of_store};
 
 /// The folder of a store with these records. Each process locks its own as long as it runs.
 pub(crate) const FOLDER: &str = "unaccepted";
@@ -39,7 +39,7 @@ impl Unaccepted {
         self.stays = true;
     }
 
-    /// Records a repository or a file with skills, by its path below the store.
+    /// Records a repository or a file with a skill, by its path below the store.
     pub(super) fn add(&mut self, below: &Path) {
         let _ = self.held.0.write_all(format!("{}\n", below.display()).as_bytes());
     }
@@ -70,13 +70,13 @@ pub(super) fn sweep(store: &Path) {
     }
 }
 
-/// Removes a repository or a file with skills. Nothing else in the store can be meant.
+/// Removes a repository or a file with a skill. Nothing else in the store can be meant.
 fn remove(store: &Path, below: &Path) {
     let parts: Vec<Component<'_>> = below.components().collect();
     let [Component::Normal(folder), Component::Normal(_)] = *parts else { return };
     if folder == REPOSITORIES {
         remove_unused(&Bare { url: String::new(), folder: store.join(below) }, Duration::ZERO);
-    } else if SKILLS.iter().any(|skills| folder == *skills) {
+    } else if folder == TREES {
         let _ = fs::remove_file(store.join(below));
     }
 }

@@ -165,9 +165,7 @@ fn locked(skill: &Prepared) -> LockedSkill {
 }
 
 fn empty_store(world: &World) {
-    for kind in ["trees", "packs"] {
-        let _ = fs::remove_dir_all(world.path("store").join(kind));
-    }
+    let _ = fs::remove_dir_all(world.path("store/trees"));
 }
 
 fn is_there(path: &Path) -> bool {

@@ -275,7 +275,7 @@ fn without_a_network_a_commit_that_was_never_checked_is_not_fetched_from_a_cache
     let installer = forge.installer();
     sync(&installer, &locked_options()).unwrap();
     // The repository is there, and what the user fetched is forgotten.
-    for folder in ["user/state", "user/store/trees", "user/store/packs", "project/.agents"] {
+    for folder in ["user/state", "user/store/trees", "project/.agents"] {
         let _ = fs::remove_dir_all(forge.world.path(folder));
     }
     let before = forge.files();

@@ -120,7 +120,7 @@ fn a_connection_that_fails_says_so_and_the_next_one_works() {
         let error = take(&fetcher, &server.url("repo")).unwrap_err();
         assert_eq!(error.kind(), InstallErrorKind::Git, "{mode:?}: {}", error.full_message());
         assert!(error.to_string().contains(words), "{mode:?}: {}", error.full_message());
-        assert!(!is_there(&world.path("store/trees")) && !is_there(&world.path("store/packs")), "{mode:?}");
+        assert!(!is_there(&world.path("store/trees")), "{mode:?}");
     };
     kind_of(Mode::Cut, "the connection failed");
     kind_of(Mode::Silent, "git took more than 1 s");
