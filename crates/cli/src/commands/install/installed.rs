@@ -7,7 +7,7 @@ use prowess::install::{
 };
 use serde_json::{Value, json};
 
-use super::{report, scope_option, verify};
+use super::{report, scope_option};
 use crate::Outcome;
 use crate::error::CommandError;
 use crate::report::json::VERSION;
@@ -144,9 +144,8 @@ pub(super) fn value(skill: &InstalledSkill) -> Value {
         _ => None,
     };
     let files = match &skill.state {
-        InstalledState::Edited(files) => files.clone(),
-        InstalledState::LineEnds(files) => verify::line_ends(files),
-        _ => Vec::new(),
+        InstalledState::Edited(files) | InstalledState::LineEnds(files) => &**files,
+        _ => &[],
     };
     let clients: Vec<Value> = skill.clients.iter().map(client).collect();
     json!({
@@ -156,7 +155,7 @@ pub(super) fn value(skill: &InstalledSkill) -> Value {
         "scope": skill.scope.word(),
         "path": skill.path.to_string_lossy(),
         "state": state(skill),
-        "changes": changes(&files),
+        "changes": changes(files),
         "reason": reason,
         "clients": clients,
         "source": skill.locked.source,
@@ -172,15 +171,15 @@ pub(super) fn value(skill: &InstalledSkill) -> Value {
 
 fn client(difference: &ClientDifference) -> Value {
     let (state, files) = match &difference.state {
-        ClientState::Missing => ("missing", Vec::new()),
-        ClientState::Edited(files) => ("edited", files.clone()),
-        ClientState::LineEnds(files) => ("line-ends", verify::line_ends(files)),
-        ClientState::OtherVersion => ("other-version", Vec::new()),
-        ClientState::Left => ("left", Vec::new()),
-        _ => ("other", Vec::new()),
+        ClientState::Missing => ("missing", &[][..]),
+        ClientState::Edited(files) => ("edited", &**files),
+        ClientState::LineEnds(files) => ("line-ends", &**files),
+        ClientState::OtherVersion => ("other-version", &[][..]),
+        ClientState::Left => ("left", &[][..]),
+        _ => ("other", &[][..]),
     };
     let path = difference.path.to_string_lossy();
-    json!({"client": difference.client, "path": path, "state": state, "changes": changes(&files)})
+    json!({"client": difference.client, "path": path, "state": state, "changes": changes(files)})
 }
 
 fn changes(files: &[(String, FileChange)]) -> Vec<Value> {

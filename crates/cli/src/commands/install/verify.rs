@@ -193,13 +193,9 @@ fn lines(skill: &InstalledSkill, here: &str) -> String {
         InstalledState::Edited(files) if files.is_empty() => {
             let _ = writeln!(text, "  changed; {}", learn(here));
         }
-        InstalledState::Edited(files) => {
+        InstalledState::Edited(files) | InstalledState::LineEnds(files) => {
             text.push('\n');
             changes(files, "  ", &mut text);
-        }
-        InstalledState::LineEnds(files) => {
-            text.push('\n');
-            changes(&line_ends(files), "  ", &mut text);
         }
         _ => text.push('\n'),
     }
@@ -217,18 +213,11 @@ fn lines(skill: &InstalledSkill, here: &str) -> String {
             _ => "something else",
         };
         let _ = writeln!(text, "  {what} for {}: {}", clean(client), clean(&report::place(path)));
-        match state {
-            ClientState::Edited(files) => changes(files, "    ", &mut text),
-            ClientState::LineEnds(files) => changes(&line_ends(files), "    ", &mut text),
-            _ => {}
+        if let ClientState::Edited(files) | ClientState::LineEnds(files) = state {
+            changes(files, "    ", &mut text);
         }
     }
     text
-}
-
-/// Files of which only the line ends differ, as changes.
-pub(super) fn line_ends(files: &[String]) -> Vec<(String, FileChange)> {
-    files.iter().map(|file| (file.clone(), FileChange::LineEnds)).collect()
 }
 
 /// How to learn which files of a skill changed when what was installed is no longer stored.

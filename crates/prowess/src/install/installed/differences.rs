@@ -32,7 +32,7 @@ pub enum ClientState {
     /// A copy in which these files differ from what was installed; none are named when that is not known.
     Edited(Vec<(String, FileChange)>),
     /// A copy in which these files have other line ends, and nothing else differs.
-    LineEnds(Vec<String>),
+    LineEnds(Vec<(String, FileChange)>),
     /// A copy of another version, as Prowess placed it. Nothing was edited.
     OtherVersion,
     /// Something else: another link, a link where there should be a copy, a folder where there should be a link.

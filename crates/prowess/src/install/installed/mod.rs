@@ -97,7 +97,7 @@ pub enum InstalledState {
     /// These files differ; none are named when the store does not know what was installed.
     Edited(Vec<(String, FileChange)>),
     /// These files have other line ends, and nothing else differs.
-    LineEnds(Vec<String>),
+    LineEnds(Vec<(String, FileChange)>),
     /// It is another version that was installed here before, such as that of another branch. Nothing was edited.
     OtherVersion,
     /// Something else is in its place, or it cannot be compared, for this reason.
