@@ -11,7 +11,6 @@ mod error;
 mod fetch;
 mod installed;
 mod installer;
-mod leftovers;
 mod plan;
 mod prepare;
 pub(crate) mod preview;
@@ -33,7 +32,6 @@ pub use fetch::{Available, AvailableSkill, InstallSource, SkippedSkill};
 pub(crate) use installed::{InstalledNames, named, users_own};
 pub use installed::{ClientDifference, ClientState, InstalledOrigin, InstalledSkill, InstalledState, Origins, upstream_name};
 pub use installer::{InstallFolders, InstallOptions, Installer, Progress};
-pub use leftovers::{Leftover, LeftoverKind};
 pub use plan::Loss;
 pub use prepare::Prepared;
 pub use preview::{HiddenComment, HiddenText, NestedSkill, Preview, RunText};
@@ -42,6 +40,7 @@ pub use records::{
     SkillsToml, Upstream, WantedSkill,
 };
 pub use sources::{PrivateSource, SyncSource};
+pub use settle::{Leftover, LeftoverKind};
 pub use spec::{InstallPlace, InstallSpec, SkillRef, is_local_path};
 pub use sync::{SyncOptions, SyncPlan};
 pub use tree::{InstallLimits, SkillTree};

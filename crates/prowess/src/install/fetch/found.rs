@@ -1,13 +1,15 @@
 //! [`Available`]: the skills of a source, and the choice among them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use prowess_core::internal::did_you_mean;
 use prowess_core::text::similar;
 use prowess_core::{Origin, RelPath, parse};
 
-use super::contents::{Planned, SkillFolder, file_at};
-use super::{InstallSource, OpenSource, last_name};
+use super::contents::{Kind, Planned, SkillFolder, file_at, files_of};
+use super::trees::tree_of;
+use super::{Fetcher, InstallSource, OpenSource, last_name};
 use crate::advice::{Hint, HintAction};
 use crate::error::first_of;
 use crate::install::error::{InstallError, InstallErrorKind, InstallLimit};
@@ -322,5 +324,43 @@ impl Available {
         let shown = which.iter().filter_map(|at| self.skills.get(*at)).map(AvailableSkill::shown);
         let listed = first_of(shown, MAX_LISTED);
         InstallError::new(kind, format!("{message}: {listed}"), hint.to_owned())
+    }
+}
+
+impl Fetcher {
+    /// Marks every skill that has the name and the files of an earlier one. Only skills that share a name are compared.
+    pub(super) fn mark_copies(&self, available: &mut Available) {
+        let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (at, skill) in available.skills.iter().enumerate() {
+            named.entry(folder_key(&skill.name)).or_default().push(at);
+        }
+        for same in named.into_values().filter(|same| same.len() > 1) {
+            let mut seen: BTreeMap<(String, String), usize> = BTreeMap::new();
+            for at in same {
+                let Some(skill) = available.skills.get_mut(at) else { continue };
+                let Some(files) = self.identity(&mut available.place, skill.folder()) else { continue };
+                let first = *seen.entry((skill.name.clone(), files)).or_insert(at);
+                skill.copy_of = (first != at).then_some(first);
+            }
+        }
+    }
+
+    /// A text that is equal for folders with the same files. None when the files cannot be read, or a link among them
+    /// must be fetched first: such a folder is not compared.
+    fn identity(&self, place: &mut OpenSource, folder: &str) -> Option<String> {
+        let (planned, whole) = files_of(place.contents(), folder, &self.options.limits).ok()?;
+        match place {
+            OpenSource::Folder(_) => {
+                Some(tree_of(place, &planned, &self.options.limits).ok()?.digest().to_string())
+            }
+            OpenSource::Git(_) => whole.then(|| {
+                let mut text = String::new();
+                for file in &planned {
+                    let run = file.item.kind == Kind::File { executable: true };
+                    let _ = writeln!(text, "{run} {} {}", file.item.id, file.path);
+                }
+                text
+            }),
+        }
     }
 }

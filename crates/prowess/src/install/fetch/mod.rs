@@ -1,13 +1,11 @@
 //! [`Fetcher`]: which skills a folder or a repository has, and their files. No installed skill is changed here.
 
 mod contents;
-mod copies;
 mod folder;
 mod found;
 pub(crate) mod git;
 mod reachable;
 mod repository;
-mod several;
 mod trees;
 mod version;
 

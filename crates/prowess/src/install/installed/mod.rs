@@ -5,7 +5,6 @@ mod names;
 mod origins;
 mod resolve;
 mod unrecorded;
-mod users_own;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,7 @@ pub(crate) use self::names::InstalledNames;
 pub use self::names::upstream_name;
 pub use self::origins::{InstalledOrigin, Origins};
 pub(crate) use self::resolve::{folder_named, named};
-pub(crate) use self::users_own::users_own;
+pub(crate) use self::unrecorded::users_own;
 use super::compare::{Difference, FileChange, Listing, is_tree};
 use super::error::{InstallError, InstallErrorKind};
 use super::fetch::Refusal;

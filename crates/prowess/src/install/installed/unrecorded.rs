@@ -1,15 +1,16 @@
-//! Skills that were installed and that no record names any more, such as those of another branch.
+//! Folders of skills that no record names any more, such as those of another branch, and those that are the user's own.
 
 use std::path::{Path, PathBuf};
 
 use prowess_core::Digest;
 
+use crate::env::Environment;
 use crate::fs::dir::Folder;
 use crate::install::compare::is_unchanged;
 use crate::install::error::InstallError;
 use crate::install::installer::{Installer, open_skills};
 use crate::install::plan::{AcceptedSkills, open, state};
-use crate::install::records::{InstallScope, SKILLS_FOLDER};
+use crate::install::records::{InstallScope, InstallTarget, SKILLS_FOLDER};
 use crate::install::target::{Placements, State};
 
 impl Installer {
@@ -59,5 +60,19 @@ impl Installer {
             }
         }
         Ok(found)
+    }
+}
+
+/// Whether what is under a name in a folder where a client of the user looks is the user's own, for every folder and name.
+/// While the record of placed folders cannot be read or is not believed, nothing is.
+pub(crate) fn users_own(environment: &Environment) -> impl Fn(&Path, &str) -> bool + use<> {
+    let (home, state) = (environment.home(), environment.xdg("XDG_STATE_HOME", ".local/state"));
+    let known = home.zip(state).and_then(|(home, state)| {
+        let place = InstallTarget::new(InstallScope::User, &home, &state.join("prowess"));
+        let placements = Placements::load(&place.books).ok().filter(Placements::has_users_own)?;
+        Some((home.join(SKILLS_FOLDER), placements))
+    });
+    move |folder, name| {
+        known.as_ref().is_some_and(|(installed, placements)| placements.is_users_own(folder, name, installed))
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::Digest;
 
-use super::edits::unknown;
+use super::losses::unknown;
 use super::{AcceptedSkills, ApplyOptions, ClientFolder, Order, state};
 use crate::fs::dir::Folder;
 use crate::install::change::{Action, Change, LeftAlone};

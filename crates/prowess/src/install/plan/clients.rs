@@ -2,7 +2,7 @@
 
 use super::actual::{Actual, ClientEntry};
 use super::client_folder::folders_elsewhere;
-use super::edits::named;
+use super::losses::named;
 use super::skills::end_trust;
 use super::{ClientFolder, Loss, Plan, client_folders, installs};
 use crate::env;

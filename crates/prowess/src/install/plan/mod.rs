@@ -5,24 +5,19 @@ mod accepted;
 mod actual;
 mod client_folder;
 mod clients;
-mod copy;
-mod created;
-mod edits;
-mod loss;
+mod losses;
 mod names;
 mod skills;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(super) use self::accepted::AcceptedSkills;
 use self::actual::Actual;
 pub(super) use self::client_folder::{ClientFolder, client_folders};
-pub(crate) use self::copy::copy;
-use self::created::CreatedDirs;
-use self::edits::all_edited;
-pub(crate) use self::edits::unknown;
-pub use self::loss::Loss;
-use self::loss::check_shown;
+pub(crate) use self::skills::copy;
+pub use self::losses::Loss;
+pub(crate) use self::losses::unknown;
+use self::losses::{all_edited, check_shown};
 use self::names::{Names, check_distinct};
 pub(crate) use self::names::{check_installable, same_name};
 use super::change::{Action, Changes};
@@ -190,4 +185,29 @@ pub(super) fn state(dir: &Folder, name: &str) -> Result<Option<State>, InstallEr
 
 pub(super) fn open(folder: &Path) -> Result<Folder, InstallError> {
     Folder::open_real(folder).map_err(|error| InstallError::io("open the folder of skills", folder, error))
+}
+
+/// The folders that an installation creates. Unless it completes, those that are empty are removed again.
+#[derive(Debug, Default)]
+pub(super) struct CreatedDirs(Vec<PathBuf>);
+
+impl CreatedDirs {
+    /// Notes the missing folders on the path to a folder.
+    fn expect(&mut self, folder: &Path) {
+        self.0.extend(folder.ancestors().take_while(|above| !above.exists()).map(Path::to_owned));
+    }
+
+    fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for CreatedDirs {
+    fn drop(&mut self) {
+        // The innermost first.
+        self.0.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+        for folder in &self.0 {
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
 }

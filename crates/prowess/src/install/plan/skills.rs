@@ -1,20 +1,22 @@
 //! What becomes of the folder of each skill: installed, updated, kept or removed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use prowess_core::Digest;
 
-use super::edits::{edited, edited_unlocked};
-use super::{Loss, Names, Plan, check_installable};
+use super::losses::{edited, edited_unlocked};
+use super::{CreatedDirs, Loss, Names, Plan, check_installable};
 use crate::error::shown;
+use crate::fs::dir::Folder;
 use crate::fs::walk::FILE_NAMES;
 use crate::install::change::{Action, Change, Edits};
 use crate::install::compare::{as_kept, is_tree};
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::prepare::Prepared;
 use crate::install::protected::holds_source;
-use crate::install::records::{LockedSkill, not_locked};
-use crate::install::target::{Accepted, State, Transaction};
+use crate::install::records::{InstallScope, InstallTarget, LockedSkill, check_folder_name, not_locked};
+use crate::install::target::{Accepted, State, Transaction, recover, state_of};
 use crate::install::tree::{SkillTree, TreeSkill};
 
 impl Plan<'_> {
@@ -40,15 +42,12 @@ impl Plan<'_> {
             Action::Updated
         };
         let is_same = |digest: Digest| is_tree(digest, new.locked.digest, &how.place.base, how.listing);
-        let is_as_locked = |there: &State| {
-            old.as_ref().is_some_and(|old| actual.is_unchanged(there, &path, old.digest))
-        };
+        let is_as_locked =
+            |there: &State| old.as_ref().is_some_and(|old| actual.is_unchanged(there, &path, old.digest));
         // Equal bytes alone do not show that Prowess placed them.
         let is_installed = |there: &State| match &old {
             Some(old) => old.is_from(&new.locked) || is_as_locked(there),
-            None => {
-                actual.placed(name).is_some_and(|placed| actual.is_unchanged(there, &path, Some(placed)))
-            }
+            None => actual.placed(name).is_some_and(|placed| actual.is_unchanged(there, &path, Some(placed))),
         };
         let action = match (&there, &old) {
             (None, _) => Action::Installed,
@@ -57,9 +56,7 @@ impl Plan<'_> {
             }
             // Other line ends are no edit, but what is there is to stay, and nothing newer is to be installed.
             (Some(there), Some(old))
-                if options.edits == Edits::Keep
-                    && old.digest == new.locked.digest
-                    && is_as_locked(there) =>
+                if options.edits == Edits::Keep && old.digest == new.locked.digest && is_as_locked(there) =>
             {
                 Action::Kept
             }
@@ -128,8 +125,7 @@ impl Plan<'_> {
                 self.transaction.accept(accepted);
             }
         }
-        let newly_trusted =
-            options.accepted && !actual.accepted.has(&path, new.locked.digest, how.listing);
+        let newly_trusted = options.accepted && !actual.accepted.has(&path, new.locked.digest, how.listing);
         self.records.lock.insert(new.locked.clone());
         if let Some(wanted) = &new.wanted {
             self.records.wanted.insert(name, wanted.clone());
@@ -220,4 +216,42 @@ fn accepted_in(folder: &Path, new: &Prepared, files: &SkillTree) -> impl Iterato
         let key = Some(&new.locked.name).filter(|key| is_own && **key != name).cloned();
         Accepted { name, key, skill_file: folder.join(file), digest: Some(digest) }
     })
+}
+
+/// How long to wait for another process that copies into the same folder.
+const COPY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Copies a skill into a folder that has no records. An existing entry of that name is never replaced.
+pub(crate) fn copy(
+    state: &Path,
+    folder: &Path,
+    name: &str,
+    tree: &SkillTree,
+) -> Result<PathBuf, InstallError> {
+    check_folder_name(name).map_err(|reason| {
+        InstallError::new(InstallErrorKind::Request, reason, "the author has to give the skill another name")
+    })?;
+    // A failure leaves nothing.
+    let mut created = CreatedDirs::default();
+    created.expect(folder);
+    std::fs::create_dir_all(folder).map_err(|error| InstallError::io("make the folder", folder, error))?;
+    let place = InstallTarget::new(InstallScope::Project, folder, state);
+    let _held = place.exclusive(COPY_TIMEOUT, &mut || {})?;
+    let real =
+        Folder::open_resolved(folder).map_err(|error| InstallError::io("open the folder", folder, error))?;
+    // No client has a folder of it elsewhere.
+    recover(&place.books, &Vec::new)?;
+    if state_of(&real, name).map_err(|error| InstallError::io("read", folder, error))?.is_some() {
+        let message = format!("something of this name is there already: {}", shown(&folder.join(name)));
+        return Err(InstallError::new(
+            InstallErrorKind::Exists,
+            message,
+            "remove it first, or choose another folder",
+        ));
+    }
+    let mut transaction = Transaction::begin(&place.books, tree.manifest().files.len());
+    transaction.put(real.path(), name, tree, None)?;
+    transaction.commit()?;
+    created.keep();
+    Ok(folder.join(name))
 }

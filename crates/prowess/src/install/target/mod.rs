@@ -2,8 +2,6 @@
 
 mod contents;
 mod journal;
-mod later_lock;
-mod moved;
 mod placements;
 mod recover;
 mod stages;
@@ -12,7 +10,7 @@ mod transaction;
 
 pub(crate) use contents::{manifest_of, read_tree, state_of, tree_of};
 pub(crate) use journal::{Accepted, State};
-pub(crate) use moved::unknown_stages;
+pub(crate) use stages::unknown_stages;
 pub(crate) use placements::{Placement, Placements};
 pub(crate) use recover::{
     Recovered, check_readable, has_leftovers, is_interrupted, own_stages, recover, sweep_state,

@@ -8,11 +8,9 @@ use std::io;
 use std::path::PathBuf;
 
 use super::journal::{Base, Journal, OwnPaths};
-use super::later_lock::LaterLock;
-use super::moved;
 use super::placements::Placements;
 use super::stages::{self, Stages};
-use super::steps::{Folders, Work};
+use super::steps::{Folders, ForeignLock, Work};
 use super::transaction::{Books, record};
 use crate::error::shown;
 use crate::fs::atomic;
@@ -80,7 +78,7 @@ impl Recovered {
 
 /// Whether a killed process left a journal behind, here or where this place was before it was moved.
 pub(crate) fn is_interrupted(books: &Books) -> bool {
-    books.journal.exists() || moved::journal_of(books).is_some()
+    books.journal.exists() || stages::journal_of(books).is_some()
 }
 
 /// Whether a killed process left a staging folder behind.
@@ -123,7 +121,7 @@ pub(crate) fn recover(
     books: &Books,
     elsewhere: &dyn Fn() -> Vec<PathBuf>,
 ) -> Result<Option<Recovered>, InstallError> {
-    moved::take_over(books).map_err(|error| failed(books, error))?;
+    stages::take_over(books).map_err(|error| failed(books, error))?;
     let mut stages = load_stages(books)?;
     let base = Base::at(&books.base);
     let own = OwnPaths::new(&base, elsewhere);
@@ -183,7 +181,7 @@ fn settle(books: &Books, journal: &Journal, stages: &mut Stages) -> Result<Recov
     // killed. Then nothing is granted; the next `sync` asks for what is missing.
     let unchanged = |now: &Approvals| journal.approvals == Some(now.revision());
     if let Err(error) = work.complete().and_then(|()| record(journal, books, unchanged)) {
-        let Ok(not_undone) = work.backward(&LaterLock::of(journal)) else {
+        let Ok(not_undone) = work.backward(&ForeignLock::of(journal)) else {
             return Err(set_aside(books, stages, &error));
         };
         let placements = Placements::load(books)?.before(journal, &not_undone.stay);

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use super::contents::{known_state_of, state_of};
 use super::journal::{FileStep, Journal, State, Step};
-use super::later_lock::LaterLock;
 use crate::error::SourceErrorKind;
 use crate::fs::atomic::{self, WriteError};
 use crate::fs::dir::Folder;
 use crate::fs::inside::is_inside;
+use crate::fs::parsed::ParsedLimits;
 use crate::fs::read;
 use crate::install::error::InstallError;
+use crate::install::records::{LOCK_FILE, SkillsLock};
 
 /// The largest `skills.toml` or `skills.lock`.
 const MAX_RECORD_BYTES: usize = 64 << 20;
@@ -116,7 +117,7 @@ impl Work<'_> {
     }
 
     /// Undoes every step that was performed, except what a later lock names. Changes of the user since then stay.
-    pub(super) fn backward(&self, later: &LaterLock) -> Result<NotUndone, InstallError> {
+    pub(super) fn backward(&self, later: &ForeignLock) -> Result<NotUndone, InstallError> {
         let mut not_undone = NotUndone::default();
         let steps = || self.journal.steps.iter().rev().filter(|step| self.folders.contains_key(&step.folder));
         for step in steps().filter(|step| later.has(step)) {
@@ -317,4 +318,34 @@ fn write(
             .with_hint("make the file writable for this user, then run the command again"),
         other => failed(io::Error::other(other)),
     })
+}
+
+/// The lock as it is now, if it has neither the text before nor the text after an interrupted installation.
+#[derive(Debug, Default)]
+pub(super) struct ForeignLock(Option<SkillsLock>);
+
+impl ForeignLock {
+    /// Reads the lock that a journal would write. One that cannot be read names nothing.
+    pub(super) fn of(journal: &Journal) -> Self {
+        let is_lock = |path: &std::path::Path| path.file_name().is_some_and(|name| name == LOCK_FILE);
+        let Some(step) = journal.files.iter().find(|file| is_lock(&file.path)) else {
+            return Self::default();
+        };
+        let bytes = text_of(&step.path).ok().flatten();
+        let bytes =
+            bytes.filter(|bytes| ParsedLimits::of(step.within.as_deref()).check(bytes, &step.path).is_ok());
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        let later = text.filter(|text| step.before.as_ref() != Some(text) && step.after != *text);
+        Self(later.and_then(|text| SkillsLock::parse(&text, &step.path).ok()))
+    }
+
+    /// Whether the result of a step is what the lock says by now.
+    pub(super) fn has(&self, step: &Step) -> bool {
+        let Some(lock) = &self.0 else { return false };
+        match (&step.after, lock.get(&step.name)) {
+            (Some(State::Tree(digest)), Some(locked)) => Some(*digest) == locked.digest,
+            (Some(State::Link(_)), Some(_)) | (None, None) => true,
+            _ => false,
+        }
+    }
 }

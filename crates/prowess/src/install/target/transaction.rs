@@ -11,10 +11,9 @@ use std::path::{Path, PathBuf};
 
 use super::contents::{state_of, write_tree};
 use super::journal::{Accepted, Base, FileStep, Journal, LeftCopy, State, Step};
-use super::later_lock::LaterLock;
 use super::placements::Placements;
 use super::stages::Stages;
-use super::steps::{Folders, Work};
+use super::steps::{Folders, ForeignLock, Work};
 use crate::error::SourceError;
 use crate::fs::atomic::unused_stage_name;
 use crate::fs::dir::Folder;
@@ -178,7 +177,7 @@ impl<'b> Transaction<'b> {
         // The steps that were performed are undone. If that fails too, or an edit would be lost with the staging
         // folder, the journal stays for the next command.
         let undone = || {
-            work.backward(&LaterLock::default())?;
+            work.backward(&ForeignLock::default())?;
             Placements::load(self.books)?
                 .before(&journal, &BTreeSet::new())
                 .map_or(Ok(()), Placements::save)?;

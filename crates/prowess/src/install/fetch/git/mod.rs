@@ -6,28 +6,23 @@
 mod clone;
 mod command;
 mod errors;
-mod history;
-mod ids;
-mod missing;
 mod output;
 mod received;
 mod redirect;
 mod room;
 mod run;
-mod unaccepted;
 mod variables;
-mod waiting;
 mod watch;
 
+use std::fmt;
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use self::command::GitCommand;
-pub(super) use self::missing::{leads_to_no_commit, no_commit, unknown_ref};
+pub(super) use self::errors::{leads_to_no_commit, no_commit, unknown_ref};
 pub(crate) use self::received::Received;
-pub(crate) use self::room::{REPOSITORIES, make_room};
-pub(crate) use self::unaccepted::FOLDER as UNACCEPTED;
-pub(crate) use self::waiting::Waiting;
+pub(crate) use self::room::{REPOSITORIES, UNACCEPTED, make_room};
 use crate::install::error::InstallError;
 use crate::install::records::Requested;
 use crate::install::tree::InstallLimits;
@@ -197,4 +192,29 @@ pub trait Git: Debug + Send + Sync {
 /// Whether a text is the complete id of an object.
 pub(crate) fn is_id(text: &str) -> bool {
     [40, 64].contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// A function that gets an address.
+type Report = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A function that gets the address of the repository; nothing by default.
+#[derive(Clone, Default)]
+pub(crate) struct Waiting(Option<Report>);
+
+impl Waiting {
+    pub(crate) fn new(report: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(report)))
+    }
+
+    fn report(&self, url: &str) {
+        if let Some(report) = &self.0 {
+            report(url);
+        }
+    }
+}
+
+impl fmt::Debug for Waiting {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(if self.0.is_some() { "Waiting(reported)" } else { "Waiting(quiet)" })
+    }
 }

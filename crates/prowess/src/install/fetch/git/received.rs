@@ -8,8 +8,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use super::clone::Bare;
-use super::room::remove_unused;
-use super::unaccepted::{self, Unaccepted};
+use super::room::{self, Unaccepted, remove_unused};
 use super::watch::size_of;
 use crate::env;
 use crate::fs::atomic::{lock_to_read, lock_within};
@@ -86,7 +85,7 @@ impl Received {
     pub(crate) fn sweep(&self, store: &Path) {
         self.store.get_or_init(|| {
             let store = env::absolute(store);
-            unaccepted::sweep(&store);
+            room::sweep(&store);
             store
         });
     }

@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use super::GitLimits;
+use super::{GitLimits, Waiting};
 use super::clone::{Bare, REMOTE, Temporary};
 use super::errors::{Fault, Problem};
 use super::received::{Held, Received};
 use super::redirect::{self, MAX_REDIRECTS, Redirect};
 use super::room::make_room;
 use super::variables;
-use super::waiting::Waiting;
 use super::watch::Watcher;
 use crate::env::{self, Environment};
 use crate::fs::atomic::{lock_to_read, lock_within};

@@ -1,6 +1,6 @@
 //! How the next process recovers a transaction that was killed between its steps.
 
-use super::super::super::moved::unknown_stages;
+use super::super::super::stages::unknown_stages;
 use super::super::super::recover::is_interrupted;
 use super::super::super::steps::{aside, swap};
 use super::*;
