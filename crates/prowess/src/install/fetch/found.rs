@@ -118,28 +118,19 @@ impl Available {
 
     /// The whole name of the requested branch, if a tag has the same name.
     pub(crate) fn whole_ref(&self) -> Option<&str> {
-        match &self.place {
-            OpenSource::Folder(_) => None,
-            OpenSource::Git(repository) => repository.whole_ref.as_deref(),
-        }
+        self.place.git()?.whole_ref.as_deref()
     }
 
     /// The commit, when it is a repository.
     #[cfg(test)]
     pub(crate) fn commit(&self) -> Option<&str> {
-        match &self.place {
-            OpenSource::Folder(_) => None,
-            OpenSource::Git(repository) => Some(&repository.commit),
-        }
+        self.place.git().map(|repository| &*repository.commit)
     }
 
     /// The requested version.
     #[cfg(test)]
     pub(crate) fn requested(&self) -> Option<&crate::install::records::Requested> {
-        match &self.place {
-            OpenSource::Folder(_) => None,
-            OpenSource::Git(repository) => repository.requested.as_ref(),
-        }
+        self.place.git()?.requested.as_ref()
     }
 
     /// Reads the SKILL.md of a folder. If it cannot be read, only the name of its folder is known, and the reason is

@@ -86,6 +86,14 @@ impl OpenSource {
             Self::Git(repository) => repository.as_mut(),
         }
     }
+
+    /// The repository, if it is one.
+    fn git(&self) -> Option<&GitContents> {
+        match self {
+            Self::Folder(_) => None,
+            Self::Git(repository) => Some(repository),
+        }
+    }
 }
 
 /// Where in a source its skills are.

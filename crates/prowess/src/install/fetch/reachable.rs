@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::git::GitVersion;
 use super::trees::repository_of;
-use super::{Available, Fetcher, OpenSource, repository};
+use super::{Available, Fetcher, repository};
 use crate::install::error::{About, InstallError, InstallErrorKind, Relock};
 use crate::install::records::Upstream;
 use crate::install::spec::{InstallPlace, InstallSpec, is_on_this_machine};
@@ -51,10 +51,7 @@ impl Fetcher {
     /// The commit of a source, if the user asked for it by its id or by a ref such as `refs/pull/1/head`, and it is not
     /// known to be on a branch or tag.
     pub(crate) fn unverified_commit(&self, available: &Available) -> Option<String> {
-        let OpenSource::Git(repository) = &available.place else { return None };
-        if !repository.is_named_by_commit() {
-            return None;
-        }
+        let repository = available.place.git().filter(|repository| repository.is_named_by_commit())?;
         let commit = repository.commit.clone();
         // Without an answer it is not known. The commit itself may have been on this machine.
         let reachable = self.git.reachable(&repository.url, std::slice::from_ref(&commit));

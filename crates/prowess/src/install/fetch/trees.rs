@@ -47,7 +47,7 @@ impl Fetcher {
         let trees = self.each_tree(place, &folders, (&self.options.limits, refusal))?;
         let taken = |(skill, tree): (AvailableSkill, Result<SkillTree, InstallError>)| {
             let mut locked = LockedSkill::of(&*skill.name, source.clone());
-            if let OpenSource::Git(repository) = &*place {
+            if let Some(repository) = place.git() {
                 locked.git_tree = repository.tree_id(skill.folder());
                 locked.commit = Some(repository.commit.clone());
                 locked.requested.clone_from(&repository.requested);
@@ -90,10 +90,7 @@ impl Fetcher {
                 _ => error,
             })?;
             for (((at, skill), tree), folder) in members.iter().zip(fetched).zip(&folders) {
-                let git_tree = match &place {
-                    OpenSource::Git(repository) => repository.tree_id(folder),
-                    OpenSource::Folder(_) => None,
-                };
+                let git_tree = place.git().and_then(|repository| repository.tree_id(folder));
                 if Some(tree.digest()) != skill.digest
                     || skill.git_tree.as_ref().is_some_and(|id| Some(id) != git_tree.as_ref())
                 {
