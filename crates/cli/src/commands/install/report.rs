@@ -12,7 +12,7 @@ use prowess::install::{
 use prowess::internal::first_mount;
 use serde_json::{Value, json};
 
-use super::{place_of, place_option, preview, verify};
+use super::{place_of, place_option, preview, scope_option, verify};
 use crate::args::Common;
 use crate::commands::shown;
 use crate::error::CommandError;
@@ -208,20 +208,15 @@ pub(super) fn added(
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     if json {
-        let skills: Vec<Value> = changes
-            .skills
-            .iter()
-            .map(|change| {
-                let mut value = value(change);
-                let preview =
-                    previews.iter().find(|(name, _)| *name == change.name).map(|(_, preview)| preview);
-                if let (Some(object), Some(preview)) = (value.as_object_mut(), preview) {
-                    object.insert("preview".to_owned(), json!(preview));
-                }
-                value
-            })
-            .collect();
-        return envelope((skills, left_out), changes, common, ui);
+        let value = |change: &Change| {
+            let mut value = value(change);
+            let preview = previews.iter().find(|(name, _)| *name == change.name);
+            if let (Some(object), Some((_, preview))) = (value.as_object_mut(), preview) {
+                object.insert("preview".to_owned(), json!(preview));
+            }
+            value
+        };
+        return envelope((changes.skills.iter().map(value).collect(), left_out), changes, common, ui);
     }
     if common.dry_run {
         ui.print(&preview::all(previews))?;
@@ -299,19 +294,16 @@ fn changes_as_text(changes: &Changes, common: &Common, ui: &mut Ui) -> Result<()
             Action::NotInstalled | Action::NotPlaced | Action::StillInstalled => "!",
             _ => "=",
         };
+        let user = scope_option(common.scope());
         let kept = match change.action {
             Action::Kept => " (not as installed, kept)",
             Action::LeftThere => " (left out: something that was not installed has its name)",
             Action::NotPlaced => " (not in skills.lock any more)",
             Action::Fetched => " (fetched, not installed)",
             Action::Locked => " (locked, not installed)",
-            Action::NotInstalled if common.user => " (not installed; install it with: prowess sync --user)",
-            Action::NotInstalled => " (not installed; install it with: prowess sync)",
-            Action::StillInstalled if common.user => {
-                " (still installed, so it stays in the lock; remove it with: prowess sync --user)"
-            }
+            Action::NotInstalled => &format!(" (not installed; install it with: prowess sync{user})"),
             Action::StillInstalled => {
-                " (still installed, so it stays in the lock; remove it with: prowess sync)"
+                &format!(" (still installed, so it stays in the lock; remove it with: prowess sync{user})")
             }
             _ => "",
         };
