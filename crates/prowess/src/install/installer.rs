@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use prowess_core::{Digest, Manifest};
 
-use super::change::{Changes, Edits};
 use super::error::{InstallError, InstallErrorKind, InstallLimit};
-use super::fetch::git::{Git, GitLimits, Received, Waiting};
-use super::fetch::{FetchOptions, Fetcher};
-use super::installed::folder_named;
+use super::plan::change::{Changes, Edits};
+use super::plan::prepare::Prepared;
+use super::plan::sync::check_records;
 use super::plan::{ApplyOptions, Loss, Order, Plan};
-use super::prepare::Prepared;
 use super::records::{FetchLog, InstallScope, InstallTarget, LinkMode, LockedSkill, Records, SKILLS_FOLDER};
+use super::source::git::{Git, GitLimits, Received, Waiting};
+use super::source::tree::InstallLimits;
+use super::source::{FetchOptions, Fetcher};
 use super::store::{Store, USERS_STORE};
-use super::sync::check_records;
-use super::tree::InstallLimits;
+use super::verify::folder_named;
 use crate::env::Environment;
 use crate::fs::dir::Folder;
 use crate::fs::own;
@@ -359,8 +359,15 @@ impl Installer {
         let orders = orders(&place, &records)?;
         let (store, elsewhere) = (self.store(), &self.elsewhere(scope));
         let listing = &|digest| store.listing(digest);
-        let how =
-            ApplyOptions { place: &place, options, write, installer: self, store: &store, listing, elsewhere };
+        let how = ApplyOptions {
+            place: &place,
+            options,
+            write,
+            installer: self,
+            store: &store,
+            listing,
+            elsewhere,
+        };
         let plan = Plan::of(how, records, &orders);
         plan.and_then(Plan::carry_out).map_err(|error| error.in_place(&place))
     }

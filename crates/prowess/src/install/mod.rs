@@ -5,42 +5,36 @@
 //! lock, stages the files, writes a journal, swaps folders and records the changes. If it is killed at any time, each
 //! skill is old or new, and the next command completes the installation.
 
-mod change;
-mod compare;
+mod apply;
 mod error;
-mod fetch;
-mod installed;
 mod installer;
 mod plan;
-mod prepare;
 pub(crate) mod preview;
-mod protected;
 mod records;
-mod settle;
-mod sources;
+mod source;
 mod spec;
 mod store;
-mod sync;
-mod target;
-mod tree;
+mod verify;
 
-pub use change::{Action, Change, Changes, ClientAction, ClientChange, Edits, LeftAlone};
-pub use compare::FileChange;
+pub use apply::settle::{Leftover, LeftoverKind};
 pub use error::{InstallError, InstallErrorKind, InstallLimit, Relock};
-pub use fetch::git::{FetchedRef, Git, GitEntry, GitObject, GitVersion};
-pub use fetch::{Available, AvailableSkill, InstallSource, SkippedSkill};
-pub(crate) use installed::{InstalledNames, named, users_own};
-pub use installed::{ClientDifference, ClientState, InstalledOrigin, InstalledSkill, InstalledState, Origins, upstream_name};
 pub use installer::{InstallFolders, InstallOptions, Installer, Progress};
 pub use plan::Loss;
-pub use prepare::Prepared;
+pub use plan::change::{Action, Change, Changes, ClientAction, ClientChange, Edits, LeftAlone};
+pub use plan::prepare::Prepared;
+pub use plan::sources::{PrivateSource, SyncSource};
+pub use plan::sync::{SyncOptions, SyncPlan};
 pub use preview::{HiddenComment, HiddenText, NestedSkill, Preview, RunText};
 pub use records::{
     InstallScope, LOCK_FILE, LinkMode, LockedSkill, Requested, SKILLS_FILE, SKILLS_FOLDER, SkillsLock,
     SkillsToml, Upstream, WantedSkill,
 };
-pub use sources::{PrivateSource, SyncSource};
-pub use settle::{Leftover, LeftoverKind};
+pub use source::git::{FetchedRef, Git, GitEntry, GitObject, GitVersion};
+pub use source::tree::{InstallLimits, SkillTree};
+pub use source::{Available, AvailableSkill, InstallSource, SkippedSkill};
 pub use spec::{InstallPlace, InstallSpec, SkillRef, is_local_path};
-pub use sync::{SyncOptions, SyncPlan};
-pub use tree::{InstallLimits, SkillTree};
+pub use verify::compare::FileChange;
+pub use verify::{
+    ClientDifference, ClientState, InstalledOrigin, InstalledSkill, InstalledState, Origins, upstream_name,
+};
+pub(crate) use verify::{InstalledNames, named, users_own};

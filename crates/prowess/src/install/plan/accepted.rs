@@ -6,10 +6,10 @@ use std::path::Path;
 use prowess_core::Digest;
 
 use crate::fs::walk::FILE_NAMES;
-use crate::install::compare::{Listing, is_tree};
+use crate::install::apply::{Accepted, Transaction};
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, LockedSkill};
-use crate::install::target::{Accepted, Transaction};
+use crate::install::verify::compare::{Listing, is_tree};
 use crate::registry::trust::{Approval, Approvals};
 
 /// The user's approvals of skills in folders, by the paths of their files.
@@ -30,12 +30,7 @@ impl AcceptedSkills {
     }
 
     /// Whether the user accepted the skill in a folder with this digest, or as its file system shows these files.
-    pub(crate) fn has(
-        &self,
-        folder: &Path,
-        digest: Option<Digest>,
-        listing: Listing<'_>,
-    ) -> bool {
+    pub(crate) fn has(&self, folder: &Path, digest: Option<Digest>, listing: Listing<'_>) -> bool {
         self.approval_in(folder)
             .and_then(|own| own.digest)
             .is_some_and(|accepted| is_tree(accepted, digest, folder, listing))

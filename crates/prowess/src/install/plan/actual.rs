@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::Digest;
 
+use super::change::{Action, Change, LeftAlone};
 use super::losses::unknown;
+use super::protected::Protected;
 use super::{AcceptedSkills, ApplyOptions, ClientFolder, Order, state};
 use crate::fs::dir::Folder;
-use crate::install::change::{Action, Change, LeftAlone};
-use crate::install::compare::is_unchanged;
+use crate::install::apply::{Placement, Placements, State};
 use crate::install::error::InstallError;
-use crate::install::protected::Protected;
 use crate::install::records::{LockedSkill, SkillsLock};
-use crate::install::target::{Placement, Placements, State};
+use crate::install::verify::compare::is_unchanged;
 
 /// A place as it is.
 pub(super) struct Actual<'a> {
@@ -169,7 +169,8 @@ impl ClientEntry<'_> {
     /// that the user keeps the copy. A lock that alone names a skill is no evidence of who made its copies.
     fn placed(&self) -> Option<Digest> {
         let Actual { orders, placements, copied_for, lock, .. } = self.actual;
-        let is_dropped = || orders.iter().any(|order| matches!(order, Order::Drop(name) if name == self.name));
+        let is_dropped =
+            || orders.iter().any(|order| matches!(order, Order::Drop(name) if name == self.name));
         match self.placement() {
             Some(Placement::Placed(digest)) => Some(*digest),
             None if !placements.is_lost() && !is_dropped() && copied_for.contains(&self.folder.client) => {

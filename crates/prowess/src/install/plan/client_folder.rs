@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use super::{CreatedDirs, open, state};
 use crate::env::{self, Environment};
 use crate::fs::dir::Folder;
-use crate::install::compare::{Listing, is_tree};
+use crate::install::apply::{Placement, Placements, State};
 use crate::install::error::InstallError;
 use crate::install::records::{InstallTarget, LockedSkill, Records, SKILLS_FOLDER};
-use crate::install::target::{Placement, Placements, State};
+use crate::install::verify::compare::{Listing, is_tree};
 use crate::library::clients::CLIENTS;
 
 /// The folder in which a client looks for skills.

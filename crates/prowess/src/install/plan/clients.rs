@@ -1,20 +1,20 @@
 //! Links and copies for clients that do not look in the folder of installed skills.
 
 use super::actual::{Actual, ClientEntry};
+use super::change::{Action, Change, Changes, ClientAction, ClientChange, Edits};
 use super::client_folder::folders_elsewhere;
 use super::losses::named;
+use super::prepare::Prepared;
+use super::protected::holds_source;
 use super::skills::end_trust;
 use super::{ClientFolder, Loss, Plan, client_folders, installs};
 use crate::env;
 use crate::error::shown;
-use crate::install::change::{Action, Change, Changes, ClientAction, ClientChange, Edits};
-use crate::install::compare::{edits_of, is_tree};
+use crate::install::apply::{State, Transaction, read_tree};
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::prepare::Prepared;
-use crate::install::protected::holds_source;
 use crate::install::records::{LockedSkill, Records};
-use crate::install::target::{State, Transaction, read_tree};
-use crate::install::tree::SkillTree;
+use crate::install::source::tree::SkillTree;
+use crate::install::verify::compare::{edits_of, is_tree};
 
 /// What a client gets of an installed skill.
 enum ClientPayload {
@@ -100,9 +100,8 @@ impl Actual<'_> {
         // replaces it, and none replaces a source.
         let was_kept = is_left && self.lock.get(&locked.name).is_some();
         // With its source, as `add` does.
-        let is_named = || {
-            installs(self.orders).any(|new| new.wanted.is_some() && new.locked.name == locked.name)
-        };
+        let is_named =
+            || installs(self.orders).any(|new| new.wanted.is_some() && new.locked.name == locked.name);
         // The user's own link to the source gives the client the skill already.
         let is_own_link = matches!(entry.there, Some(State::Link(_)) if is_users)
             && locked.source_folder(how.place.scope, &how.place.skill(&locked.name)).is_some_and(|source| {
@@ -154,9 +153,7 @@ impl Actual<'_> {
         self.change_in(changes, locked).clients.push(ClientChange { client, action, path });
         let Some(real) = &folder.open else { return Ok(()) };
         match payload {
-            ClientPayload::Copy(tree) => {
-                transaction.put(real.path(), &locked.name, &tree, there).map(drop)
-            }
+            ClientPayload::Copy(tree) => transaction.put(real.path(), &locked.name, &tree, there).map(drop),
             _ => {
                 let target = folder.target(how.place, &locked.name);
                 transaction.link(real.path(), &locked.name, &target, there)

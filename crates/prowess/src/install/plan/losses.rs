@@ -9,13 +9,13 @@ use prowess_core::internal::did_you_mean;
 use prowess_core::text::similar;
 
 use super::ApplyOptions;
+use super::change::Change;
 use crate::advice::{Hint, HintAction};
 use crate::error::{first_of, shown};
-use crate::install::change::Change;
-use crate::install::compare::{Difference, FileChange, Listing, changes, edits_of, made_by_users};
+use crate::install::apply::{State, manifest_of};
 use crate::install::error::{About, InstallError, InstallErrorKind};
 use crate::install::records::{InstallTarget, LockedSkill, SkillsLock};
-use crate::install::target::{State, manifest_of};
+use crate::install::verify::compare::{Difference, FileChange, Listing, changes, edits_of, made_by_users};
 use crate::registry::digests;
 
 /// How many changed files an error names.

@@ -3,32 +3,37 @@
 
 mod accepted;
 mod actual;
+pub(super) mod change;
 mod client_folder;
 mod clients;
 mod losses;
 mod names;
+pub(super) mod prepare;
+pub(super) mod protected;
 mod skills;
+pub(super) mod sources;
+pub(super) mod sync;
 
 use std::path::{Path, PathBuf};
 
 pub(super) use self::accepted::AcceptedSkills;
 use self::actual::Actual;
+use self::change::{Action, Changes};
 pub(super) use self::client_folder::{ClientFolder, client_folders};
-pub(crate) use self::skills::copy;
 pub use self::losses::Loss;
 pub(crate) use self::losses::unknown;
 use self::losses::{all_edited, check_shown};
 use self::names::{Names, check_distinct};
 pub(crate) use self::names::{check_installable, same_name};
-use super::change::{Action, Changes};
-use super::compare::Listing;
+use self::prepare::Prepared;
+use self::protected::Protected;
+pub(crate) use self::skills::copy;
+use super::apply::{Placements, State, Transaction, state_of};
 use super::error::{InstallError, InstallErrorKind};
 use super::installer::{InstallOptions, Installer, Write};
-use super::prepare::Prepared;
-use super::protected::Protected;
 use super::records::{InstallTarget, Records, SKILLS_FOLDER, with_line_ends_of};
 use super::store::Store;
-use super::target::{Placements, State, Transaction, state_of};
+use super::verify::compare::Listing;
 use crate::fs::dir::Folder;
 
 /// What to do with one name.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::prepare::Prepared;
 use super::{Order, installs};
 use crate::advice::{Hint, HintAction};
 use crate::fs::dir::Folder;
 use crate::fs::walk::MODULES;
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::prepare::Prepared;
 use crate::install::records::{SkillsLock, check_folder_name, folder_key};
 
 /// An error when two skills would be installed under one name.

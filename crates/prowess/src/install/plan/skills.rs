@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use prowess_core::Digest;
 
+use super::change::{Action, Change, Edits};
 use super::losses::{edited, edited_unlocked};
+use super::prepare::Prepared;
+use super::protected::holds_source;
 use super::{CreatedDirs, Loss, Names, Plan, check_installable};
 use crate::error::shown;
 use crate::fs::dir::Folder;
 use crate::fs::walk::FILE_NAMES;
-use crate::install::change::{Action, Change, Edits};
-use crate::install::compare::{as_kept, is_tree};
+use crate::install::apply::{Accepted, State, Transaction, recover, state_of};
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::prepare::Prepared;
-use crate::install::protected::holds_source;
 use crate::install::records::{InstallScope, InstallTarget, LockedSkill, check_folder_name, not_locked};
-use crate::install::target::{Accepted, State, Transaction, recover, state_of};
-use crate::install::tree::{SkillTree, TreeSkill};
+use crate::install::source::tree::{SkillTree, TreeSkill};
+use crate::install::verify::compare::{as_kept, is_tree};
 
 impl Plan<'_> {
     pub(super) fn install(&mut self, new: &Prepared, names: &mut Names) -> Result<Change, InstallError> {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::{OtherNames, Preview};
 use crate::env;
 use crate::fs::walk::ScanOptions;
 use crate::install::error::InstallError;
 use crate::install::installer::Installer;
 use crate::install::plan::AcceptedSkills;
-use crate::install::prepare::Prepared;
-use crate::install::preview::{OtherNames, Preview};
+use crate::install::plan::prepare::Prepared;
 use crate::install::records::{InstallScope, LockedSkill, SKILLS_FOLDER};
 use crate::source::{DirSource, Source as _};
 

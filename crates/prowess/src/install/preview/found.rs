@@ -7,7 +7,7 @@ use prowess_core::{Candidate, FileEntry};
 
 use super::{OtherNames, Preview, files};
 use crate::fs::listing;
-use crate::install::tree::InstallLimits;
+use crate::install::source::tree::InstallLimits;
 use crate::registry::Registry;
 use crate::source::Slice;
 

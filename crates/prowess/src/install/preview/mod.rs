@@ -16,7 +16,7 @@ use serde::Serialize;
 pub use self::found::{preview_of_found, preview_of_text};
 pub(crate) use self::names::OtherNames;
 pub use self::runs::RunText;
-use super::tree::SkillTree;
+use super::source::tree::SkillTree;
 use crate::fs::walk::FILE_NAMES;
 
 /// Other spellings of `allowed-tools`, which some clients read.
@@ -276,7 +276,7 @@ mod tests {
     use prowess_core::RelPath;
 
     use super::*;
-    use crate::install::tree::{InstallLimits, TreeFile};
+    use crate::install::source::tree::{InstallLimits, TreeFile};
 
     fn preview(files: &[(&str, bool, &str)], installed: &[&str]) -> Preview {
         let file = |(path, executable, bytes): &(&str, bool, &str)| TreeFile {

@@ -15,7 +15,7 @@ use prowess_core::{Digest, RelPath};
 use super::skills_lock::LockedSkill;
 use super::upstream::{FOLDER, Upstream};
 use crate::fs::{atomic, own};
-use crate::install::compare::Listing;
+use crate::install::verify::compare::Listing;
 use crate::internal::locked;
 
 /// The largest file that is read.

@@ -11,8 +11,8 @@ use super::skills_toml::WantedSkill;
 use super::upstream::Upstream;
 use crate::env;
 use crate::install::error::{InstallError, InstallErrorKind};
-use crate::install::fetch::git::GitVersion;
-use crate::install::prepare::Prepared;
+use crate::install::plan::prepare::Prepared;
+use crate::install::source::git::GitVersion;
 use crate::install::spec::{InstallPlace, InstallSpec, SkillRef, checked_reference};
 
 /// Records how a user asked for a skill: in its entry of `skills.toml`, and in the lock. `choice` is the name to choose it

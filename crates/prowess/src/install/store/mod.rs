@@ -13,8 +13,8 @@ use std::time::{Duration, SystemTime};
 
 use prowess_core::{Digest, Manifest};
 
-use super::fetch::{REPOSITORIES, UNACCEPTED};
-use super::tree::{InstallLimits, SkillTree, TreeFile};
+use super::source::tree::{InstallLimits, SkillTree, TreeFile};
+use super::source::{REPOSITORIES, UNACCEPTED};
 use crate::error::SourceErrorKind;
 use crate::fs::atomic::unused_name;
 use crate::fs::own;
