@@ -136,14 +136,26 @@ impl Origins {
     /// Whether the files of an installed skill are neither those of the lock nor another version, as Prowess placed it; none
     /// when they cannot be read. This reads all of them.
     pub fn is_edited(&self, origin: &InstalledOrigin) -> Option<bool> {
+        let (there, path) = Self::there(origin)?;
+        let State::Tree(digest) = there else { return Some(true) };
+        Some(!self.is_as_locked(origin, digest) && self.placed_at(&path) != Some(digest))
+    }
+
+    /// Whether the files of an installed skill are those of another version, as Prowess placed it. This reads all of them.
+    pub fn is_other_version(&self, origin: &InstalledOrigin) -> bool {
+        let Some((State::Tree(digest), path)) = Self::there(origin) else { return false };
+        !self.is_as_locked(origin, digest) && self.placed_at(&path) == Some(digest)
+    }
+
+    /// What is in place of an installed skill, and its real path.
+    fn there(origin: &InstalledOrigin) -> Option<(State, PathBuf)> {
         let dir = Folder::open_resolved(origin.found_in.parent()?).ok()?;
         let there = state_of(&dir, &origin.locked.name).ok()??;
-        let (wanted, folder) = (origin.locked.digest, &origin.found_in);
-        let State::Tree(digest) = there else { return Some(true) };
-        Some(
-            !is_tree(digest, wanted, folder, &self.listing())
-                && self.placed_at(&dir.path().join(&origin.locked.name)) != Some(digest),
-        )
+        Some((there, dir.path().join(&origin.locked.name)))
+    }
+
+    fn is_as_locked(&self, origin: &InstalledOrigin, there: Digest) -> bool {
+        is_tree(there, origin.locked.digest, &origin.found_in, &self.listing())
     }
 
     fn listing(&self) -> impl Fn(Digest) -> Option<Manifest> + use<> {
@@ -192,15 +204,6 @@ impl Origins {
     fn placed_at(&self, path: &Path) -> Option<Digest> {
         let placed = |books| Placements::load(books).ok()?.digest(path);
         self.books.iter().find_map(placed)
-    }
-
-    /// Whether the files of an installed skill are those of another version, as Prowess placed it. This reads all of them.
-    pub fn is_other_version(&self, origin: &InstalledOrigin) -> bool {
-        let there = origin.found_in.parent().and_then(|folder| Folder::open_resolved(folder).ok());
-        let there = there.and_then(|dir| state_of(&dir, &origin.locked.name).ok()?);
-        let (wanted, folder) = (origin.locked.digest, &origin.found_in);
-        matches!(there, Some(State::Tree(digest)) if !is_tree(digest, wanted, folder, &self.listing()))
-            && self.is_edited(origin) == Some(false)
     }
 
     /// Whether the user accepted the files that the lock names, so that installing them again restores what was accepted.
