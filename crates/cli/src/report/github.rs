@@ -39,7 +39,8 @@ impl Reporter for Github {
     }
 
     fn unlisted(&mut self, skill: &Unlisted, ui: &mut Ui) -> Result<(), CommandError> {
-        let (file, title, message) = (property(&skill.path), property(skill.code), data(&skill.message()));
+        let (file, title, message) =
+            (property(&skill.path), property(skill.why.code), data(&skill.message()));
         ui.print(&format!("::error file={file},title={title}::{message}\n"))
     }
 

@@ -14,6 +14,7 @@ use prowess::{Document, Problem, Severity};
 use serde::Serialize;
 
 use crate::error::{CommandError, Failure};
+use crate::explain::report::NotSeen;
 use crate::ui::{Ui, count};
 
 /// The maximum number of edits of a fix in a report; `check --fix` applies all of them.
@@ -135,15 +136,14 @@ pub(crate) struct Unlisted {
     #[serde(skip)]
     pub(crate) name: &'static str,
     pub(crate) path: String,
-    pub(crate) code: &'static str,
-    pub(crate) reason: String,
-    pub(crate) fix: String,
+    #[serde(flatten)]
+    pub(crate) why: NotSeen,
 }
 
 impl Unlisted {
     /// The message, without the path.
     pub(crate) fn message(&self) -> String {
-        format!("{} does not list it: {}; {}", self.name, self.reason, self.fix)
+        format!("{} does not list it: {}; {}", self.name, self.why.reason, self.why.fix)
     }
 }
 
@@ -153,7 +153,7 @@ pub(crate) trait Reporter {
     fn file(&mut self, file: &Checked, ui: &mut Ui) -> Result<(), CommandError>;
     /// Takes a skill that a client does not list. By default, it is a note.
     fn unlisted(&mut self, skill: &Unlisted, ui: &mut Ui) -> Result<(), CommandError> {
-        let Unlisted { name, path, reason, fix, .. } = skill;
+        let Unlisted { name, path, why: NotSeen { reason, fix, .. }, .. } = skill;
         ui.note(&format!("{name} does not list {path}: {reason}; {fix}"));
         Ok(())
     }

@@ -48,7 +48,7 @@ impl Reporter for Sarif {
     fn unlisted(&mut self, skill: &Unlisted, ui: &mut Ui) -> Result<(), CommandError> {
         let before = if self.begun { ",".to_owned() } else { self.head() };
         let result = json!({
-            "ruleId": format!("not-listed/{}", skill.code),
+            "ruleId": format!("not-listed/{}", skill.why.code),
             "level": "error",
             "message": { "text": skill.message() },
             "locations": [place(&skill.path, None)],

@@ -49,14 +49,8 @@ impl InClient {
                 let hint = needed.hint(skill, by, copy.as_ref(), (&catalog, origins), &client.reads());
                 *fix = hint.to_string();
             }
-            unlisted.extend(why.map(|NotSeen { code, reason, fix }| Unlisted {
-                client: client.id,
-                name: client.name,
-                path: shown(&path),
-                code,
-                reason,
-                fix,
-            }));
+            let (client, name) = (client.id, client.name);
+            unlisted.extend(why.map(|why| Unlisted { client, name, path: shown(&path), why }));
             files.push(path);
         }
         Ok(Self { files, unlisted, failures: failures(&registry) })

@@ -17,7 +17,7 @@ use crate::commands::hints::all_of;
 use crate::commands::list::{Counts, Wanted};
 use crate::commands::{Purpose, library_options, no_library};
 use crate::error::{CommandError, Failure};
-use crate::explain::report::{Facets, SkillReport};
+use crate::explain::report::{Facets, NotSeen, SkillReport};
 use crate::explain::trust::trust_hint;
 use crate::explain::unread::{Unread, ended, say_problems, say_unverified};
 use crate::explain::{clients_named, provenance};
@@ -48,9 +48,8 @@ struct SeenBy {
 #[derive(Serialize)]
 struct NotSeenBy {
     client: &'static str,
-    code: &'static str,
-    reason: String,
-    fix: String,
+    #[serde(flatten)]
+    why: NotSeen,
 }
 
 /// Which clients list a skill.
@@ -103,12 +102,11 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
                         not_read: is_not_read(sight.skill),
                     });
                 }
-                Err(why) => of_skill.not_seen_by.push(NotSeenBy {
-                    client: client.id,
-                    code: why.code(),
-                    reason: why.reason(),
-                    fix: all_of(&why.hints()).to_string(),
-                }),
+                Err(why) => {
+                    let (code, reason, fix) = (why.code(), why.reason(), all_of(&why.hints()).to_string());
+                    let why = NotSeen { code, reason, fix };
+                    of_skill.not_seen_by.push(NotSeenBy { client: client.id, why });
+                }
             }
         }
         let verified = client.reads().checked.is_some();
