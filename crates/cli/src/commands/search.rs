@@ -51,13 +51,13 @@ pub(crate) fn run(args: &Search, json: bool, ui: &mut Ui) -> Result<Outcome, Com
                 why: (args.why > 0).then_some(hit.why.as_slice()),
             }
         });
-        ui.json_of(&Report {
+        ui.json_of(&SearchReport {
             version: VERSION,
             query: &query.text,
             selector: args.selection.selector.name(),
             hits: found.collect(),
             unread: Unread::all(&registry),
-            summary: Summary { skills: among.len(), hits: hits.len() },
+            summary: SearchSummary { skills: among.len(), hits: hits.len() },
         })?;
         return Ok(outcome);
     }
@@ -165,17 +165,17 @@ fn because(reason: &HitReason, entry: &Entry) -> String {
 }
 
 #[derive(Serialize)]
-struct Report<'r> {
+struct SearchReport<'r> {
     version: u32,
     query: &'r str,
     selector: &'static str,
     hits: Vec<Found<'r>>,
     unread: Vec<Unread>,
-    summary: Summary,
+    summary: SearchSummary,
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct SearchSummary {
     skills: usize,
     hits: usize,
 }

@@ -53,7 +53,7 @@ struct Card {
 
 /// Runs the command.
 pub(crate) fn run(args: &Show, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
-    let Shown { head, path, origin, files, note, strict, complete, preview } = read(args, ui)?;
+    let FoundSkill { head, path, origin, files, note, strict, complete, preview } = read(args, ui)?;
     let fine = if complete { Outcome::Fine } else { Outcome::Incomplete };
     let document = head.document();
     if args.body || args.raw {
@@ -121,7 +121,7 @@ fn as_its_author(origin: &Origin) -> Origin {
 }
 
 /// The bytes that are shown, their origin, and the files beside them.
-struct Shown {
+struct FoundSkill {
     head: Head,
     path: String,
     origin: Origin,
@@ -136,13 +136,13 @@ struct Shown {
     preview: Option<Preview>,
 }
 
-impl Shown {
+impl FoundSkill {
     fn of(head: Head, path: String, origin: Origin, files: Option<Result<Manifest, SourceError>>) -> Self {
         Self { head, path, origin, files, note: None, strict: None, complete: true, preview: None }
     }
 }
 
-fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
+fn read(args: &Show, ui: &mut Ui) -> Result<FoundSkill, CommandError> {
     // With `--in`, a name means a skill that is listed there, even if this folder has a file of that name.
     let arg = SkillArg::read(&args.path, if listed_elsewhere(args) { Prefer::Name } else { Prefer::Path });
     let path = match arg {
@@ -150,7 +150,7 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
             let head = Head::whole(ui::read_input(MAX_FILE_BYTES)?);
             let label = "<stdin>".to_owned();
             let origin = Origin::text(&*label);
-            return Ok(Shown::of(head, label, origin, None));
+            return Ok(FoundSkill::of(head, label, origin, None));
         }
         SkillArg::Name(_) | SkillArg::Location(_) => return listed(&arg, args, ui),
         SkillArg::Path(path) => path,
@@ -174,7 +174,7 @@ fn read(args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
     let found = SkillFile { path };
     let files = read::list(found.folder()).map(|listing| listing.manifest);
     let preview = preview_at(&found).filter(|_| !(args.body || args.raw));
-    Ok(Shown { preview, ..Shown::of(head, shown(&found.path), found.origin(), Some(files)) })
+    Ok(FoundSkill { preview, ..FoundSkill::of(head, shown(&found.path), found.origin(), Some(files)) })
 }
 
 /// What the skill with this file could do, by all its files.
@@ -189,7 +189,7 @@ fn preview_at(file: &SkillFile) -> Option<Preview> {
 }
 
 /// The skill of this name among those that are found, read through its own source.
-fn listed(arg: &SkillArg<'_>, args: &Show, ui: &mut Ui) -> Result<Shown, CommandError> {
+fn listed(arg: &SkillArg<'_>, args: &Show, ui: &mut Ui) -> Result<FoundSkill, CommandError> {
     let (places, name) = (&args.places, &*args.path.to_string_lossy());
     let registry = registry(places)?;
     let catalog = registry.catalog();
@@ -218,7 +218,13 @@ fn listed(arg: &SkillArg<'_>, args: &Show, ui: &mut Ui) -> Result<Shown, Command
     let complete = answered(&registry, places) == Outcome::Fine;
     let names: Vec<&str> = catalog.all().map(|(skill, _)| skill.entry.key.as_str()).collect();
     let preview = preview_of_found(&registry, candidate, &names, &mut { MAX_PREVIEW_BYTES });
-    Ok(Shown { note, strict, complete, preview: Some(preview), ..Shown::of(head, path, origin, files) })
+    Ok(FoundSkill {
+        note,
+        strict,
+        complete,
+        preview: Some(preview),
+        ..FoundSkill::of(head, path, origin, files)
+    })
 }
 
 /// A note about a skill that is not offered or may not be used; for a broken one, the card says it.

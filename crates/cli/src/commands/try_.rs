@@ -253,7 +253,7 @@ impl Trial<'_> {
     }
 
     fn page(&self, columns: usize) -> String {
-        let mut page = Page { text: format!("task: {}\n", clean(self.task)), columns };
+        let mut page = TrialPage { text: format!("task: {}\n", clean(self.task)), columns };
         self.found(&mut page);
         self.prompted(&mut page);
         match &self.loaded {
@@ -266,7 +266,7 @@ impl Trial<'_> {
         page.text
     }
 
-    fn found(&self, page: &mut Page) {
+    fn found(&self, page: &mut TrialPage) {
         page.title(&format!("1. Found: {}", count(self.catalog.len(), "skill")));
         let sources = self.sources();
         let names = sources.iter().map(|source| width(&clean(&source.name))).max().unwrap_or(0).min(40);
@@ -282,7 +282,7 @@ impl Trial<'_> {
         }
     }
 
-    fn prompted(&self, page: &mut Page) {
+    fn prompted(&self, page: &mut TrialPage) {
         let without_text =
             |cut: &Cut| cut.report.shortened > 0 && cut.report.max_description.is_none_or(|most| most < 2);
         page.title(match &self.prompt.cut {
@@ -301,7 +301,7 @@ impl Trial<'_> {
         }
     }
 
-    fn chosen(&self, page: &mut Page, key: &str) {
+    fn chosen(&self, page: &mut TrialPage, key: &str) {
         // Agents of the user see their own skills, and the built-in ones only through Prowess.
         let built_in =
             self.catalog.get(key).is_some_and(is_built_in) && !self.catalog.iter().all(is_built_in);
@@ -320,7 +320,7 @@ impl Trial<'_> {
         }
     }
 
-    fn loaded(&self, page: &mut Page, loaded: &Loaded) {
+    fn loaded(&self, page: &mut TrialPage, loaded: &Loaded) {
         page.title(&format!("4. Loaded when it is used: about {} tokens", number(loaded.tokens() as u64)));
         let rest = page.quote(&loaded.text, SHOWN_LINES);
         if rest > 0 {
@@ -344,7 +344,7 @@ impl Trial<'_> {
         }
     }
 
-    fn missed(&self, page: &mut Page) {
+    fn missed(&self, page: &mut TrialPage) {
         page.title("3. Chosen: none");
         if let Some(one) = self.matches.first() {
             let key = &one.hit.key;
@@ -389,12 +389,12 @@ fn is_built_in(skill: &Candidate) -> bool {
 }
 
 /// A page of sections, in lines that fit the screen.
-struct Page {
+struct TrialPage {
     text: String,
     columns: usize,
 }
 
-impl Page {
+impl TrialPage {
     fn title(&mut self, title: &str) {
         let _ = writeln!(self.text, "\n{STRONG}{}{STRONG:#}", fit(&clean(title), self.columns));
     }

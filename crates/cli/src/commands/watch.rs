@@ -17,7 +17,7 @@ use crate::ui::{Ui, clean, count};
 
 /// A line of the output as JSON.
 #[derive(Serialize)]
-struct Line {
+struct WatchLine {
     version: u32,
     skills: usize,
     #[serde(flatten)]
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Watch, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         Watcher::new(Arc::new(registry), WatchOptions::default()).map_err(|error| failed(&error))?;
     let skills = watcher.registry().catalog().len();
     if json {
-        ui.json_of(&Line { version: VERSION, skills, delta: Delta::default() })?;
+        ui.json_of(&WatchLine { version: VERSION, skills, delta: Delta::default() })?;
     } else {
         ui.print(&format!("watching {}\n", count(skills, "skill")))?;
     }
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Watch, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         };
         if json {
             let skills = watcher.registry().catalog().len();
-            ui.json_of(&Line { version: VERSION, skills, delta })?;
+            ui.json_of(&WatchLine { version: VERSION, skills, delta })?;
         } else {
             ui.print(&lines(&delta))?;
         }

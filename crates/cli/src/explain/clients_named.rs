@@ -156,10 +156,10 @@ pub(crate) fn seen_as(client: &Client, candidate: &Candidate) -> String {
 }
 
 /// A column of the table of clients.
-type Column = fn(&Execution) -> Runs;
+type RunsColumn = fn(&Execution) -> Runs;
 
 /// The rules about something that some agents run, each with the column of the table of clients.
-const RUN: [(&str, Column); 2] =
+const RUN: [(&str, RunsColumn); 2] =
     [("hooks-present", |runs| runs.hooks), ("dynamic-command", |runs| runs.commands)];
 
 /// Who runs what a problem is about: the client that was asked about, or all that are known to.
@@ -178,7 +178,7 @@ pub(crate) fn who_runs_commands() -> String {
     said(|runs| runs.commands, None)
 }
 
-fn said(column: Column, client: Option<&Client>) -> String {
+fn said(column: RunsColumn, client: Option<&Client>) -> String {
     let Some(client) = client else {
         let names: Vec<&str> = clients::running(column).iter().map(|client| client.name).collect();
         return format!("known to run it: {}", names.join(", "));

@@ -17,7 +17,7 @@ const MIN_TEXT: usize = 16;
 /// Rows with the same columns, and titles between them. The last column takes the rest of the screen.
 pub(crate) struct Table {
     columns: Vec<Column>,
-    lines: Vec<Line>,
+    lines: Vec<TableLine>,
     /// How far rows are indented, below their titles.
     indent: usize,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Column {
     number: bool,
 }
 
-enum Line {
+enum TableLine {
     Title(Cell),
     Row(Vec<Cell>),
     /// Belongs to the row above it, and is never cut.
@@ -40,11 +40,11 @@ enum Line {
 /// Text in one place of a row, in parts with their own style.
 #[derive(Clone, Default)]
 pub(crate) struct Cell {
-    parts: Vec<Part>,
+    parts: Vec<CellPart>,
 }
 
 #[derive(Clone)]
-struct Part {
+struct CellPart {
     style: Style,
     text: String,
     /// The cells that the text takes. A layout asks several times.
@@ -83,7 +83,7 @@ impl Cell {
     pub(crate) fn and(mut self, style: Style, text: &str) -> Self {
         if !text.is_empty() {
             let text = clean(text).into_owned();
-            self.parts.push(Part { style, width: width(&with_few_marks(&text)), text });
+            self.parts.push(CellPart { style, width: width(&with_few_marks(&text)), text });
         }
         self
     }
@@ -94,14 +94,14 @@ impl Cell {
 
     /// The text as it is, for files and programs.
     fn plain(&self) -> String {
-        self.parts.iter().map(|Part { style, text, .. }| format!("{style}{text}{style:#}")).collect()
+        self.parts.iter().map(|CellPart { style, text, .. }| format!("{style}{text}{style:#}")).collect()
     }
 
     /// The text in at most this many cells.
     fn fitted(&self, most: usize) -> String {
         let mut left = if self.width() <= most { usize::MAX } else { most };
         let mut fitted = String::new();
-        for Part { style, text, width } in &self.parts {
+        for CellPart { style, text, width } in &self.parts {
             let text = with_few_marks(text);
             if *width >= left {
                 // The space makes sure that the cut is shown, even where this part alone would fit.
@@ -124,17 +124,17 @@ impl Table {
     /// Begins a group of rows with a title.
     pub(crate) fn title(&mut self, title: Cell) {
         self.indent = GAP;
-        self.lines.push(Line::Title(title));
+        self.lines.push(TableLine::Title(title));
     }
 
     /// Adds a row.
     pub(crate) fn row(&mut self, cells: Vec<Cell>) {
-        self.lines.push(Line::Row(cells));
+        self.lines.push(TableLine::Row(cells));
     }
 
     /// Adds a line below the last row. It is broken into several rather than cut.
     pub(crate) fn more(&mut self, style: Style, text: &str) {
-        self.lines.push(Line::More(style, clean(text).into_owned()));
+        self.lines.push(TableLine::More(style, clean(text).into_owned()));
     }
 
     /// The table for a screen with this many columns, or as lines.
@@ -147,13 +147,13 @@ impl Table {
         let mut text = String::new();
         for line in &self.lines {
             match line {
-                Line::Title(title) => text.push_str(&title.plain()),
-                Line::Row(cells) => {
+                TableLine::Title(title) => text.push_str(&title.plain()),
+                TableLine::Row(cells) => {
                     let cells = cells.iter().filter(|cell| !cell.parts.is_empty());
                     let cells: Vec<String> = cells.map(Cell::plain).collect();
                     text.push_str(&cells.join("  "));
                 }
-                Line::More(_, more) => text.extend(["  ", more]),
+                TableLine::More(_, more) => text.extend(["  ", more]),
             }
             text.push('\n');
         }
@@ -170,13 +170,13 @@ impl Table {
         }
         for (at, line) in self.lines.iter().enumerate() {
             match line {
-                Line::Title(title) => {
+                TableLine::Title(title) => {
                     text.push_str(if at == 0 { "" } else { "\n" });
                     text.push_str(&title.fitted(screen));
                     text.push('\n');
                 }
-                Line::Row(cells) => layout.row(cells, &mut text),
-                Line::More(style, more) => layout.more(*style, more, &mut text),
+                TableLine::Row(cells) => layout.row(cells, &mut text),
+                TableLine::More(style, more) => layout.more(*style, more, &mut text),
             }
         }
         text
@@ -200,7 +200,7 @@ impl<'t> Layout<'t> {
         let (columns, indent) = (table.columns.as_slice(), table.indent);
         let mut widths: Vec<usize> = columns.iter().map(|column| width(column.title)).collect();
         for line in &table.lines {
-            let Line::Row(cells) = line else { continue };
+            let TableLine::Row(cells) = line else { continue };
             for (wide, cell) in widths.iter_mut().zip(cells) {
                 *wide = cell.width().max(*wide);
             }
@@ -271,7 +271,7 @@ impl<'t> Layout<'t> {
         let room = self.screen.saturating_sub(self.indent + GAP);
         let wrapped = if width(more) <= room { more.to_owned() } else { wrap(more, room, "") };
         for line in wrapped.lines() {
-            let part = Part { style, text: line.to_owned(), width: width(line) };
+            let part = CellPart { style, text: line.to_owned(), width: width(line) };
             self.below(&Cell { parts: vec![part] }, text);
         }
     }

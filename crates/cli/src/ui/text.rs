@@ -10,10 +10,10 @@ const JOINT: &str = "\u{1}";
 
 /// Words and commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Text(Vec<Part>);
+pub(crate) struct Text(Vec<TextPart>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TextPart {
     Words(String),
     /// A command, and what leads to it.
     Command(&'static str, String),
@@ -28,19 +28,19 @@ impl Text {
 
     /// With a command at the end, after "with:".
     pub(crate) fn with(mut self, command: impl Into<String>) -> Self {
-        self.0.push(Part::Command(" with: ", command.into()));
+        self.0.push(TextPart::Command(" with: ", command.into()));
         self
     }
 
     /// With a command at the end, after a colon.
     pub(crate) fn colon(mut self, command: impl Into<String>) -> Self {
-        self.0.push(Part::Command(": ", command.into()));
+        self.0.push(TextPart::Command(": ", command.into()));
         self
     }
 
     /// With a command at the end.
     pub(crate) fn command(mut self, command: impl Into<String>) -> Self {
-        self.0.push(Part::Command("", command.into()));
+        self.0.push(TextPart::Command("", command.into()));
         self
     }
 
@@ -62,17 +62,17 @@ impl Text {
 
     /// The words, and the command that ends them, without what leads to it.
     pub(crate) fn command_at_end(mut self) -> (Self, Option<String>) {
-        match self.0.pop_if(|part| matches!(part, Part::Command(..))) {
-            Some(Part::Command(_, command)) => (self, Some(command)),
+        match self.0.pop_if(|part| matches!(part, TextPart::Command(..))) {
+            Some(TextPart::Command(_, command)) => (self, Some(command)),
             _ => (self, None),
         }
     }
 
     /// With every control or hidden character escaped, on one line.
     pub(crate) fn cleaned(&self) -> Self {
-        let clean = |part: &Part| match part {
-            Part::Words(words) => Part::Words(clean(words).into_owned()),
-            Part::Command(lead, command) => Part::Command(lead, clean(command).into_owned()),
+        let clean = |part: &TextPart| match part {
+            TextPart::Words(words) => TextPart::Words(clean(words).into_owned()),
+            TextPart::Command(lead, command) => TextPart::Command(lead, clean(command).into_owned()),
         };
         Self(self.0.iter().map(clean).collect())
     }
@@ -108,9 +108,9 @@ impl Text {
 
     /// As one text, in which each command is one word.
     fn joined(&self) -> String {
-        let part = |part: &Part| match part {
-            Part::Words(words) => words.clone(),
-            Part::Command(lead, command) => format!("{lead}{}", command.replace(' ', JOINT)),
+        let part = |part: &TextPart| match part {
+            TextPart::Words(words) => words.clone(),
+            TextPart::Command(lead, command) => format!("{lead}{}", command.replace(' ', JOINT)),
         };
         self.0.iter().map(part).collect()
     }
@@ -119,8 +119,8 @@ impl Text {
 impl fmt::Display for Text {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|part| match part {
-            Part::Words(words) => to.write_str(words),
-            Part::Command(lead, command) => write!(to, "{lead}{command}"),
+            TextPart::Words(words) => to.write_str(words),
+            TextPart::Command(lead, command) => write!(to, "{lead}{command}"),
         })
     }
 }
@@ -129,9 +129,9 @@ impl fmt::Display for Text {
 impl fmt::Write for Text {
     fn write_str(&mut self, words: &str) -> fmt::Result {
         match self.0.last_mut() {
-            Some(Part::Words(last)) => last.push_str(words),
+            Some(TextPart::Words(last)) => last.push_str(words),
             _ if words.is_empty() => {}
-            _ => self.0.push(Part::Words(words.to_owned())),
+            _ => self.0.push(TextPart::Words(words.to_owned())),
         }
         Ok(())
     }

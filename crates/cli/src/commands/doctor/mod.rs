@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Doctor, json: bool, ui: &mut Ui) -> Result<Outcome, Com
     }
     let is_wrong = examined.issues.iter().any(|issue| issue.level != Level::Note);
     if json {
-        ui.json_of(&Report::of(&examined, &fixed))?;
+        ui.json_of(&DoctorReport::of(&examined, &fixed))?;
     } else {
         let mut text = String::new();
         for done in &fixed {
@@ -162,18 +162,18 @@ fn list(json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
 }
 
 #[derive(Serialize)]
-struct Report<'r> {
+struct DoctorReport<'r> {
     version: u32,
     clients: &'r [ClientReport],
     #[serde(rename = "troubles")]
     issues: &'r [Issue],
     /// What `--fix` did.
     fixed: &'r [String],
-    summary: Summary,
+    summary: IssueCounts,
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct IssueCounts {
     errors: usize,
     warnings: usize,
     notes: usize,
@@ -181,7 +181,7 @@ struct Summary {
     safe: usize,
 }
 
-impl<'r> Report<'r> {
+impl<'r> DoctorReport<'r> {
     fn of(examined: &'r Examined, fixed: &'r [String]) -> Self {
         let number = |level| examined.issues.iter().filter(|issue| issue.level == level).count();
         Self {
@@ -189,7 +189,7 @@ impl<'r> Report<'r> {
             clients: &examined.clients,
             issues: &examined.issues,
             fixed,
-            summary: Summary {
+            summary: IssueCounts {
                 errors: number(Level::Error),
                 warnings: number(Level::Warning),
                 notes: number(Level::Note),

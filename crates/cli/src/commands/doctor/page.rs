@@ -63,7 +63,7 @@ fn screen(examined: &Examined, shown: usize, columns: usize, text: &mut String) 
         let all = |same: fn(&Fix, &Fix) -> bool| {
             fixes.len() > 1 && fixes.windows(2).all(|two| matches!(two, [a, b] if same(a, b)))
         };
-        let common = Common {
+        let common = InCommon {
             words: all(|one, other| one.what == other.what),
             commands: all(|one, other| one.commands == other.commands),
         };
@@ -74,7 +74,7 @@ fn screen(examined: &Examined, shown: usize, columns: usize, text: &mut String) 
             let _ = writeln!(text, "  {}", more(hidden));
         }
         if let Some(fix) = fixes.first() {
-            let theirs = Common { words: !common.words, commands: !common.commands };
+            let theirs = InCommon { words: !common.words, commands: !common.commands };
             fix_lines(fix, theirs, "  ", columns, text);
         }
         text.push('\n');
@@ -83,12 +83,12 @@ fn screen(examined: &Examined, shown: usize, columns: usize, text: &mut String) 
 
 /// What all issues of a kind have in common, and what is not shown with each.
 #[derive(Clone, Copy)]
-struct Common {
+struct InCommon {
     words: bool,
     commands: bool,
 }
 
-fn entry(issue: &Issue, common: Common, paths: &ShortPaths, columns: usize, text: &mut String) {
+fn entry(issue: &Issue, common: InCommon, paths: &ShortPaths, columns: usize, text: &mut String) {
     let place = issue.at.as_ref().map(|at| paths.of(at)).unwrap_or_default();
     let width = columns.saturating_sub(4);
     let indent = match (&issue.skill, place.is_empty()) {
@@ -112,7 +112,7 @@ fn entry(issue: &Issue, common: Common, paths: &ShortPaths, columns: usize, text
 }
 
 /// A fix in lines, without what is shown elsewhere. A command is never broken, so that it can be copied.
-fn fix_lines(fix: &Fix, elsewhere: Common, indent: &str, columns: usize, text: &mut String) {
+fn fix_lines(fix: &Fix, elsewhere: InCommon, indent: &str, columns: usize, text: &mut String) {
     if let Some(what) = fix.what.as_ref().filter(|_| !elsewhere.words) {
         text.push_str(&wrap(&clean(what), columns.saturating_sub(4), indent));
     }

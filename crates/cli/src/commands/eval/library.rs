@@ -13,7 +13,7 @@ use prowess::select::{
 use prowess::text::similar;
 use prowess::{Entry, ScanOptions, SkillFile, SourceError, SourceErrorKind, scan};
 
-use super::report::{Asked, NotUsed, Report};
+use super::report::{Asked, EvalReport, NotUsed};
 use super::selectors::{Skill, bm25, selector};
 use crate::Outcome;
 use crate::args::Eval;
@@ -63,7 +63,7 @@ pub(super) fn run(args: &Eval, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     if !passed {
         advise(&mut asked, &bm25(&skills, None), &among);
     }
-    let report = Report { args, skills: skills.len(), asked, refused, left_out, incomplete, overlap };
+    let report = EvalReport { args, skills: skills.len(), asked, refused, left_out, incomplete, overlap };
     if json {
         ui.json(&report.json())?;
     } else {

@@ -60,7 +60,7 @@ pub(super) fn run(
     let path = queries;
     let queries = lines(path)?;
     for (number, row) in &queries {
-        let Asked { text, relevant } = asked(row, path, *number)?;
+        let AskedOfPool { text, relevant } = asked(row, path, *number)?;
         let hits = search(&*selector, &Query::text(text), &among, &options).map_err(|error| {
             Failure::new(format!("the query could not be answered: {error}"), "try another selector")
         })?;
@@ -128,12 +128,12 @@ fn check_run(path: &Path, inputs: [Option<&Path>; 3]) -> Result<(), CommandError
 }
 
 /// A query, and the ids of the skills that answer it.
-struct Asked<'r> {
+struct AskedOfPool<'r> {
     text: &'r str,
     relevant: BTreeSet<&'r str>,
 }
 
-fn asked<'r>(row: &'r Value, path: &Path, number: usize) -> Result<Asked<'r>, Failure> {
+fn asked<'r>(row: &'r Value, path: &Path, number: usize) -> Result<AskedOfPool<'r>, Failure> {
     let fault = |what: &str| {
         let error = format!("this is not a query: {}:{number}: {what}", path.display());
         Failure::new(
@@ -146,7 +146,7 @@ fn asked<'r>(row: &'r Value, path: &Path, number: usize) -> Result<Asked<'r>, Fa
         None | Some(Value::Null) => Some(BTreeSet::new()),
         Some(given) => given.as_array().and_then(|ids| ids.iter().map(Value::as_str).collect()),
     };
-    Ok(Asked { text, relevant: relevant.ok_or_else(|| fault("relevant is not a list of strings"))? })
+    Ok(AskedOfPool { text, relevant: relevant.ok_or_else(|| fault("relevant is not a list of strings"))? })
 }
 
 fn skill(row: &Value, pool: &Path, number: usize) -> Result<Skill, Failure> {

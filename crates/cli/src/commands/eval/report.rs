@@ -33,7 +33,7 @@ pub(super) struct NotUsed {
 }
 
 /// The results of all queries.
-pub(super) struct Report<'r> {
+pub(super) struct EvalReport<'r> {
     pub(super) args: &'r Eval,
     /// How many skills compete.
     pub(super) skills: usize,
@@ -70,7 +70,7 @@ impl Asked {
     }
 }
 
-impl Report<'_> {
+impl EvalReport<'_> {
     /// How many queries passed, of how many: of those that should trigger, or those that should not.
     fn tally(&self, should: bool) -> (usize, usize) {
         let of = || self.asked.iter().filter(|asked| asked.trigger.should == should);

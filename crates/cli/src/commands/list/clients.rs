@@ -54,7 +54,7 @@ struct NotSeenBy {
 
 /// Which clients list a skill.
 #[derive(Default)]
-struct Clients {
+struct SkillClients {
     seen_by: Vec<SeenBy>,
     not_seen_by: Vec<NotSeenBy>,
 }
@@ -79,7 +79,7 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let outcome = ended(Outcome::Fine, &views);
     let catalog = registry.catalog();
     // A skill that several folders link to is one skill.
-    let mut by_skill: BTreeMap<SkillId<'_>, Clients> = BTreeMap::new();
+    let mut by_skill: BTreeMap<SkillId<'_>, SkillClients> = BTreeMap::new();
     let mut counts = Vec::new();
     for client in &clients {
         let mut listed = 0;
@@ -110,12 +110,13 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             }
         }
         let verified = client.reads().checked.is_some();
-        counts.push(Count { client: client.id, name: client.name, verified, skills: listed });
+        counts.push(ClientCount { client: client.id, name: client.name, verified, skills: listed });
     }
     let (mut skills, mut untrusted, mut left_out) = (Vec::new(), Vec::<&Candidate>::new(), 0);
     for candidate in catalog.iter() {
         // A skill may be found from two folders.
-        let Some(Clients { mut seen_by, mut not_seen_by }) = by_skill.remove(&SkillId::of(candidate)) else {
+        let Some(SkillClients { mut seen_by, mut not_seen_by }) = by_skill.remove(&SkillId::of(candidate))
+        else {
             continue;
         };
         for seen in &mut seen_by {
@@ -128,7 +129,7 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
             continue;
         }
         untrusted.extend(Some(candidate).filter(|skill| skill.obstacle == Some(Obstacle::Untrusted)));
-        skills.push(Skill {
+        skills.push(SkillBeside {
             row: SkillReport::new(candidate, &Standing::Listed, registry, &Facets::default()),
             seen_by,
             not_seen_by,
@@ -139,7 +140,7 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     if json {
         let summary =
             Counts { skills: skills.len(), left_out, left_out_at_least: registry.passed_over(), filtered: 0 };
-        ui.json_of(&Report {
+        ui.json_of(&ClientsList {
             version: VERSION,
             clients: counts,
             skills,
@@ -152,7 +153,7 @@ pub(super) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let mut text = rows(&skills, columns);
     let mut foot = Text::default();
     let counts: Vec<String> =
-        counts.iter().map(|Count { name, skills, .. }| format!("{name} {skills}")).collect();
+        counts.iter().map(|ClientCount { name, skills, .. }| format!("{name} {skills}")).collect();
     if !skills.is_empty() {
         foot.push("\n");
     }
@@ -199,7 +200,7 @@ fn is_left_out(skill: &Candidate) -> bool {
 
 /// A skill and its clients.
 #[derive(Serialize)]
-struct Skill<'r> {
+struct SkillBeside<'r> {
     #[serde(flatten)]
     row: SkillReport<'r>,
     seen_by: Vec<SeenBy>,
@@ -210,7 +211,7 @@ struct Skill<'r> {
 }
 
 /// Marks skills whose key another has. They are sorted by key.
-fn mark_repeated(skills: &mut [Skill<'_>]) {
+fn mark_repeated(skills: &mut [SkillBeside<'_>]) {
     for group in skills.chunk_by_mut(|one, other| one.row.key == other.row.key) {
         let repeated = group.len() > 1;
         for skill in group {
@@ -220,7 +221,7 @@ fn mark_repeated(skills: &mut [Skill<'_>]) {
 }
 
 /// What Prowess makes of a skill, and where it is if another has its name.
-fn beside(Skill { row, repeated, .. }: &Skill<'_>, paths: &ShortPaths) -> String {
+fn beside(SkillBeside { row, repeated, .. }: &SkillBeside<'_>, paths: &ShortPaths) -> String {
     let state = match row.state {
         "untrusted" => "  not trusted",
         "broken" if !row.not_read => "  broken",
@@ -232,8 +233,8 @@ fn beside(Skill { row, repeated, .. }: &Skill<'_>, paths: &ShortPaths) -> String
 }
 
 /// The clients that list a skill, and those that look where it is and do not.
-fn clients(skill: &Skill<'_>, paths: &ShortPaths) -> (String, String) {
-    let Skill { row, seen_by, not_seen_by, .. } = skill;
+fn clients(skill: &SkillBeside<'_>, paths: &ShortPaths) -> (String, String) {
+    let SkillBeside { row, seen_by, not_seen_by, .. } = skill;
     let seen = seen_by.iter().map(|seen| {
         let name = if seen.shown_as == row.key { String::new() } else { format!(" as {}", seen.shown_as) };
         let model = if seen.not_for_model.is_some() { " (not its model)" } else { "" };
@@ -250,7 +251,7 @@ fn clients(skill: &Skill<'_>, paths: &ShortPaths) -> (String, String) {
 }
 
 /// A line for each skill.
-fn rows(skills: &[Skill<'_>], columns: Option<usize>) -> String {
+fn rows(skills: &[SkillBeside<'_>], columns: Option<usize>) -> String {
     let mut table = Table::new(vec![Column::text(""), Column::text("")]);
     let paths = ShortPaths::on(columns);
     for skill in skills {
@@ -263,17 +264,17 @@ fn rows(skills: &[Skill<'_>], columns: Option<usize>) -> String {
 }
 
 #[derive(Serialize)]
-struct Report<'r> {
+struct ClientsList<'r> {
     version: u32,
-    clients: Vec<Count>,
-    skills: Vec<Skill<'r>>,
+    clients: Vec<ClientCount>,
+    skills: Vec<SkillBeside<'r>>,
     unread: Vec<Unread>,
     summary: Counts,
 }
 
 /// How many skills a client lists.
 #[derive(Serialize)]
-struct Count {
+struct ClientCount {
     client: &'static str,
     name: &'static str,
     /// Whether its row was compared with the client; if not, only its folders are known.

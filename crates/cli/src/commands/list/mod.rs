@@ -13,7 +13,7 @@ use prowess::session::{Act, Actor, Filter, Hidden, Session};
 use prowess::{Candidate, HostTools, Standing};
 use serde::Serialize;
 
-use self::page::Page;
+use self::page::ListPage;
 use super::seen;
 use crate::Outcome;
 use crate::args::{List, Sort};
@@ -85,11 +85,11 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
         for candidate in &listed {
             *states.entry(state_of(candidate, &Standing::Listed)).or_default() += 1;
         }
-        ui.json_of(&Report {
+        ui.json_of(&ListReport {
             version: VERSION,
             skills: rows,
             unread: Unread::all(&registry),
-            summary: Summary {
+            summary: ListSummary {
                 counts: Counts {
                     skills: listed.len(),
                     left_out: left_out.len(),
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &List, json: bool, ui: &mut Ui) -> Result<Outcome, Comma
     let (rows, registry, left_out) = (&rows, &registry, left_out_states);
     let (session_config, origins) = (&session_config, &origins);
     let page =
-        Page { args, rows, registry, listed, left_out, filtered, prompt_tokens, session_config, origins };
+        ListPage { args, rows, registry, listed, left_out, filtered, prompt_tokens, session_config, origins };
     ui.print(&(page.rows(columns) + &page.foot(columns).on(columns)))?;
     Ok(outcome)
 }
@@ -153,11 +153,11 @@ impl<'w> Wanted<'w> {
 }
 
 #[derive(Serialize)]
-struct Report<'r> {
+struct ListReport<'r> {
     version: u32,
     skills: Vec<SkillReport<'r>>,
     unread: Vec<Unread>,
-    summary: Summary,
+    summary: ListSummary,
 }
 
 /// How many skills are listed and not listed.
@@ -173,7 +173,7 @@ pub(super) struct Counts {
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct ListSummary {
     #[serde(flatten)]
     counts: Counts,
     #[serde(skip_serializing_if = "Option::is_none")]

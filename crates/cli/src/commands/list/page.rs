@@ -24,7 +24,7 @@ use crate::ui::command::shell_word;
 use crate::ui::{Cell, Column, FAINT, ShortPaths, Table, Text, clean, count, number};
 
 /// The rows of a list, and what is counted below them.
-pub(super) struct Page<'p> {
+pub(super) struct ListPage<'p> {
     pub(super) args: &'p List,
     pub(super) rows: &'p [SkillReport<'p>],
     pub(super) registry: &'p Registry,
@@ -38,7 +38,7 @@ pub(super) struct Page<'p> {
     pub(super) origins: &'p Origins,
 }
 
-impl Page<'_> {
+impl ListPage<'_> {
     /// A line for each skill, on a screen grouped by folder unless another order is asked for.
     pub(super) fn rows(&self, columns: Option<usize>) -> String {
         let (paths, is_screen) = (ShortPaths::on(columns), columns.is_some());

@@ -53,7 +53,7 @@ pub(super) fn act(host: &mut Host, what: &str, arguments: Value) -> Result<ToolR
             ToolResult::done("", data)
         }
         "log" => {
-            let Log { events } = read(arguments)?;
+            let ReplayLog { events } = read(arguments)?;
             let unknown = |name: &&String| !EventKind::NAMES.contains(&name.as_str());
             if let Some(name) = events.iter().flatten().find(unknown) {
                 let known = EventKind::NAMES.join(", ");
@@ -104,7 +104,7 @@ pub(super) fn act(host: &mut Host, what: &str, arguments: Value) -> Result<ToolR
             active(session)
         }
         "scope" => {
-            let Tools { tools } = read(arguments)?;
+            let ReplayTools { tools } = read(arguments)?;
             let tools: Vec<&str> = tools.iter().map(String::as_str).collect();
             ToolResult::done("", json!({"tools": session.scope_tools(&tools)}))
         }
@@ -330,13 +330,13 @@ struct Deactivate {
 /// The kinds of events to return; all when absent.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Log {
+struct ReplayLog {
     events: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Tools {
+struct ReplayTools {
     tools: Vec<String>,
 }
 

@@ -10,7 +10,7 @@ use prowess::library::library;
 use prowess::registry::RegistryError;
 use prowess::{Candidate, Catalog, ProjectLimits, Registry, Scope, SourceError, SourceErrorKind};
 
-use super::shown::{MAX_BYTES, Setting, Shown, ShownSkill, names, previewed};
+use super::shown::{MAX_BYTES, Setting, ShownSkill, TrustPreview, names, previewed};
 use crate::args::Places;
 use crate::commands::{Purpose, library_options, no_library};
 use crate::error::{CommandError, Failure};
@@ -19,7 +19,7 @@ use crate::error::{CommandError, Failure};
 pub(super) struct FolderLook<'l> {
     folder: &'l Path,
     environment: Environment,
-    shown: Shown,
+    shown: TrustPreview,
     /// The skills that were shown or need no trust, by the paths of their files, or by their locations.
     seen: HashSet<PathBuf>,
     /// The skills that could not be read, with the paths of their files: perhaps only because a link leads out of the
@@ -30,12 +30,12 @@ pub(super) struct FolderLook<'l> {
 }
 
 impl<'l> FolderLook<'l> {
-    pub(super) fn at(folder: &'l Path) -> Result<Shown, CommandError> {
+    pub(super) fn at(folder: &'l Path) -> Result<TrustPreview, CommandError> {
         let below = Below::of(folder).map_err(|error| unread(&error))?;
         let mut look = Self {
             folder,
             environment: Environment::current(),
-            shown: Shown { is_folder: true, ..Shown::default() },
+            shown: TrustPreview { is_folder: true, ..TrustPreview::default() },
             seen: HashSet::new(),
             unread: Vec::new(),
             left: MAX_BYTES,

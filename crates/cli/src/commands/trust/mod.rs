@@ -18,7 +18,7 @@ use prowess::{Candidate, Catalog, Digest, Entry, LookupError, Obstacle, Registry
 use serde_json::json;
 
 use self::named::Named;
-use self::shown::Shown;
+use self::shown::TrustPreview;
 use super::skill_arg::is_server_location;
 use super::{not_found, registry, seen};
 use crate::Outcome;
@@ -60,9 +60,9 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
     }
     let opened = match named::Named::of(what) {
         Named::Folder => return trust_folder(args, what, &file, json, ui),
-        Named::Skill => Opened::new(args)?,
+        Named::Skill => TrustChoice::new(args)?,
         Named::Either => {
-            let opened = Opened::new(args)?;
+            let opened = TrustChoice::new(args)?;
             let is_skill = opened.catalog.why(what).iter().any(|(skill, _)| skill.entry.key == what);
             match (is_skill, Path::new(what).is_dir()) {
                 (false, _) => return trust_folder(args, what, &file, json, ui),
@@ -75,12 +75,12 @@ pub(crate) fn run(args: &Trust, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
 }
 
 /// The skills among which one is trusted.
-struct Opened {
+struct TrustChoice {
     registry: Registry,
     catalog: Arc<Catalog>,
 }
 
-impl Opened {
+impl TrustChoice {
     fn new(args: &Trust) -> Result<Self, CommandError> {
         // With a client, by the name that it shows, whether it lists the skill or not.
         let registry = if args.places.clients.is_empty() {
@@ -103,7 +103,7 @@ impl Opened {
 struct Trusted {
     /// What would be done, as a question.
     question: String,
-    shown: Shown,
+    shown: TrustPreview,
 }
 
 impl Trusted {
@@ -176,7 +176,7 @@ fn trust_folder(
     }
     // Damaged approvals are an error before anything is asked.
     Approvals::load(file).map_err(|error| Failure::from(&error))?;
-    let contents = Shown::of_folder(&folder)?;
+    let contents = TrustPreview::of_folder(&folder)?;
     if contents.is_empty() && revoke::own_folders().iter().any(|own| folder.starts_with(own)) {
         let error = format!("the skills in this folder are your own, and need no trust: {shown}");
         let hint = "an installed skill that changed is trusted by its name: prowess trust NAME";
@@ -206,12 +206,12 @@ fn is_too_much(folder: &Path) -> bool {
 fn trust_skill(
     args: &Trust,
     what: &str,
-    opened: &Opened,
+    opened: &TrustChoice,
     file: &Path,
     json: bool,
     ui: &mut Ui,
 ) -> Result<Outcome, CommandError> {
-    let Opened { registry, catalog } = opened;
+    let TrustChoice { registry, catalog } = opened;
     let skill = meant(args, what, registry, catalog, ui)?;
     let digest = registry.approvable(skill).map_err(|error| Failure::from(&error))?;
     let question = format!("Trust this skill with its current files: {}?", clean(&skill.entry.key));
@@ -223,14 +223,14 @@ fn trust_digests(
     args: &Trust,
     digests: Vec<(&Candidate, Digest)>,
     question: String,
-    Opened { registry, catalog }: &Opened,
+    TrustChoice { registry, catalog }: &TrustChoice,
     file: &Path,
     json: bool,
     ui: &mut Ui,
 ) -> Result<Outcome, CommandError> {
     // Damaged approvals are an error before anything is asked.
     Approvals::load(file).map_err(|error| Failure::from(&error))?;
-    let trusted = Trusted { question, shown: Shown::of_skills(&digests, registry, catalog) };
+    let trusted = Trusted { question, shown: TrustPreview::of_skills(&digests, registry, catalog) };
     // What was shown is what is trusted.
     for (skill, digest) in &digests {
         if registry.approvable(skill).map_err(|error| Failure::from(&error))? != *digest {

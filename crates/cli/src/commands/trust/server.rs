@@ -7,7 +7,7 @@ use prowess::registry::trust::Approvals;
 use prowess::{Candidate, Location, Obstacle};
 use serde_json::json;
 
-use super::{Opened, trust_digests};
+use super::{TrustChoice, trust_digests};
 use crate::Outcome;
 use crate::args::Trust;
 use crate::error::{CommandError, Failure};
@@ -25,7 +25,7 @@ pub(super) fn trust(
     json: bool,
     ui: &mut Ui,
 ) -> Result<Outcome, CommandError> {
-    let opened = Opened::new(args)?;
+    let opened = TrustChoice::new(args)?;
     let all = opened.catalog.all().map(|(skill, _)| skill);
     let listed: Vec<&Candidate> = all.filter(|skill| label_of(skill) == Some(label)).collect();
     if listed.is_empty() {
@@ -102,7 +102,7 @@ fn say(done: &str, json: bool, ui: &mut Ui) -> Result<Outcome, CommandError> {
 }
 
 /// The error for a label of which no skill is listed: the server could not be read, or another one is meant.
-fn no_skill_of(label: &str, opened: &Opened, args: &Trust, ui: &mut Ui) -> CommandError {
+fn no_skill_of(label: &str, opened: &TrustChoice, args: &Trust, ui: &mut Ui) -> CommandError {
     say_problems(&opened.registry, ui);
     let error = format!("no skill is from this server: {}", clean(label));
     let labels: BTreeSet<&str> = opened.catalog.all().filter_map(|(skill, _)| label_of(skill)).collect();

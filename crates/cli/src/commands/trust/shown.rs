@@ -40,7 +40,7 @@ fn is_loud(preview: &Preview) -> bool {
 
 /// Skills with what they could do, and what else trust would change.
 #[derive(Default)]
-pub(super) struct Shown {
+pub(super) struct TrustPreview {
     pub(super) skills: Vec<ShownSkill>,
     /// The settings that would have an effect.
     pub(super) settings: Vec<Setting>,
@@ -88,7 +88,7 @@ pub(super) struct Setting {
     pub(super) file: PathBuf,
 }
 
-impl Shown {
+impl TrustPreview {
     /// Skills that are trusted with these digests.
     pub(super) fn of_skills(
         digests: &[(&Candidate, Digest)],
