@@ -9,7 +9,7 @@ use prowess::install::InstallErrorKind;
 use prowess::internal::{ConfigEditError, ConnectionError, Denied, EditedFileError, closed, denied};
 use prowess::library::clients;
 use prowess::registry::trust::Approvals;
-use prowess::{ConfigError, SourceError, SourceErrorKind, SpecialFile};
+use prowess::{ConfigError, RegistryError, SourceError, SourceErrorKind, SpecialFile};
 
 use super::shown;
 use crate::error::Hint;
@@ -67,6 +67,19 @@ pub(crate) fn of_config(error: &ConfigError) -> Hint {
             "put a regular file in its place".into()
         }
         ConfigError::Read(read) => hint(read, error.path().parent()),
+        other => of(&other.hint(), "", None),
+    }
+}
+
+/// What to do about an error of a registry; `by_option` says that an option decides about duplicates.
+pub(crate) fn of_registry(error: &RegistryError, by_option: bool) -> Hint {
+    match error {
+        RegistryError::Duplicate(_) if by_option => "rename one of them, or leave out --duplicates".into(),
+        RegistryError::Duplicate(_) => {
+            let first = Text::from("rename one of them, or let the first one win");
+            first.with("prowess config unset skills.duplicates").into()
+        }
+        RegistryError::Source(error) => of_source(error),
         other => of(&other.hint(), "", None),
     }
 }
@@ -169,7 +182,11 @@ fn hint(error: &SourceError, from: Option<&Path>) -> Hint {
             let add = command_for("add", &error.at.text(), "");
             Text::from("install it").with(add).words("; or write ./ before it, if it is a folder").into()
         }
-        _ => of(&error.hint(), "", from),
+        _ => {
+            // A link of a folder that was named is in the project of that folder.
+            let link = error.at.path().map(Path::new).filter(|at| at.is_symlink()).and_then(Path::parent);
+            of(&error.hint(), "", from.or(link))
+        }
     }
 }
 

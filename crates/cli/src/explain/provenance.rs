@@ -1,4 +1,4 @@
-//! Where an installed skill came from, in the output of `list` and `why`.
+//! Where an installed skill came from, in the output of `list`, `why` and `trust`.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ pub(crate) struct Provenance<'o> {
     requested: Option<&'o Requested>,
     commit: Option<&'o str>,
     digest: Option<Digest>,
-    /// Whether this user fetched it from there. If not, only the lock says so.
+    /// Whether this user fetched these files from there. If not, only the lock says so.
     fetched: bool,
     /// Whether its files differ from the lock, if they were compared and could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,8 +59,12 @@ pub(crate) fn origins(ui: &mut Ui) -> Origins {
 /// The entries in the locks of the project and of the user, as far as they can be read.
 pub(crate) fn read_origins() -> Origins {
     let environment = Environment::current();
-    let project = InstallFolders::project_of(&env::absolute(Path::new(".")), &environment);
-    let installer = Installer::of_user(environment, &project);
+    origins_of(&InstallFolders::project_of(&env::absolute(Path::new(".")), &environment))
+}
+
+/// The entries in the locks of another project and of the user, as far as they can be read.
+pub(crate) fn origins_of(project: &Path) -> Origins {
+    let installer = Installer::of_user(Environment::current(), project);
     installer.map(|installer| installer.origins()).unwrap_or_default()
 }
 
@@ -76,8 +80,8 @@ pub(crate) fn is_own_copy(skill: &Candidate, by: &Location, origins: &Origins) -
 }
 
 impl<'o> Provenance<'o> {
-    /// Where a skill came from; none when it was not installed.
-    pub(crate) fn of(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
+    /// Where a skill came from, by the lock alone; none when it was not installed.
+    fn of(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
         let (origin, inside) = match origins.of(skill) {
             Some(origin) => (origin, false),
             None => (origins.around(skill)?, true),
@@ -100,6 +104,24 @@ impl<'o> Provenance<'o> {
         })
     }
 
+    /// Where a skill came from. It is not said to be from where the user fetched other files. The files are read only where
+    /// no approval says what they are.
+    pub(crate) fn listed(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
+        let found = Self::of(skill, origins)?;
+        let is_approved = !found.inside && skill.approved.is_some() && skill.approved == found.digest;
+        if !found.fetched || is_approved || origins.is_as_locked(found.origin) == Some(true) {
+            return Some(found);
+        }
+        Some(Self { fetched: false, edited: origins.is_edited(found.origin), ..found })
+    }
+
+    /// Where the lock says that a skill is from which has not the files of the lock; none of any other skill.
+    pub(crate) fn of_differing(skill: &Candidate, origins: &'o Origins) -> Option<String> {
+        let origin = Self::of(skill, origins)?.origin;
+        let place = (origin.scope, origin.path.as_path());
+        (origins.is_as_locked(origin) != Some(true)).then(|| report::origin(&origin.locked, place, true))
+    }
+
     /// Where a skill came from, and whether its files are edited. This reads all of them.
     pub(crate) fn compared(skill: &Candidate, origins: &'o Origins) -> Option<Self> {
         let found = Self::of(skill, origins)?;
@@ -108,12 +130,18 @@ impl<'o> Provenance<'o> {
         let changes = edited.filter(|edited| *edited).and_then(|_| origins.edits(origin)).unwrap_or_default();
         let accepted_in = origins.accepted_in(origin);
         let other_version = edited == Some(false) && origins.is_other_version(origin);
-        Some(Self { edited, other_version, accepted_in, changes, ..found })
+        let fetched = found.fetched && origins.is_as_locked(origin) == Some(true);
+        Some(Self { fetched, edited, other_version, accepted_in, changes, ..found })
     }
 
     /// In one line.
     pub(crate) fn short(&self) -> String {
-        report::origin(&self.origin.locked, (self.origin.scope, &self.origin.path), self.fetched)
+        let InstalledOrigin { locked, path, scope, fetched, .. } = self.origin;
+        let origin = report::origin(locked, (*scope, path), *fetched);
+        if *fetched == self.fetched {
+            return origin;
+        }
+        format!("{origin}, says the lock; its files are not those of the lock")
     }
 
     /// In lines.
@@ -130,7 +158,7 @@ impl<'o> Provenance<'o> {
         lines.extend(self.requested.map(|requested| format!("requested: {requested}").into()));
         lines.extend(self.commit.map(|commit| format!("commit: {commit}").into()));
         let user = if self.scope == "user" { " --user" } else { "" };
-        if !self.fetched {
+        if !self.origin.fetched {
             let not = Text::from("not fetched: you have not fetched it from there; do it");
             lines.push(not.with(format!("prowess sync --fetch-only{user}")));
         }

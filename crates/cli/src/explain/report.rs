@@ -274,7 +274,7 @@ impl<'r> SkillReport<'r> {
             cost: facets.cost.map(|prompts| Cost::of(candidate, standing, registry, prompts)),
             installed: match facets.provenance {
                 Traced::Not => None,
-                Traced::Recorded(origins) => Provenance::of(candidate, origins),
+                Traced::Recorded(origins) => Provenance::listed(candidate, origins),
                 Traced::Compared(origins) => Provenance::compared(candidate, origins),
             },
             not_published: if listed && facets.published { withheld(candidate, registry) } else { None },

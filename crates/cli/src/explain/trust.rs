@@ -152,7 +152,7 @@ fn trust_commands(skills: Vec<&Candidate>, registry: &Registry, origins: &Origin
 }
 
 /// The command that accepts installed skills as they are in the lock, none if there are none: one by its name if it has
-/// these files, and else `sync`, which accepts no more than the lock names.
+/// these files, and else `sync`, which accepts no more than the lock names, and replaces other files only on request.
 pub(crate) fn accept_command(
     skills: &[&Candidate],
     scope: InstallScope,
@@ -162,10 +162,17 @@ pub(crate) fn accept_command(
         let origin = origins.of(skill).or_else(|| origins.around(skill));
         origin.is_some_and(|it| origins.is_edited(it) == Some(false) && !origins.is_other_version(it))
     };
+    let is_replaced = |skill: &&Candidate| {
+        let origin = origins.of(skill).or_else(|| origins.around(skill));
+        origin.is_some_and(|it| origins.is_as_locked(it) == Some(false) && !origins.is_other_version(it))
+    };
     match skills {
         [] => None,
         [skill] if is_as_locked(skill) => Some(command_for("trust", &skill.entry.key, &places.options())),
-        _ => Some(format!("prowess sync{}", scope_option(scope))),
+        _ => {
+            let overwrite = if skills.iter().any(is_replaced) { " --overwrite" } else { "" };
+            Some(format!("prowess sync{overwrite}{}", scope_option(scope)))
+        }
     }
 }
 

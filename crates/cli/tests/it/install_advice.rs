@@ -122,6 +122,6 @@ fn an_installed_skill_of_a_clone_is_accepted_by_its_name_only_with_the_files_of_
     said(&["list"], "1 not trusted: prowess trust pdf\n");
     said(&["doctor"], "prowess trust pdf");
     place.write(".agents/skills/pdf/SKILL.md", skill("pdf", "evil").as_bytes());
-    said(&["list"], "1 not trusted: prowess sync\n");
-    assert!(!said(&["doctor"], "prowess sync").contains("fix: prowess trust pdf"));
+    said(&["list"], "1 not trusted: prowess sync --overwrite\n");
+    assert!(!said(&["doctor"], "prowess sync --overwrite").contains("fix: prowess trust pdf"));
 }

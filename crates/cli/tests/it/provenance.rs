@@ -60,7 +60,7 @@ fn list_and_why_name_where_an_installed_skill_came_from() {
     own  not trusted: Does own.
     pdf  Does pdf.  (from from/pdf)
 
-    3 skills; 2 not trusted: prowess sync --user, prowess trust
+    3 skills; 2 not trusted: prowess sync --overwrite --user, prowess trust
     ");
     assert_snapshot!(why(&place, "pdf"), @"
     exit 0
@@ -178,7 +178,7 @@ fn a_damaged_lock_is_a_note_and_the_skills_are_listed() {
     own  not trusted: Does own.
     pdf  Does pdf.
 
-    3 skills; 2 not trusted: prowess sync --user, prowess trust
+    3 skills; 2 not trusted: prowess sync --overwrite --user, prowess trust
     --- stderr
     it is not known where some skills came from: this file is not understood: [DIR]/skills.lock: line 1: key with no value, expected `=`
     ");
@@ -292,4 +292,80 @@ fn one_remedy_accepts_an_installed_skill_of_a_clone_everywhere() {
     let list = run(&place, &["list"]);
     assert!(list.contains("2 not trusted: prowess sync\n"), "{list}");
     assert_eq!(doctor(&place), "prowess sync");
+}
+
+/// What a command says in a folder below the place.
+fn run_in(place: &Place, folder: &str, args: &[&str]) -> String {
+    let output =
+        crate::shelf::command(place).current_dir(place.path().join(folder)).args(args).output().unwrap();
+    place.transcript(&output)
+}
+
+#[test]
+fn a_clone_cannot_pass_other_files_for_those_of_a_source_that_the_user_fetched() {
+    let place = Place::with(&[("repo/pdf/SKILL.md", &skill("pdf")), ("clone/.git/HEAD", "")]);
+    let url = commit(&place, "repo");
+    run(&place, &["add", &url, "--skill", "pdf", "--yes"]);
+    let said = run(&place, &["list"]);
+    assert!(said.contains("/repo pdf @") && !said.contains("says the lock"), "{said}");
+    for record in ["skills.toml", "skills.lock"] {
+        fs::copy(place.path().join(record), place.path().join("clone").join(record)).unwrap();
+    }
+    place.write("clone/.agents/skills/pdf/SKILL.md", skill("pdf").replace("Text", "Other").as_bytes());
+    place.write("clone/.agents/skills/pdf/inner/SKILL.md", skill("inner").as_bytes());
+    let differs = "says the lock; its files are not those of the lock)";
+    let listed = |named: usize| {
+        let said = run_in(&place, "clone", &["list"]);
+        assert_eq!(said.matches(differs).count(), named, "{said}");
+        let output = crate::shelf::command(&place)
+            .current_dir(place.path().join("clone"))
+            .args(["list", "--json"])
+            .output()
+            .unwrap();
+        let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_fits("list", &list);
+        for skill in list["skills"].as_array().unwrap() {
+            assert_eq!(skill["installed"]["fetched"], false, "{skill}");
+        }
+    };
+    listed(2);
+    let said = run_in(&place, "clone", &["trust", "pdf", "--yes"]);
+    assert!(
+        said.contains("the lock says it is from  ") && said.contains("its files are not those of the lock"),
+        "{said}"
+    );
+    let said = run_in(&place, "clone", &["trust", ".", "--dry-run"]);
+    assert!(said.contains("; its files are not those of the lock"), "{said}");
+    // What was accepted is used, and is still not from there.
+    listed(2);
+    run_in(&place, "clone", &["trust", ".", "--yes"]);
+    listed(2);
+    let said = run_in(&place, "clone", &["why", "pdf"]);
+    assert!(said.contains("the lock says it is from: ") && !said.contains("installed from: "), "{said}");
+    // A link of a client's folder is not the installed skill if it leads elsewhere.
+    let text = fs::read_to_string(place.path().join("skills.toml")).unwrap();
+    place.write("clone/skills.toml", (text + "\n[settings]\nclients = [\"claude-code\"]\n").as_bytes());
+    place.write("clone/.agents/skills/pdf/SKILL.md", skill("pdf").as_bytes());
+    fs::remove_dir_all(place.path().join("clone/.agents/skills/pdf/inner")).unwrap();
+    place.write("clone/other/pdf/SKILL.md", skill("pdf").replace("Does", "Now does").as_bytes());
+    fs::create_dir_all(place.path().join("clone/.claude/skills")).unwrap();
+    std::os::unix::fs::symlink("../../other/pdf", place.path().join("clone/.claude/skills/pdf")).unwrap();
+    let said = run_in(&place, "clone", &["list", "--client", "claude-code"]);
+    assert!(said.contains("Now does") && said.contains(differs), "{said}");
+}
+
+#[test]
+fn a_skill_that_was_put_into_an_installed_one_has_no_part_in_its_source() {
+    let place = place();
+    place.write(".agents/skills/pdf/inner/SKILL.md", skill("inner").as_bytes());
+    run(&place, &["trust", "inner", "--yes"]);
+    let list = json_of(&place, &["list", "--json"]);
+    let skills = list["skills"].as_array().unwrap();
+    let inner = skills.iter().find(|skill| skill["name"] == "inner").unwrap();
+    assert_eq!(
+        (&inner["installed"]["fetched"], &inner["installed"]["edited"]),
+        (&false.into(), &true.into())
+    );
+    let said = run(&place, &["list"]);
+    assert!(said.contains("Does inner.  (from from/pdf, says the lock; its files are not those"), "{said}");
 }

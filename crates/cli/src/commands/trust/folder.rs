@@ -5,15 +5,18 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use prowess::env::Environment;
+use prowess::install::Origins;
 use prowess::internal::{Below, EffectiveSettings, WhyUnused, file_of};
 use prowess::library::library;
 use prowess::registry::RegistryError;
-use prowess::{Candidate, Catalog, ProjectLimits, Registry, Scope, SourceError, SourceErrorKind};
+use prowess::{Candidate, Catalog, Duplicates, ProjectLimits, Registry, Scope, SourceError, SourceErrorKind};
 
 use super::shown::{MAX_BYTES, Setting, ShownSkill, TrustPreview, names, previewed};
 use crate::args::Places;
+use crate::commands::hints::of_registry;
 use crate::commands::{Purpose, library_options, no_library};
 use crate::error::{CommandError, Failure};
+use crate::explain::provenance::read_origins;
 
 /// A look at a folder that may become trusted.
 pub(super) struct FolderLook<'l> {
@@ -25,6 +28,8 @@ pub(super) struct FolderLook<'l> {
     /// The skills that could not be read, with the paths of their files: perhaps only because a link leads out of the
     /// project, and the walk over everything below reads them.
     unread: Vec<(PathBuf, ShownSkill)>,
+    /// The entries in the locks.
+    origins: Origins,
     /// The bytes that may still be read.
     left: u64,
 }
@@ -38,6 +43,7 @@ impl<'l> FolderLook<'l> {
             shown: TrustPreview { is_folder: true, ..TrustPreview::default() },
             seen: HashSet::new(),
             unread: Vec::new(),
+            origins: read_origins(),
             left: MAX_BYTES,
         };
         look.from(folder)?;
@@ -74,6 +80,7 @@ impl<'l> FolderLook<'l> {
         let limits = limits.with_listed_bytes(MAX_BYTES).with_read_bytes(MAX_BYTES);
         let options = library_options(&Places::default(), Purpose::Look);
         let options = options.with_cache(false).with_project_limits(limits);
+        let options = options.with_duplicates(Some(Duplicates::First));
         let registry = library(start, &self.environment, &options).map_err(|error| no_library(&error))?;
         registry.refresh_local().map_err(|error| unread(&error))?;
         let catalog = registry.catalog();
@@ -93,7 +100,7 @@ impl<'l> FolderLook<'l> {
                 continue;
             }
             if skill.is_broken() {
-                let skill = previewed(skill, registry, names, &mut self.left);
+                let skill = previewed(skill, registry, names, &self.origins, &mut self.left);
                 self.unread.push((place, skill));
                 continue;
             }
@@ -101,7 +108,7 @@ impl<'l> FolderLook<'l> {
             let real = if location.path().is_some() { real(&place) } else { place.clone() };
             if !self.seen.contains(&place) && self.seen.insert(real) {
                 self.seen.insert(place);
-                self.shown.skills.push(previewed(skill, registry, names, &mut self.left));
+                self.shown.skills.push(previewed(skill, registry, names, &self.origins, &mut self.left));
             }
         }
     }
@@ -167,5 +174,5 @@ fn real(path: &Path) -> PathBuf {
 }
 
 fn unread(error: &RegistryError) -> CommandError {
-    Failure::new(error.to_string(), "check the folders that the configurations name").into()
+    Failure::new(error.to_string(), of_registry(error, false)).into()
 }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use prowess::install::Preview;
+use prowess::install::{Origins, Preview};
 use prowess::internal::{preview_of_found, toml_value};
 use prowess::{Candidate, Catalog, Digest, Manifest, Registry};
 use serde_json::{Value, json};
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::folder::FolderLook;
 use crate::commands::install::preview_lines;
 use crate::error::CommandError;
+use crate::explain::provenance::{Provenance, read_origins};
 use crate::report::json::VERSION;
 use crate::ui::{HINT, clean, count, few, number};
 
@@ -60,6 +61,8 @@ pub(super) struct ShownSkill {
     /// The files of a skill on another machine. What can be said of it is in the list of its source alone, so that all of
     /// it is shown.
     remote_files: Option<Vec<String>>,
+    /// Where the lock says that it is from, if its files are not those of the lock.
+    not_as_locked: Option<String>,
     preview: Preview,
 }
 
@@ -95,10 +98,10 @@ impl TrustPreview {
         registry: &Registry,
         catalog: &Catalog,
     ) -> Self {
-        let (names, mut left) = (names(catalog), MAX_BYTES);
+        let (names, mut left, origins) = (names(catalog), MAX_BYTES, read_origins());
         let shown = digests.iter().map(|(skill, digest)| ShownSkill {
             digest: Some(*digest),
-            ..previewed(skill, registry, &names, &mut left)
+            ..previewed(skill, registry, &names, &origins, &mut left)
         });
         Self { skills: shown.collect(), ..Self::default() }
     }
@@ -125,6 +128,13 @@ impl TrustPreview {
             let lines = preview_lines(&skill.key, &skill.preview);
             let (name, rest) = lines.split_once('\n').unwrap_or((&lines, ""));
             let _ = writeln!(text, "{name}\n  {HINT}at{HINT:#}  {}", clean(&skill.location));
+            if let Some(source) = &skill.not_as_locked {
+                let source = clean(source);
+                let line = format!(
+                    "the lock says it is from{HINT:#}  {source}; its files are not those of the lock"
+                );
+                let _ = writeln!(text, "  {HINT}{line}");
+            }
             text.push_str(&skill.listed());
             text.push_str(rest);
         }
@@ -174,15 +184,17 @@ impl TrustPreview {
 
     /// As JSON, with what was done or would be.
     pub(super) fn json(&self, member: &str, said: &str) -> Value {
-        let skill = |ShownSkill { key, location, digest, remote_files, preview }: &ShownSkill| {
-            let mut shown = json!({"name": key, "location": location, "preview": preview});
-            if let Some(shown) = shown.as_object_mut() {
-                let files = remote_files.as_ref().map(|files| json!(files));
-                shown.extend(digest.map(|digest| ("digest".to_owned(), json!(digest))));
-                shown.extend(files.map(|files| ("files".to_owned(), files)));
-            }
-            shown
-        };
+        let skill =
+            |ShownSkill { key, location, digest, remote_files, not_as_locked, preview }: &ShownSkill| {
+                let mut shown = json!({"name": key, "location": location, "preview": preview});
+                if let Some(shown) = shown.as_object_mut() {
+                    let files = remote_files.as_ref().map(|files| json!(files));
+                    shown.extend(digest.map(|digest| ("digest".to_owned(), json!(digest))));
+                    shown.extend(files.map(|files| ("files".to_owned(), files)));
+                    shown.extend(not_as_locked.as_ref().map(|_| ("edited".to_owned(), json!(true))));
+                }
+                shown
+            };
         let previews: Vec<Value> = self.skills.iter().map(skill).collect();
         let mut settings: Vec<&str> = self.settings.iter().map(|setting| setting.key.as_str()).collect();
         settings.dedup();
@@ -207,6 +219,7 @@ pub(super) fn previewed(
     skill: &Candidate,
     registry: &Registry,
     names: &[&str],
+    origins: &Origins,
     left: &mut u64,
 ) -> ShownSkill {
     let is_remote = skill.wants_approval || registry.is_remote(skill);
@@ -217,6 +230,7 @@ pub(super) fn previewed(
         location: skill.entry.origin.location.to_string(),
         digest: None,
         remote_files: files.map(paths),
+        not_as_locked: Provenance::of_differing(skill, origins),
         preview: preview_of_found(registry, skill, names, left),
     }
 }

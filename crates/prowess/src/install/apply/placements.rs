@@ -18,6 +18,7 @@ use crate::fs::atomic::{self, Durability};
 use crate::fs::own;
 use crate::fs::set_aside::{first_set_aside_name, set_aside_name};
 use crate::install::error::InstallError;
+use crate::install::records::SKILLS_FOLDER;
 
 /// The largest record that is read.
 const MAX_BYTES: usize = 64 << 20;
@@ -82,7 +83,7 @@ impl Placements {
     pub(crate) fn load(books: &Books) -> Result<Self, InstallError> {
         let file = books.journal.with_extension("placed");
         let read = match own::read_judged(state_of(&file), &file, MAX_BYTES) {
-            Ok(bytes) => Record::parse(&bytes),
+            Ok(bytes) => Record::parse(&bytes).map_err(|reason| format!("{}: {reason}", shown(&file))),
             Err(error) => match error.kind {
                 SourceErrorKind::Missing => {
                     // A process may have been killed after it set the record aside.
@@ -106,6 +107,22 @@ impl Placements {
             }
         };
         Ok(Self { file, record, is_unusable })
+    }
+
+    /// The projects in which Prowess placed a skill, by the records in a folder of state that can be read.
+    pub(crate) fn bases(state: &Path) -> BTreeSet<PathBuf> {
+        let files = std::fs::read_dir(state.join("install")).into_iter().flatten().flatten();
+        let files =
+            files.map(|entry| entry.path()).filter(|file| file.extension().is_some_and(|it| it == "placed"));
+        let records = files.filter_map(|file| {
+            let bytes = own::read_judged(state_of(&file), &file, MAX_BYTES).ok()?;
+            Record::parse(&bytes).ok()
+        });
+        let base = |path: &String| {
+            let skills = Path::new(path).parent()?;
+            skills.ends_with(SKILLS_FOLDER).then(|| skills.ancestors().nth(2).map(Path::to_owned))?
+        };
+        records.flat_map(|record| record.folders.keys().filter_map(base).collect::<Vec<_>>()).collect()
     }
 
     /// Who created a folder, as far as it is known. The folder above it is real.

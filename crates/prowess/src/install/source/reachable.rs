@@ -10,7 +10,7 @@ use super::git::GitVersion;
 use super::{Available, Fetcher, repository};
 use crate::install::error::{About, InstallError, InstallErrorKind, Relock};
 use crate::install::records::Upstream;
-use crate::install::spec::{InstallPlace, InstallSpec, is_on_this_machine};
+use crate::install::spec::{InstallPlace, InstallSpec};
 
 /// A skill whose commit a record names, without that this user fetched it before.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl Fetcher {
             commits.entry(version.refspec().to_owned()).or_default().push(claim);
         }
         for (url, claimed) in repositories {
-            if self.options.offline && !is_on_this_machine(&url) {
+            if self.options.offline {
                 return Err(repository::needs_network(&url));
             }
             let commits: Vec<String> = claimed.keys().cloned().collect();

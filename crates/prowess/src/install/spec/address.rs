@@ -43,7 +43,7 @@ pub(crate) fn folder_of(url: &str) -> Option<PathBuf> {
     decoded(url.strip_prefix("file://")?).ok().map(PathBuf::from)
 }
 
-/// A text with the user and the password of each address in it left out.
+/// A text with what may be a secret in each address left out: user, password, query and fragment.
 pub(crate) fn without_credentials(text: &str) -> String {
     let mut parts = text.split("://");
     let mut clean = parts.next().unwrap_or_default().to_owned();
@@ -55,9 +55,26 @@ pub(crate) fn without_credentials(text: &str) -> String {
             Some((_, host)) => clean.extend(["***@", host]),
             None => clean.push_str(authority),
         }
-        clean.push_str(rest);
+        // What ends the address in a message stays: a quote or a space.
+        let end = rest.find(['\'', '"', ' ']).unwrap_or(rest.len());
+        let (path, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        clean.push_str(path.split(['?', '#']).next().unwrap_or_default());
+        clean.push_str(after);
     }
     clean
+}
+
+/// The argument of a user as a message repeats it: without what may be a secret, also if it is not quite an address.
+pub(super) fn repeated(text: &str) -> String {
+    let front = text.split('/').next().unwrap_or_default();
+    match front.rsplit_once('@') {
+        // `user:password@host:path`
+        Some((user, host)) if user.contains(':') => {
+            let rest = text.get(front.len()..).unwrap_or_default();
+            without_credentials(&format!("***@{host}{rest}"))
+        }
+        _ => without_credentials(text),
+    }
 }
 
 /// An address with a scheme.

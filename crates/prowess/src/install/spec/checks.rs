@@ -2,7 +2,7 @@
 
 use prowess_core::path::PathError;
 
-use super::address::without_credentials;
+use super::address::repeated;
 use crate::error::quoted;
 use crate::install::error::{InstallError, InstallErrorKind};
 
@@ -45,7 +45,7 @@ impl Refusal {
     }
 
     pub(super) fn error(self, text: &str) -> InstallError {
-        let text = without_credentials(text);
+        let text = repeated(text);
         let message = format!("nothing can be installed from this: {}: {}", quoted(&text), self.reason);
         InstallError::new(InstallErrorKind::Request, message, self.hint)
     }

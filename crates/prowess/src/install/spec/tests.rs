@@ -52,6 +52,17 @@ fn a_refused_password_is_not_repeated() {
         assert!(!error.to_string().contains("hunter2"), "{error}");
         assert!(error.hint().to_string().contains("credential helper"), "{error}");
     }
+    for text in [
+        "https://host/x.git?token=hunter2",
+        "https://joe:pw@host/x.git?a=b&token=hunter2#x",
+        "ftp://host/x.git?hunter2",
+        "https://host/../x.git#hunter2",
+        "joe:hunter2@host:x.git",
+        "joe:hunter2@host/x.git",
+    ] {
+        let error = text.parse::<InstallSpec>().unwrap_err();
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
     let said = "fatal: unable to access 'https://a:b@h/x/': 403 and ssh://git@h/x";
     assert_eq!(
         without_credentials(said),

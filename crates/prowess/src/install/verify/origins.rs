@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use prowess_core::{Candidate, Digest, Location, Manifest};
 
-use super::compare::{FileChange, edits_of, is_tree};
+use super::compare::{FileChange, edits_of, is_tree, is_unchanged};
 use crate::env;
 use crate::fs::dir::Folder;
 use crate::install::apply::{Books, Placements, State, state_of};
@@ -99,9 +99,10 @@ impl Installer {
                     continue;
                 }
                 let (path, locked) = (path.clone(), locked.clone());
-                // A link leads to the skill itself.
-                let found_in =
-                    if there.is_symlink() || same.contains(folder) { path.clone() } else { there.clone() };
+                // A link of a client leads to the skill itself; one of a project may lead elsewhere.
+                let is_link = there.is_symlink()
+                    && std::fs::canonicalize(&there).ok() == std::fs::canonicalize(&path).ok();
+                let found_in = if is_link || same.contains(folder) { path.clone() } else { there.clone() };
                 let origin = InstalledOrigin { scope: place.scope, path, found_in, locked, fetched };
                 origins.by_folder.insert(there.to_string_lossy().into_owned(), Arc::new(origin));
             }
@@ -127,10 +128,23 @@ impl Origins {
         folder.ancestors().skip(1).find_map(|above| self.by_folder.get(above.to_str()?)).map(AsRef::as_ref)
     }
 
+    /// Where the installed skill came from that a file is in, by whatever path; none when it is in no installed skill.
+    pub fn holding(&self, file: &Path) -> Option<&InstalledOrigin> {
+        let at = |file: &Path| file.ancestors().skip(1).find_map(|above| self.by_folder.get(above.to_str()?));
+        at(file).or_else(|| at(&env::real(file))).map(AsRef::as_ref)
+    }
+
     /// The files of an installed skill that differ from what was installed; none when that is not known. This reads all
     /// of them.
     pub fn edits(&self, origin: &InstalledOrigin) -> Option<Vec<(String, FileChange)>> {
         edits_of(&origin.found_in, origin.locked.digest, &self.listing())
+    }
+
+    /// Whether an installed skill has the files of the lock, perhaps with other line ends; none when they cannot be read.
+    /// This reads all of them.
+    pub fn is_as_locked(&self, origin: &InstalledOrigin) -> Option<bool> {
+        let (there, _) = Self::there(origin)?;
+        Some(is_unchanged(&there, &origin.found_in, origin.locked.digest, &self.listing()))
     }
 
     /// Whether the files of an installed skill are neither those of the lock nor another version, as Prowess placed it; none
@@ -138,13 +152,13 @@ impl Origins {
     pub fn is_edited(&self, origin: &InstalledOrigin) -> Option<bool> {
         let (there, path) = Self::there(origin)?;
         let State::Tree(digest) = there else { return Some(true) };
-        Some(!self.is_as_locked(origin, digest) && self.placed_at(&path) != Some(digest))
+        Some(!self.is_locked_tree(origin, digest) && self.placed_at(&path) != Some(digest))
     }
 
     /// Whether the files of an installed skill are those of another version, as Prowess placed it. This reads all of them.
     pub fn is_other_version(&self, origin: &InstalledOrigin) -> bool {
         let Some((State::Tree(digest), path)) = Self::there(origin) else { return false };
-        !self.is_as_locked(origin, digest) && self.placed_at(&path) == Some(digest)
+        !self.is_locked_tree(origin, digest) && self.placed_at(&path) == Some(digest)
     }
 
     /// What is in place of an installed skill, and its real path.
@@ -154,7 +168,7 @@ impl Origins {
         Some((there, dir.path().join(&origin.locked.name)))
     }
 
-    fn is_as_locked(&self, origin: &InstalledOrigin, there: Digest) -> bool {
+    fn is_locked_tree(&self, origin: &InstalledOrigin, there: Digest) -> bool {
         is_tree(there, origin.locked.digest, &origin.found_in, &self.listing())
     }
 
@@ -178,14 +192,25 @@ impl Origins {
     }
 
     /// The first skill of the records that comes from a folder on this machine, from one in it, or from one that contains
-    /// it, by its name. It need not be in a lock, which may be lost.
-    pub fn coming_from(&self, folder: &Path) -> Option<&str> {
+    /// it, by its name. It need not be in a lock, which may be lost. The records of every project count in which Prowess
+    /// placed something: this reads them.
+    pub fn coming_from(&self, folder: &Path) -> Option<String> {
         let folder = env::real(folder);
         let comes_from = |recorded: &&RecordedSource| match &recorded.source {
             SourceAt::Here(source) => source.overlaps(&folder),
             SourceAt::Away | SourceAt::Unknown => false,
         };
-        self.sources.iter().find(comes_from).map(|recorded| &*recorded.name)
+        if let Some(recorded) = self.sources.iter().find(comes_from) {
+            return Some(recorded.name.clone());
+        }
+        let state = self.books.first()?.approvals.parent()?;
+        let is_known = |base: &PathBuf| self.books.iter().any(|books| env::real(&books.base) == *base);
+        Placements::bases(state).into_iter().filter(|base| !is_known(base)).find_map(|base| {
+            let place = InstallTarget::new(InstallScope::Project, &base, state);
+            let sources = recorded_sources(&place, &place.read().ok()?);
+            let recorded = sources.iter().find(comes_from)?;
+            Some(format!("{} in {}", recorded.name, base.display()))
+        })
     }
 
     /// Whether a skill was installed and no lock says where from, or may have been: then any folder with the same files
