@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use prowess::SourceError;
 use prowess::env::{self, Environment};
 use prowess::fs::walk::{DOT_FOLDERS, FILE_NAMES};
-use prowess::library::clients::{self, CLIENTS};
+use prowess::library::{clients, confining_project};
 use prowess::registry::trust::Approvals;
 
 use crate::error::Failure;
@@ -22,18 +22,7 @@ pub(crate) fn approvals() -> Approvals {
 ///
 /// `None` in a trusted project, in the user's own folders of skills, and for the home or a folder above it.
 pub(super) fn project_of(folder: &Path) -> Option<PathBuf> {
-    let (environment, approvals) = (Environment::current(), approvals());
-    let real = std::fs::canonicalize(folder).ok()?;
-    let project = clients::project(&real);
-    let is_trusted = approvals.folder_of(&real).or(approvals.folder_of(&env::absolute(folder))).is_some();
-    let real_of = |path: PathBuf| std::fs::canonicalize(path).ok();
-    let is_above_home = || environment.home().and_then(real_of).is_some_and(|home| home.starts_with(project));
-    let is_own = || {
-        let own = CLIENTS.iter().flat_map(|client| client.user.iter().chain(client.admin));
-        let mut own = own.filter_map(|path| real_of(environment.expand(path)?));
-        own.any(|own| real.starts_with(own))
-    };
-    (!is_trusted && !is_above_home() && !is_own()).then(|| project.to_owned())
+    confining_project(folder, &Environment::current(), &approvals())
 }
 
 /// Whether a SKILL.md in a project is a link to a file outside it. The walk opens the folders, not these files. A link to
@@ -41,6 +30,16 @@ pub(super) fn project_of(folder: &Path) -> Option<PathBuf> {
 pub(super) fn leads_out(file: &Path, project: &Path) -> bool {
     let is_outside = |target: PathBuf| !target.starts_with(project) && target.is_file();
     file.is_symlink() && std::fs::canonicalize(file).is_ok_and(is_outside)
+}
+
+/// Whether a link of a repository that is not trusted leads a path out of it. In a project that holds the home, such as one
+/// of dotfiles, the links are the user's own.
+pub(super) fn is_led_out(path: &Path) -> bool {
+    let path = env::absolute(path);
+    let project = clients::project(path.parent().unwrap_or(&path));
+    let holds_home = Environment::current().home().is_some_and(|home| home.starts_with(project));
+    let is_own = project.join(".git").exists() && !holds_home && approvals().folder_of(&path).is_none();
+    is_own && prowess::internal::leads_out(&path, project).is_some()
 }
 
 /// What to say about a link that leads out of a project.

@@ -44,6 +44,7 @@ use prowess::source::open::OpenServer;
 use prowess::source::spec::{Place, Server};
 use prowess::{Candidate, HostTools, LookupError, Profile, Registry, Standing};
 
+use self::hints::of_registry;
 use self::skill_arg::{Prefer, Resolved, SkillArg};
 use crate::args::{Places, Scan};
 use crate::error::{CommandError, Failure};
@@ -147,6 +148,7 @@ pub(crate) fn library_options(places: &Places, purpose: Purpose) -> LibraryOptio
     let servers: Option<Arc<dyn OpenServer>> = Some(Arc::new(EndingServers { own_signals }));
     scanning(&places.scan)
         .with_sources(sources)
+        .with_confined(true)
         .with_cache(!places.no_cache)
         .with_builtins(purpose != Purpose::Look)
         .with_servers(servers)
@@ -223,9 +225,9 @@ fn refreshed(
     as_client: Option<Reach>,
 ) -> Result<(Registry, SessionConfig), CommandError> {
     let (registry, session_config) = unread_registry(places, purpose, as_client)?;
-    registry
-        .refresh()
-        .map_err(|error| Failure::new(error.to_string(), "check the folders that were named"))?;
+    registry.refresh().map_err(|error| {
+        Failure::new(error.to_string(), of_registry(&error, places.scan.duplicates.is_some()))
+    })?;
     // If none of the given sources could be read, the command cannot continue.
     let nothing = !places.sources.is_empty() && registry.catalog().all().next().is_none();
     if let Some(problem) = registry.problems().first().filter(|_| nothing) {

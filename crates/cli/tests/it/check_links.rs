@@ -117,3 +117,33 @@ fn links_in_the_users_own_folders_are_followed() {
         .unwrap();
     assert_eq!(code(&output), 1, "{}", place.transcript(&output));
 }
+
+#[test]
+fn a_named_folder_of_a_project_that_is_not_trusted_shows_nothing_outside_of_it() {
+    let place = place();
+    place.write("outside/secret/SKILL.md", SECRET.as_bytes());
+    place.write("project/skills/good/SKILL.md", GOOD.as_bytes());
+    link(&place, "skills/secret", "../../outside/secret");
+    let folder = place.path().join("project/skills").display().to_string();
+    for args in [
+        &["list", "--in", "./skills"][..],
+        &["list", "--in", &folder],
+        &["cat", "secret", "--in", "skills"],
+        &["search", "secret", "--in", "dir=skills,prefix=a"],
+        &["prompt", "--in", "./skills"],
+    ] {
+        let said = run(&place, args);
+        assert!(!said.contains("CANARY"), "{args:?}: {said}");
+        let refused = "this leads out of a project that is not trusted, and was not looked into: [DIR]/project/skills/secret";
+        assert!(said.contains(refused), "{args:?}: {said}");
+        assert!(said.contains("trust the project's folder with: prowess trust\n"), "{args:?}: {said}");
+    }
+    // What is named itself is meant, and so is a folder that is in no repository.
+    assert!(run(&place, &["list", "--in", "skills/secret"]).contains("CANARY"));
+    place.write("loose/good/SKILL.md", GOOD.as_bytes());
+    std::fs::remove_dir(place.path().join(".git")).unwrap();
+    symlink("../outside/secret", place.path().join("loose/secret")).unwrap();
+    assert!(run(&place, &["list", "--in", "../loose"]).contains("CANARY"));
+    run(&place, &["trust", "--yes"]);
+    assert!(run(&place, &["list", "--in", "./skills"]).contains("CANARY"));
+}

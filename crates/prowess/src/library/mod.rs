@@ -28,7 +28,7 @@ use crate::env::{self, Environment};
 use crate::error::{SourceError, SourceErrorKind};
 use crate::fs::own;
 use crate::fs::walk::{OnError, ScanChanges, ScanOptions};
-use crate::library::clients::{Client, Root};
+use crate::library::clients::{CLIENTS, Client, Root};
 use crate::registry::Registry;
 use crate::registry::trust::{Approvals, Trust};
 use crate::settings::resolve::{EffectiveSettings, OptionValue};
@@ -80,6 +80,8 @@ pub struct LibraryOptions {
     pub strict: Option<Profile>,
     /// Which of two skills with the same key is offered. Overrides configurations.
     pub duplicates: Option<Duplicates>,
+    /// Whether links in a folder that `sources` names are kept inside of its git repository, unless that is trusted.
+    pub confined: bool,
     /// What the users of the host write before the name of an option, such as `except`: `--` on a command line. It is
     /// for messages about skills that an option turned off.
     pub option_prefix: &'static str,
@@ -102,6 +104,7 @@ with_methods! { LibraryOptions:
     with_except except: Vec<Glob>;
     with_strict strict: Option<Profile>;
     with_duplicates duplicates: Option<Duplicates>;
+    with_confined confined: bool;
     with_option_prefix option_prefix: &'static str;
 }
 
@@ -213,7 +216,11 @@ fn add(
         }
     } else if !options.sources.is_empty() {
         for spec in &options.sources {
-            match opened.open(spec, &opening, environment) {
+            let named = opening.place(spec, environment).ok().flatten().filter(|_| options.confined);
+            let project = named
+                .and_then(|place| confining_project(&place, environment, &approvals))
+                .filter(|project| project.join(".git").exists());
+            match opened.open(spec, &Opening { project, ..opening.clone() }, environment) {
                 Ok(layer) => drop(layer.map(|layer| registry.add(layer))),
                 Err(error) if spec.optional && error.is_not_installed() => {}
                 Err(error) => drop(registry.note(error)),
@@ -275,6 +282,23 @@ fn own_once(mut roots: Vec<Root>) -> Vec<Root> {
         roots.iter().filter(|root| root.scope != Scope::Project).map(|root| root.path.clone()).collect();
     roots.retain(|root| root.scope != Scope::Project || !own.contains(&root.path));
     roots
+}
+
+/// The project that links below a named folder must not lead out of. The folder itself may be a link: the user named it.
+///
+/// `None` in a trusted project, in the user's own folders of skills, and for the home or a folder above it.
+pub fn confining_project(folder: &Path, environment: &Environment, approvals: &Approvals) -> Option<PathBuf> {
+    let real_of = |path: PathBuf| std::fs::canonicalize(path).ok();
+    let real = real_of(folder.to_owned())?;
+    let project = clients::project(&real);
+    let is_trusted = approvals.folder_of(&real).or(approvals.folder_of(&env::absolute(folder))).is_some();
+    let is_above_home = || environment.home().and_then(real_of).is_some_and(|home| home.starts_with(project));
+    let is_own = || {
+        let own = CLIENTS.iter().flat_map(|client| client.user.iter().chain(client.admin));
+        let mut own = own.filter_map(|path| real_of(environment.expand(path)?));
+        own.any(|own| real.starts_with(own))
+    };
+    (!is_trusted && !is_above_home() && !is_own()).then(|| project.to_owned())
 }
 
 /// How the folders of clients are opened.
