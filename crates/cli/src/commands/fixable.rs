@@ -7,6 +7,8 @@ use prowess::env::{self, Environment};
 use prowess::internal::{is_inside, leads_out};
 use prowess::library::clients::{self, CLIENTS};
 
+use super::confined::is_led_out;
+
 /// The real paths where files may be written.
 #[derive(Debug, Default)]
 pub(super) struct Fixable {
@@ -14,6 +16,8 @@ pub(super) struct Fixable {
     folders: Vec<PathBuf>,
     /// Files that were given themselves.
     files: Vec<PathBuf>,
+    /// The user's own folders of skills.
+    own: Vec<PathBuf>,
 }
 
 impl Fixable {
@@ -37,17 +41,28 @@ impl Fixable {
             fixable.folders.push(path);
         }
         let user = CLIENTS.iter().flat_map(|client| client.user).filter_map(|path| environment.expand(path));
-        fixable.folders.extend(user.filter_map(|folder| fs::canonicalize(folder).ok()));
+        fixable.own.extend(user.filter_map(|folder| fs::canonicalize(folder).ok()));
         fixable
     }
 
     /// What may be written in a folder whose links are not the user's own: nothing outside it.
     pub(super) fn within(folder: &Path) -> Self {
-        Self { folders: fs::canonicalize(folder).into_iter().collect(), files: Vec::new() }
+        Self { folders: fs::canonicalize(folder).into_iter().collect(), ..Self::default() }
     }
 
-    /// Whether a file may be written, by its real path.
-    pub(super) fn allows(&self, target: &Path) -> bool {
+    /// Whether a file may be written, by its path and its real path. Links of a project that is not trusted do not lead
+    /// into the user's own folders.
+    pub(super) fn allows(&self, file: &Path, target: &Path) -> bool {
+        let below = |folder: &PathBuf| is_inside(target, folder);
+        self.has(target) || (self.own.iter().any(below) && !is_led_out(file))
+    }
+
+    /// Whether a file may be read, by its real path.
+    pub(super) fn reads(&self, target: &Path) -> bool {
+        self.has(target) || self.own.iter().any(|folder| is_inside(target, folder))
+    }
+
+    fn has(&self, target: &Path) -> bool {
         let below = |folder: &PathBuf| is_inside(target, folder);
         self.files.iter().any(|file| file == target) || self.folders.iter().any(below)
     }

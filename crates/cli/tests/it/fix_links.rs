@@ -91,15 +91,40 @@ fn a_linked_file_that_is_named_itself_is_fixed() {
 }
 
 #[test]
-fn a_link_within_the_repository_or_to_the_users_own_skills_is_fixed() {
+fn a_link_within_the_repository_is_fixed_and_one_to_the_users_own_skills_if_it_is_trusted() {
     let place = repository();
     place.write("repo/store/mail/SKILL.md", FIXABLE.as_bytes());
     place.write("home/.agents/skills/post/SKILL.md", FIXABLE.as_bytes());
     link(&place, "repo/skills/mail/SKILL.md", "repo/store/mail/SKILL.md");
     link(&place, "repo/skills/post", "home/.agents/skills/post");
-    run(&place, &["check", "--fix", "repo/skills"]);
+    let text = run(&place, &["check", "--fix", "repo/skills"]);
     assert!(is_fixed(&place, "repo/store/mail/SKILL.md"));
+    // A clone must not change what the user wrote.
+    assert!(!is_fixed(&place, "home/.agents/skills/post/SKILL.md"));
+    assert!(text.starts_with("exit 2") && text.contains("[DIR]/home/.agents/skills/post/SKILL.md"), "{text}");
+    run(&place, &["trust", "./repo", "--yes"]);
+    run(&place, &["check", "--fix", "repo/skills"]);
     assert!(is_fixed(&place, "home/.agents/skills/post/SKILL.md"));
+}
+
+#[test]
+fn an_installed_skill_is_fixed_where_it_comes_from() {
+    let place = Place::with(&[("s/mail/SKILL.md", FIXABLE)]);
+    run(&place, &["add", "./s/mail", "--yes", "--client", "claude-code", "--link", "copy"]);
+    let text = run(&place, &["check"]);
+    assert!(text.contains("1 fixable"), "{text}");
+    let text = run(&place, &["check", "--fix"]);
+    let note = "installed, so it is left as it is: .agents/skills/mail/SKILL.md; fix it in s/mail, then add it again";
+    assert!(text.contains(note), "{text}");
+    assert!(is_fixed(&place, "s/mail/SKILL.md"));
+    assert!(
+        !is_fixed(&place, ".agents/skills/mail/SKILL.md")
+            && !is_fixed(&place, ".claude/skills/mail/SKILL.md")
+    );
+    let text = run(&place, &["check", "--diff"]);
+    assert!(text.contains("no file would change"), "{text}");
+    let text = run(&place, &["list"]);
+    assert!(text.contains("Use when: mail") && !text.contains("changed since"), "{text}");
 }
 
 #[test]

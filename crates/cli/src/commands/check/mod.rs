@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use prowess::env::{self, Environment};
 use prowess::finding::Preset;
 use prowess::fs::read::{self, Head};
-use prowess::install::upstream_name;
+use prowess::install::{InstallFolders, Origins, upstream_name};
 use prowess::internal::{WriteError, replace_where};
 use prowess::library::clients::{self, Client};
 use prowess::settings::ConfigLimits;
@@ -34,6 +34,7 @@ use crate::args::{Check, Format};
 use crate::commands::hints;
 use crate::error::{CommandError, Failure};
 use crate::explain::clients_named;
+use crate::explain::provenance::origins_of;
 use crate::report::concise::Concise;
 use crate::report::github::Github;
 use crate::report::human::{Human, Notes};
@@ -101,6 +102,7 @@ pub(crate) fn run(args: &Check, json: bool, ui: &mut Ui) -> Result<Outcome, Comm
         configs: BTreeMap::new(),
         ignored_configs: BTreeSet::new(),
         seen: BTreeSet::new(),
+        origins: BTreeMap::new(),
         summary: Summary::default(),
         reporter,
         ui,
@@ -168,6 +170,8 @@ struct Checker<'a> {
     /// Configurations of other users that were reported as ignored.
     ignored_configs: BTreeSet<PathBuf>,
     seen: BTreeSet<PathBuf>,
+    /// What is installed, by its project.
+    origins: BTreeMap<PathBuf, Origins>,
     summary: Summary,
     reporter: Box<dyn Reporter>,
     ui: &'a mut Ui,
@@ -201,7 +205,7 @@ impl Checker<'_> {
     /// folders of skills, to which installers link.
     fn link(&mut self, problem: &SourceError, project: &Path) -> Result<(), CommandError> {
         let link = PathBuf::from(&*problem.at.text());
-        let target = std::fs::canonicalize(&link).ok().filter(|target| self.fixable.allows(target));
+        let target = std::fs::canonicalize(&link).ok().filter(|target| self.fixable.reads(target));
         let failure = confined::failure(problem, project);
         match target {
             Some(target) if target.is_dir() => {
@@ -257,6 +261,15 @@ impl Checker<'_> {
         if let Some(mode) = self.fixing {
             let fixed = fix(&document, files.as_ref(), &at, profile, mode);
             let changed = fixed.document.raw() != document.raw();
+            // Agents do not get an installed skill that was edited.
+            let installed = file.filter(|_| changed).and_then(|file| self.installed_from(file));
+            if let Some(source) = &installed {
+                let note = format!(
+                    "installed, so it is left as it is: {path}; fix it in {source}, then add it again"
+                );
+                self.ui.note(&note);
+            }
+            let changed = changed && installed.is_none();
             if self.diff {
                 self.summary.files += 1;
                 // A fix that would not be written is not shown.
@@ -274,7 +287,7 @@ impl Checker<'_> {
             }
             let written = match file {
                 Some(file) if changed => {
-                    let may = |target: &Path| self.fixable.allows(target);
+                    let may = |target: &Path| self.fixable.allows(file, target);
                     replace_where(file, &head.bytes, fixed.document.raw(), may)
                 }
                 Some(_) => Ok(()),
@@ -284,6 +297,7 @@ impl Checker<'_> {
                 }
             };
             match written {
+                Ok(()) if installed.is_some() => {}
                 Ok(()) => (document, applied) = (fixed.document, fixed.applied),
                 Err(error) => {
                     self.summary.unwritten += 1;
@@ -301,7 +315,9 @@ impl Checker<'_> {
                 .take()
                 .or_else(|| clients_named::who_runs(problem.code, self.client).map(Cow::Owned));
         }
-        let fixable = if problems.iter().any(|problem| problem.fix.is_some()) {
+        let is_fixable = problems.iter().any(|problem| problem.fix.is_some())
+            && file.and_then(|file| self.installed_from(file)).is_none();
+        let fixable = if is_fixable {
             // A fix may make others possible, so that they are counted by trying.
             let fixed = |mode| fix(&document, files.as_ref(), &at, profile, mode).applied.len();
             let safe = fixed(FixMode::Safe);
@@ -313,9 +329,19 @@ impl Checker<'_> {
         self.reporter.file(&Checked { path, document, problems, fixed: applied }, self.ui)
     }
 
+    /// Where an installed skill comes from; none of any other skill.
+    fn installed_from(&mut self, file: &Path) -> Option<String> {
+        let file = env::absolute(file);
+        let environment = Environment::current();
+        let project = InstallFolders::project_of(file.parent()?, &environment);
+        let origins = self.origins.entry(project).or_insert_with_key(|project| origins_of(project));
+        let origin = origins.holding(&file)?;
+        Some(origin.locked.origin_from(&env::absolute(Path::new(".")), origin.scope, &origin.path))
+    }
+
     /// Why a fix of a file would not be written, if it would not.
     fn refused(&self, file: &Path) -> Option<WriteError> {
-        let target = std::fs::canonicalize(file).ok().filter(|target| !self.fixable.allows(target))?;
+        let target = std::fs::canonicalize(file).ok().filter(|target| !self.fixable.allows(file, target))?;
         Some(WriteError::Outside { path: file.to_owned(), target })
     }
 

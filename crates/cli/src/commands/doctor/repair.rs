@@ -141,7 +141,7 @@ impl Agreed {
                     Some(within) => Fixable::within(within),
                     None => Fixable::of(std::slice::from_ref(file), &Environment::current()),
                 };
-                let may = |target: &Path| fixable.allows(target);
+                let may = |target: &Path| fixable.allows(file, target);
                 replace_where(file, &fix.before, fix.document.raw(), may)
                     .map_err(|error| Failure::from(&error))?;
                 let word = if fix.fixes == 1 { "fix" } else { "fixes" };
