@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use prowess::client::{NotListed, Reads};
 use prowess::env::Environment;
 use prowess::install::Origins;
+use prowess::internal::{ConfigFile, EffectiveSettings};
 use prowess::library::clients::{self, Client};
 use prowess::library::views::{Reach, Views, rename_fix, same_name_fix};
-use prowess::{Candidate, Catalog, Location, RegistryError, Scope};
+use prowess::source::open::Opening;
+use prowess::{Candidate, Catalog, Location, RegistryError, Scope, env};
 
 use crate::args::Places;
 use crate::commands::install::scope_option;
@@ -197,6 +199,9 @@ impl Removal {
         if let Some(name) = origins.coming_from(folder) {
             return Self::Keep(format!("an installed skill comes from it, {name}"));
         }
+        if let Some(file) = naming_source(folder) {
+            return Self::Keep(format!("{} names it as a source", file.display()));
+        }
         if [copy, kept].iter().any(|skill| origins.has_lost_source(skill)) {
             return Self::Keep("no lock says where an installed skill comes from".to_owned());
         }
@@ -209,6 +214,20 @@ impl Removal {
             None => Self::Keep("it is installed, and was edited".to_owned()),
         }
     }
+}
+
+/// The configuration that names a folder as a source of skills, or one that it is in or that is in it.
+fn naming_source(folder: &Path) -> Option<PathBuf> {
+    let environment = Environment::current();
+    let settings = EffectiveSettings::of(&env::absolute(Path::new(".")), &environment, &[]).ok()?;
+    let real_of = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let real = real_of(folder);
+    let names_it = |file: &&ConfigFile| {
+        let opening = Opening::named(file.folder(), None);
+        let places = file.counts.sources.iter().filter_map(|spec| opening.place(spec, &environment).ok()?);
+        places.map(|place| real_of(&place)).any(|place| place.starts_with(&real) || real.starts_with(&place))
+    };
+    settings.files().find(names_it).map(|file| file.path.clone())
 }
 
 /// The places of skills by their real files.

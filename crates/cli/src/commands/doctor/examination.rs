@@ -11,7 +11,7 @@ use prowess::library::clients::{self, Client, Root};
 use prowess::library::library_with_session;
 use prowess::library::views::{Reach, Sight, Views};
 use prowess::settings::SettingsError;
-use prowess::{Candidate, Catalog, Location, Registry, Scope, SourceError};
+use prowess::{Candidate, Catalog, Duplicates, Location, Registry, Scope, SourceError};
 
 use super::super::hints::{self, MOVE_APPROVALS, free_name, is_damaged};
 use super::super::{Purpose, library_options};
@@ -99,7 +99,8 @@ enum Unopened {
 impl Opened {
     fn open(args: &Doctor, clients: &[&'static Client], environment: &Environment) -> Result<Self, Unopened> {
         let places = args.places();
-        let options = library_options(&places, Purpose::Look);
+        // What would stop other commands must not keep this one from looking.
+        let options = library_options(&places, Purpose::Look).with_duplicates(Some(Duplicates::First));
         let here = Path::new(".");
         let views = Views::open(here, environment, &options, clients, Reach::Everywhere)
             .map_err(Unopened::Library)?;

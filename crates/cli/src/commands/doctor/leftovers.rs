@@ -6,11 +6,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use prowess::Scope;
+use prowess::env::Environment;
 use prowess::install::SKILLS_FOLDER;
 use prowess::internal::{StaleCache, Staleness, abandoned, plain_cause, stale_caches, unread_connections};
 use prowess::library::clients::{self, Root};
 
-use super::super::hints::of_disbelieved;
+use super::super::hints::{free_name, of_disbelieved};
 use super::examination::{Examination, stays};
 use super::issue::{Bounded, Issue, Kind, Repair};
 use crate::ui::command::word;
@@ -34,14 +35,27 @@ pub(super) fn issues(examination: &Examination) -> Vec<Issue> {
     for (path, scope) in folders {
         let folder = Bounded { path, within: examination.bounds(scope) };
         let own = stays(&folder.path, folder.within.as_deref());
+        // Its name does not show who wrote it, and a repository can have a file of any name.
+        let is_certain = scope == Scope::User && !is_in_repository(&folder.path, &examination.environment);
         for path in own.then(|| abandoned(&folder.path)).into_iter().flatten() {
-            let what = "a process was killed while it wrote this";
-            let sweep = Repair::Sweep(folder.clone());
-            issues.push(Issue::new(Kind::InstallLeftover, what).at(path).repaired(sweep, None));
+            let issue = if is_certain {
+                Issue::new(Kind::InstallLeftover, "a process was killed while it wrote this")
+                    .repaired(Repair::Sweep(folder.clone()), None)
+            } else {
+                Issue::new(Kind::InstallLeftover, "a process may have been killed while it wrote this")
+                    .fixed("look at it, and remove it if you do not need it")
+            };
+            issues.push(issue.at(path));
         }
     }
     issues.extend(stale_caches(&examination.environment).into_iter().map(stale));
     issues
+}
+
+/// Whether a folder in the user's home is in a repository there, such as one of dotfiles.
+fn is_in_repository(folder: &Path, environment: &Environment) -> bool {
+    let home = environment.home().unwrap_or_default();
+    folder.ancestors().take_while(|above| above.starts_with(&home)).any(|above| above.join(".git").exists())
 }
 
 /// The record of what was connected, if it cannot be read.
@@ -55,12 +69,16 @@ fn connections(examination: &Examination) -> Option<Issue> {
     if error.kind() == ErrorKind::PermissionDenied {
         return Some(Issue::new(Kind::ConnectionsBroken, what).at(&file).advised(of_disbelieved(&file)));
     }
-    let remove = word(&file).map(|file| format!("rm {file}"));
+    // It is all that is known of the bytes before `connect`.
+    let free = free_name(&file, "broken").and_then(|free| word(&free));
+    let away = word(&file).zip(free).map(|(file, free)| format!("mv {file} {free}"));
     Some(
         Issue::new(Kind::ConnectionsBroken, what)
             .at(&file)
-            .fixed("restore it from a copy, or remove it: disconnect then removes the entry and nothing else")
-            .fixed_by(remove),
+            .fixed(
+                "restore it from a copy, or move it away: disconnect then removes the entry and nothing else",
+            )
+            .fixed_by(away),
     )
 }
 

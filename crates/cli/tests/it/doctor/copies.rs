@@ -188,3 +188,33 @@ fn a_copy_is_kept_while_skills_toml_cannot_be_read() {
     let report = examined(&place);
     assert_eq!(commands(&report).iter().find(|command| command.contains("rm ")), None, "{report:#}");
 }
+
+#[test]
+fn a_copy_that_a_configuration_names_or_another_project_is_installed_from_is_kept() {
+    let kept = |place: &Place, why: &str| {
+        let report = examined(place);
+        assert_eq!(commands(&report).iter().find(|command| command.contains("rm ")), None, "{report:#}");
+        assert!(report.to_string().contains(why), "{report:#}");
+        let said = said_by(place, &["why", "ident"]);
+        assert!(!said.contains("remove this copy"), "{said}");
+    };
+    let place = twins();
+    assert!(commands(&examined(&place)).iter().any(|command| command.contains("rm ")));
+    for named in ["~/.codex/skills/ident", "~/.codex/skills", "~/.codex/skills/ident/SKILL.md"] {
+        let config = format!("[[skills.sources]]\ndir = \"{named}\"\nprefix = \"mine\"\n");
+        place.write("config/prowess/prowess.toml", config.as_bytes());
+        let report = examined(&place);
+        assert_eq!(commands(&report).iter().find(|command| command.contains("rm -r")), None, "{report:#}");
+    }
+    let config = "[[skills.sources]]\ndir = \"~/.codex/skills/ident\"\nprefix = \"mine\"\n";
+    place.write("config/prowess/prowess.toml", config.as_bytes());
+    kept(&place, "prowess.toml names it as a source");
+    fs::remove_dir_all(place.path().join("config")).unwrap();
+    // The project is another one than that of the current folder.
+    fs::create_dir_all(place.path().join("other/.git")).unwrap();
+    let program = place.path().join("bin/prowess");
+    let add = ["add", "../home/.codex/skills/ident", "--yes"];
+    let added = command(&place, &program).current_dir(place.path().join("other")).args(add).output().unwrap();
+    assert_eq!(code(&added), 0, "{}", place.transcript(&added));
+    kept(&place, "an installed skill comes from it, ident in ");
+}

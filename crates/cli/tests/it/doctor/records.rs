@@ -220,3 +220,50 @@ fn an_identical_copy_of_an_accepted_skill_in_the_folder_of_another_client_is_acc
         place.write(path, &whole);
     }
 }
+
+#[test]
+fn a_file_with_the_name_of_an_unfinished_one_stays_in_a_project() {
+    let name = ".agents/skills/.prowess-0123456789abcdef.tmp";
+    let place =
+        place(&[(&format!("work/{name}"), "precious"), (&format!("home/{name}"), "mine")], &[".codex"]);
+    with_git(&place);
+    fs::create_dir_all(place.path().join("home/.git")).unwrap();
+    let report = examined(&place);
+    assert_eq!(kinds(&report), ["install-leftover", "install-leftover"], "{report:#}");
+    let said = doctor(&place, &["--fix", "--yes"]);
+    for folder in ["work", "home"] {
+        assert!(place.path().join(folder).join(name).exists(), "{}", place.transcript(&said));
+    }
+    fs::remove_dir(place.path().join("home/.git")).unwrap();
+    doctor(&place, &["--fix", "--yes"]);
+    assert!(place.path().join("work").join(name).exists() && !place.path().join("home").join(name).exists());
+}
+
+#[test]
+fn a_damaged_record_of_connections_is_moved_away_and_never_removed() {
+    let place = place(&[("state/prowess/connections.json", "{")], &[".codex"]);
+    let report = examined(&place);
+    let trouble = &report["troubles"][0];
+    assert_eq!(text(trouble, "kind"), "connections-broken", "{report:#}");
+    let printed = trouble["fix"]["commands"][0].as_str().unwrap();
+    assert!(printed.starts_with("mv "), "{printed}");
+    let mended = Command::new("/bin/sh").args(["-c", printed]).status().unwrap();
+    assert!(mended.success() && place.path().join("state/prowess/connections.json.broken").exists());
+}
+
+#[test]
+fn two_skills_of_one_name_stop_no_examination_and_the_error_names_the_setting() {
+    let place = place(
+        &[
+            ("home/.agents/skills/c/SKILL.md", &skill("c", &own_words(1, 8))),
+            ("home/.codex/skills/c/SKILL.md", &skill("c", &own_words(2, 8))),
+            ("config/prowess/prowess.toml", "[skills]\nduplicates = \"error\"\n"),
+        ],
+        &[".codex"],
+    );
+    let report = examined(&place);
+    assert!(kinds(&report).contains(&"copy-differs"), "{report:#}");
+    let listed = command(&place, &place.path().join("bin/prowess")).arg("list").output().unwrap();
+    let said = place.transcript(&listed);
+    assert!(said.starts_with("exit 2") && said.contains("prowess config unset skills.duplicates"), "{said}");
+}
