@@ -391,3 +391,18 @@ fn a_registry_from_which_nothing_can_be_installed_is_refused() {
         run(&place, &["config", "set", "install.registries.acme", "https://git.example/{org}/{name}.git"]);
     assert!(said.starts_with("exit 0\n"), "{said}");
 }
+
+#[test]
+fn an_address_with_a_password_cannot_be_set() {
+    let place = Place::with(&[]);
+    for value in [
+        r#"[{url="https://u:secretpw@h.example/?token=abc"}]"#,
+        r#"[{mcp="https://secretpw@h.example/mcp"}]"#,
+    ] {
+        let said = run(&place, &["config", "set", "skills.sources", value]);
+        assert!(said.starts_with("exit 2") && said.contains("an address has a user or a password"), "{said}");
+        assert!(!said.contains("secretpw") && !place.path().join("config/prowess/prowess.toml").exists());
+    }
+    let said = run(&place, &["config", "set", "skills.sources", r#"[{url="https://h.example/a@b"}]"#]);
+    assert!(said.starts_with("exit 0"), "{said}");
+}

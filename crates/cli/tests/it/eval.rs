@@ -366,6 +366,14 @@ fn rankings_never_replace_an_input_or_a_file_of_another_kind() {
         assert!(said.starts_with(&wanted), "{said}");
         assert_eq!(std::fs::read(place.path().join(file)).unwrap(), before, "{file}");
     }
+    // It would wait for a reader.
+    let fifo = std::process::Command::new("mkfifo").arg(place.path().join("fifo")).status();
+    assert!(fifo.unwrap().success());
+    let said = eval("fifo");
+    assert!(
+        said.starts_with("exit 2\n--- stderr\nerror: this is a FIFO, not a regular file: fifo\n"),
+        "{said}"
+    );
     // A run, an empty file, and what has nothing to lose are written again.
     place.write("run", ranked.as_bytes());
     place.write("empty", b"");

@@ -86,6 +86,17 @@ fn sync_refuses_a_commit_on_no_branch_or_tag_and_names_the_command_that_locks_an
 }
 
 #[test]
+fn without_a_network_no_repository_is_asked_for_a_commit_also_on_this_machine() {
+    let (place, _, _) = claimed(&["pdf"]);
+    let before = files(&place);
+    for option in ["--offline", "--frozen"] {
+        let said = run(&place, &["sync", option, "--yes"]);
+        assert!(said.starts_with("exit 2") && !said.contains("on no branch or tag"), "{option}: {said}");
+        assert_eq!(files(&place), before, "{option}");
+    }
+}
+
+#[test]
 fn skills_of_one_commit_are_locked_anew_by_one_command() {
     let (place, url, _) = claimed(&["pdf", "notes"]);
     let said = run(&place, &["sync", "--locked", "--yes"]);

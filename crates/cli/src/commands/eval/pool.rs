@@ -113,7 +113,11 @@ fn check_run(path: &Path, inputs: [Option<&Path>; 3]) -> Result<(), CommandError
     if inputs.into_iter().flatten().any(|input| input.canonicalize().is_ok_and(|input| input == real)) {
         return refused("the rankings would replace an input");
     }
-    // A terminal or a pipe has nothing to lose.
+    // Writing to a FIFO would wait for a reader. A terminal has nothing to lose.
+    #[cfg(unix)]
+    if real.metadata().is_ok_and(|it| std::os::unix::fs::FileTypeExt::is_fifo(&it.file_type())) {
+        return refused("this is a FIFO, not a regular file");
+    }
     if !real.is_file() {
         return Ok(());
     }

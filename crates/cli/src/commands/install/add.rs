@@ -8,7 +8,7 @@ use prowess::install::{Edits, InstallError, InstallErrorKind, InstallPlace, Inst
 
 use super::choose::{self, Chosen};
 use super::consent::{self, Unanswered};
-use super::{installer, report, with_hint};
+use super::{installer, is_own_folder, report, with_hint};
 use crate::Outcome;
 use crate::args::Add;
 use crate::error::{CommandError, Failure};
@@ -124,7 +124,7 @@ fn spec(args: &Add) -> Result<InstallSpec, CommandError> {
     if let Some(folder) = folder_meant(&args.source) {
         // Otherwise the owner of this name on GitHub would answer.
         let error = format!("a folder of this machine begins with ./, and there is one: {}", args.source);
-        let user = if args.installing.common.user { " --user" } else { "" };
+        let user = if args.installing.common.user || is_own_folder() { " --user" } else { "" };
         let add = command_for("add", &format!("./{folder}"), user);
         let hint = match &parsed {
             Ok(InstallSpec { place: InstallPlace::Git(url), .. }) => {

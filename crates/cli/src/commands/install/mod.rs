@@ -119,7 +119,7 @@ fn installer(common: &Common) -> Result<Installer, CommandError> {
     let installer = of_project(common.project.as_deref())?.with_lock_timeout(common.lock_timeout);
     let folders = installer.folders();
     if !common.user && folders.user.as_deref().is_some_and(|user| is_own(user, &folders.project)) {
-        let hint = "install skills for yourself with --user, or name a project with --project FOLDER";
+        let hint = "run the command with --user for your own skills, or name a project with --project FOLDER";
         return Err(Failure::new("this is your own folder, not a project", hint).into());
     }
     Ok(installer)

@@ -14,6 +14,7 @@ use prowess::text::collapse;
 use prowess::{Candidate, Obstacle, Registry};
 
 use super::super::filter_place;
+use super::super::install::is_own_folder;
 use crate::args::{List, Sort};
 use crate::explain::clients_named::few_of;
 use crate::explain::left_out;
@@ -169,8 +170,10 @@ impl ListPage<'_> {
             return None;
         }
         if self.registry.catalog().all().next().is_none() {
+            let user = if is_own_folder() { " --user" } else { "" };
             let text = Text::from("begin with").colon(r#"prowess try "a task""#).words(", ");
-            return Some(text.command("prowess new NAME").words(" or ").command("prowess add SOURCE"));
+            let text = text.command("prowess new NAME").words(" or ");
+            return Some(text.command(format!("prowess add SOURCE{user}")));
         }
         let here = clients::installed(&Environment::current());
         let names: Vec<&str> = here.iter().map(|client| client.name).collect();

@@ -21,6 +21,7 @@ use crate::install::{InstallPlace, InstallSpec, SkillRef};
 use crate::settings::key_path::KeyPath;
 use crate::settings::keys::ConfigKind;
 use crate::settings::{Config, ConfigError};
+use crate::source::spec::{Place, Server};
 
 /// A file in which keys are set.
 #[derive(Clone, Debug)]
@@ -166,7 +167,12 @@ impl ConfigEditor {
         let value = value.map(|value| value_of(key, value)).transpose()?.map(|value| value.to_string());
         let after = toml::edit(text, &key.parts(), value.as_deref()).ok_or_else(|| self.form(key))?;
         match Config::parse(&after, &self.file) {
-            Ok(_) => {
+            Ok(config) => {
+                if value.is_some() && config.sources.iter().any(|spec| has_password(&spec.place)) {
+                    let message = format!("{key}: an address has a user or a password in it");
+                    let hint = "leave them out; a server that needs a token is named with token_file".into();
+                    return Err(ConfigSetError::Value { message, hint });
+                }
                 ParsedLimits::PROJECT.check(after.as_bytes(), &self.file).map_err(EditedFileError::from)?;
                 Ok(after)
             }
@@ -180,6 +186,13 @@ impl ConfigEditor {
     fn form(&self, key: &KeyPath) -> ConfigSetError {
         ConfigSetError::Form { file: self.file.clone(), key: key.to_string() }
     }
+}
+
+/// Whether a place is an address with a user or a password, which no command accepts.
+fn has_password(place: &Place) -> bool {
+    let (Place::Url { url, .. } | Place::Mcp(Server::At { url, .. })) = place else { return false };
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().unwrap_or_default().contains('@')
 }
 
 /// Holds the lock of configurations. Where the state of the user cannot be written, there is none: a file is replaced only
