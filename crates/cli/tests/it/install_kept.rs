@@ -21,17 +21,16 @@ pub(crate) fn refused(place: &Place, args: &str) -> String {
 }
 
 #[test]
-fn a_source_that_keep_left_in_the_folder_of_a_client_stops_no_later_command() {
+fn a_source_in_the_folder_of_a_client_stops_no_command_about_another_skill() {
     for mode in ["symlink", "copy"] {
         let (place, base) = world(true);
         let own = written(base.join(".claude/skills/mine"));
         fs::create_dir_all(base.join("work/other")).unwrap();
         fs::write(base.join("work/other/SKILL.md"), skill("other", "x")).unwrap();
         fine(&place, &format!("add {} --user --client codex --yes --link {mode}", own.display()));
-        // With a link in mind, the source is in its way; a copy would have the same files.
+        // Where the link would be is the source; a copy would have the same files.
         let other = format!("add {} --user --client claude-code --yes", base.join("work/other").display());
-        refused(&place, &other);
-        fine(&place, &format!("{other} --keep"));
+        fine(&place, &other);
         let said = fine(&place, "verify --user");
         assert!(mode == "copy" || said.contains("yours is kept for claude-code"), "{said}");
         for args in ["sync --user --yes", "sync --user --yes --overwrite", "remove --user other"] {

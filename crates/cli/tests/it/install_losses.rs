@@ -414,3 +414,44 @@ fn lock_only_drops_a_skill_that_is_not_installed_from_the_lock() {
     assert!(said.contains("- pdf") && !read(&place, "skills.lock").contains("pdf"), "{said}");
     assert!(run(&place, &["sync", "--locked", "--yes"]).starts_with("exit 0"));
 }
+
+#[test]
+fn overwriting_one_skill_never_replaces_what_a_client_has_of_another() {
+    // The user's own folder where a client looks for another skill, and an edited copy of another skill.
+    for edited in [false, true] {
+        let place = place();
+        if edited {
+            run(&place, &["add", "./from/notes", "--client", "claude-code", "--link", "copy", "--yes"]);
+            place.write(".claude/skills/notes/mine.txt", b"mine");
+        } else {
+            run(&place, &["add", "./from/notes", "--yes"]);
+            place.write(".claude/skills/notes/mine.txt", b"mine");
+        }
+        let add = ["add", "./from/pdf", "--client", "claude-code", "--overwrite", "--yes"];
+        let dry = json_of(&place, &[&add[..], &["--dry-run", "--json"]].concat());
+        for skill in dry["skills"].as_array().unwrap() {
+            assert_eq!(skill["lost_files"].as_array().map(Vec::len), Some(0), "{dry}");
+        }
+        let said = run(&place, &add);
+        assert!(said.starts_with("exit 0") && said.contains("+ pdf"), "{said}");
+        let left = "left alone, so claude-code does not get the installed files: [DIR]/.claude/skills/notes";
+        assert!(said.contains(left) && !said.contains("replaced"), "{said}");
+        let said = run(&place, &["remove", "pdf", "--overwrite", "--yes"]);
+        assert!(said.starts_with("exit 0"), "{said}");
+        assert_eq!(read(&place, ".claude/skills/notes/mine.txt"), "mine");
+    }
+}
+
+#[test]
+fn an_edited_copy_of_another_skill_does_not_stop_a_command_and_is_still_restored_by_sync() {
+    let place = place();
+    run(&place, &["add", "./from/notes", "--client", "claude-code", "--link", "copy", "--yes"]);
+    place.write(".claude/skills/notes/mine.txt", b"mine");
+    for args in [&["add", "./from/pdf", "--yes"][..], &["remove", "pdf"]] {
+        let said = run(&place, args);
+        assert!(said.starts_with("exit 0") && said.contains("/.claude/skills/notes"), "{said}");
+    }
+    assert!(run(&place, &["sync"]).contains("this copy of an installed skill was edited"));
+    let said = run(&place, &["sync", "--overwrite", "--yes"]);
+    assert!(said.contains("added  mine.txt") && said.contains("replaced: [DIR]/.claude"), "{said}");
+}

@@ -405,19 +405,6 @@ fn a_refused_source_says_who_finds_it_and_what_to_do() {
     let other = base.join("work/other");
     let add = ["add", other.to_str().unwrap(), "--as", "other", "--user", "--client", "claude-code", "--yes"];
     assert_snapshot!(in_project(&place, &add), @"
-    exit 2
-    --- stderr
-    resolved 1 skill in [N] ms
-    other  2 files, 87 bytes
-      agents see the name  mine
-      asks for tools  Read
-      same name as  mine; prowess keeps them apart, other clients may use only one
-    error: an installed skill comes from this folder, so it is not replaced or removed: [DIR]/home/.claude/skills/mine
-      hint: leave it alone with --keep, or move it to another folder and add it from there
-    ");
-    let said = in_project(&place, &[&add[..], &["--overwrite"]].concat());
-    assert!(said.starts_with("exit 2") && said.contains("so it is not replaced or removed"), "{said}");
-    assert_snapshot!(in_project(&place, &[&add[..], &["--keep"]].concat()), @"
     exit 0
     --- stdout
     + other  [DIR]/home/work/other
@@ -435,7 +422,8 @@ fn a_refused_source_says_who_finds_it_and_what_to_do() {
     installed 1 skill in [N] ms
     ");
     for next in [
-        &["sync", "--user", "--keep", "--yes"][..],
+        &[&add[..], &["--overwrite"]].concat()[..],
+        &["sync", "--user", "--keep", "--yes"],
         &["sync", "--user", "--keep", "--link", "copy", "--yes"],
         &["remove", "--user", "mine"],
     ] {

@@ -7,7 +7,7 @@ use super::losses::named;
 use super::prepare::Prepared;
 use super::protected::holds_source;
 use super::skills::end_trust;
-use super::{ClientFolder, Loss, Plan, client_folders, installs};
+use super::{ClientFolder, Loss, Order, Plan, client_folders, installs};
 use crate::env;
 use crate::error::shown;
 use crate::install::apply::{State, Transaction, read_tree};
@@ -75,6 +75,7 @@ impl Actual<'_> {
         let (how, copies) = (&self.how, records.wanted.link().copies());
         let entry = self.entry(folder, &locked.name)?;
         let (is_source, is_users) = (entry.is_source(), entry.is_users());
+        let is_asked = is_asked(self.orders, &locked.name);
         // So that no later command takes it for a copy that came with the records, or asks again.
         let is_left = entry.is_left();
         // An edited copy is the user's from then on, too.
@@ -89,7 +90,7 @@ impl Actual<'_> {
                 self.trust(&entry, locked, transaction);
             } else if is_users && !is_left && !entry.is_forgotten() {
                 // The same files, which the user wrote: they stay, also when the skill is removed.
-                if how.options.edits == Edits::Stop {
+                if how.options.edits == Edits::Stop && is_asked {
                     return Err(taken(&entry, locked));
                 }
                 leave(transaction);
@@ -113,7 +114,7 @@ impl Actual<'_> {
             Edits::Overwrite if is_left && (is_source && was_kept || !is_named()) => Edits::Keep,
             edits => edits,
         };
-        if is_source && edits != Edits::Keep {
+        if is_source && edits != Edits::Keep && is_asked {
             return Err(holds_source(&entry.path).in_entry(&locked.name));
         }
         let payload = self.payload(locked, copies)?;
@@ -129,18 +130,21 @@ impl Actual<'_> {
         match (edits, &entry.there) {
             _ if is_free && !is_source => {}
             // A copy from before that differs now was edited.
-            (Edits::Stop, _) if entry.has_copy() => return Err(self.edited_copy(&entry, locked)),
-            (Edits::Stop, _) => return Err(taken(&entry, locked)),
-            (Edits::Keep, _) => {
-                self.change_in(changes, locked).left.push(entry.left(is_source));
-                leave(transaction);
-                return Ok(());
-            }
-            (Edits::Overwrite, there) => {
+            (Edits::Stop, _) if is_asked && entry.has_copy() => return Err(self.edited_copy(&entry, locked)),
+            (Edits::Stop, _) if is_asked => return Err(taken(&entry, locked)),
+            (Edits::Overwrite, there) if is_asked => {
                 let installed = Some(locked).filter(|_| !is_users);
                 let there = there.as_ref().unwrap_or(&State::Other);
                 let loss = Loss::of(entry.path.clone(), there, installed, how.listing);
                 self.change_in(changes, locked).replaced.push(loss);
+            }
+            (_, there) => {
+                self.change_in(changes, locked).left.push(entry.left(is_source));
+                // A copy or a link of a skill that is not asked about can still be restored by a command that is.
+                if edits == Edits::Keep || is_users && !matches!(there, Some(State::Link(_))) {
+                    leave(transaction);
+                }
+                return Ok(());
             }
         }
         if entry.there.is_some() && how.write.plans_files {
@@ -287,6 +291,15 @@ impl Actual<'_> {
         let message = format!("this copy of an installed skill was edited: {}{files}", shown(&entry.path));
         InstallError::new(InstallErrorKind::Edited, message, "keep the edits, or overwrite them")
     }
+}
+
+/// Whether the command is about a skill. `add` and `remove` are about those that they name, `sync` about all.
+fn is_asked(orders: &[Order], name: &str) -> bool {
+    orders.iter().any(|order| match order {
+        Order::Install(new) => new.locked.name == name,
+        Order::Keep(kept) => kept == name,
+        Order::Remove(_) | Order::Drop(_) => false,
+    })
 }
 
 fn taken(entry: &ClientEntry<'_>, locked: &LockedSkill) -> InstallError {
