@@ -455,3 +455,79 @@ fn an_edited_copy_of_another_skill_does_not_stop_a_command_and_is_still_restored
     let said = run(&place, &["sync", "--overwrite", "--yes"]);
     assert!(said.contains("added  mine.txt") && said.contains("replaced: [DIR]/.claude"), "{said}");
 }
+
+/// Makes a skill too large to be compared.
+fn make_too_large(place: &Place, folder: &str) {
+    place.write(&format!("{folder}/mine.txt"), b"mine");
+    fs::File::create(place.path().join(folder).join("data.bin")).unwrap().set_len(65 << 20).unwrap();
+}
+
+/// The files that a command says it would lose, below the folder of the test.
+fn lost_by(place: &Place, args: &[&str]) -> Vec<String> {
+    let json = json_of(place, &[args, &["--dry-run", "--json"]].concat());
+    let start = format!("{}/", place.path().display());
+    let lost = json["skills"].as_array().unwrap().iter().filter_map(|skill| skill["lost_files"].as_array());
+    lost.flatten().map(|file| file.as_str().unwrap().replace(&start, "")).collect()
+}
+
+#[test]
+fn the_files_of_a_folder_that_cannot_be_compared_are_named_before_they_are_lost() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    make_too_large(&place, ".agents/skills/pdf");
+    let expected = [".agents/skills/pdf/data.bin", ".agents/skills/pdf/mine.txt"];
+    for args in [
+        &["remove", "pdf", "--overwrite"][..],
+        &["sync", "--overwrite"],
+        &["add", "./from/pdf", "--overwrite"],
+    ] {
+        assert_eq!(lost_by(&place, args), expected, "{args:?}");
+        let said = run(&place, args);
+        assert!(said.starts_with("exit 2") && said.contains("mine.txt"), "{said}");
+    }
+    let said = run(&place, &["verify"]);
+    assert!(said.contains("too large") && said.contains("added  mine.txt"), "{said}");
+    // A folder that was never installed.
+    place.write(".agents/skills/notes/SKILL.md", OWN.as_bytes());
+    make_too_large(&place, ".agents/skills/notes");
+    let add = ["add", "./from/notes", "--overwrite"];
+    assert_eq!(lost_by(&place, &add).len(), 3);
+    let json = json_of(&place, &[&add[..], &["--dry-run", "--json"]].concat());
+    assert_eq!(json["skills"][0]["preview"]["loses"].as_array().unwrap().len(), 3);
+    assert!(run(&place, &add).contains("deletes your file  [DIR]/.agents/skills/notes/mine.txt"));
+}
+
+#[test]
+fn a_skill_that_cannot_be_compared_is_named_after_remove_keep_left_it() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    make_too_large(&place, ".agents/skills/pdf");
+    assert!(run(&place, &["remove", "pdf", "--keep"]).starts_with("exit 0"));
+    let name = "in no record now, but agents still use it: [DIR]/.agents/skills/pdf;";
+    assert!(run(&place, &["verify"]).contains(name));
+    assert!(run(&place, &["list", "--installed"]).contains(name));
+    // With other files it is the user's own.
+    place.write(".agents/skills/pdf/more.txt", b"mine");
+    assert!(!run(&place, &["verify"]).contains("in no record now"));
+}
+
+#[test]
+fn a_repository_in_a_skill_is_named_as_one_before_it_is_lost() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--yes"]);
+    place.write(".agents/skills/pdf/.git/HEAD", b"ref: refs/heads/main\n");
+    assert_eq!(lost_by(&place, &["sync", "--overwrite"]), [".agents/skills/pdf/.git/"]);
+    let said = run(&place, &["remove", "pdf", "--overwrite"]);
+    assert!(said.contains("added  .git/ (git repository)"), "{said}");
+    let said = run(&place, &["add", "./from/pdf", "--overwrite"]);
+    assert!(said.contains("deletes your git repository  [DIR]/.agents/skills/pdf/.git/"), "{said}");
+}
+
+#[test]
+fn an_untouched_file_of_an_edited_copy_is_not_named_as_lost() {
+    let place = place();
+    run(&place, &["add", "./from/pdf", "--client", "claude-code", "--link", "copy", "--yes"]);
+    place.write("from/pdf/SKILL.md", skill("pdf", "two").as_bytes());
+    place.write(".claude/skills/pdf/mine.txt", b"mine");
+    assert_eq!(lost_by(&place, &["add", "./from/pdf", "--overwrite"]), [".claude/skills/pdf/mine.txt"]);
+}

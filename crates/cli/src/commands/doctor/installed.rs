@@ -145,7 +145,7 @@ fn closed_in(examination: &Examination, skill: &InstalledSkill) -> Option<Denied
         InstallScope::Project => examination.bounds(Scope::Project),
         InstallScope::User => None,
     };
-    if !matches!(skill.state, InstalledState::Replaced(_))
+    if !matches!(skill.state, InstalledState::Replaced { .. })
         || skill.path.is_symlink()
         || !stays(&skill.path, bounds.as_deref())
     {
@@ -185,7 +185,7 @@ fn differs(examination: &Examination, skill: &InstalledSkill, found: Option<&Can
         InstalledState::OtherVersion => parts.push("it is another version that you installed".to_owned()),
         InstalledState::Edited(files) if files.is_empty() => parts.push("its files changed".to_owned()),
         InstalledState::Edited(files) => parts.push(format!("{} changed", count(files.len(), "file"))),
-        InstalledState::Replaced(reason) => parts.push(reason.clone()),
+        InstalledState::Replaced { reason, .. } => parts.push(reason.clone()),
         _ => parts.push("it is not as installed".to_owned()),
     }
     for difference in skill.clients.iter().filter(|other| other.state != ClientState::Left) {

@@ -140,11 +140,13 @@ pub(super) fn how_to_install(
 /// An installed skill as JSON.
 pub(super) fn value(skill: &InstalledSkill) -> Value {
     let reason = match &skill.state {
-        InstalledState::Replaced(reason) => Some(reason),
+        InstalledState::Replaced { reason, .. } => Some(reason),
         _ => None,
     };
     let files = match &skill.state {
-        InstalledState::Edited(files) | InstalledState::LineEnds(files) => &**files,
+        InstalledState::Edited(files)
+        | InstalledState::LineEnds(files)
+        | InstalledState::Replaced { files, .. } => &**files,
         _ => &[],
     };
     let clients: Vec<Value> = skill.clients.iter().map(client).collect();

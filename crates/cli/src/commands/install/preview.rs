@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use prowess::install::{HiddenComment, HiddenText, NestedSkill, Preview, RunText};
 
+use super::verify::is_git;
 use crate::explain::clients_named;
 use crate::ui::command::command_for;
 use crate::ui::{FAINT, HINT, STRONG, clean, count, few};
@@ -80,7 +81,13 @@ pub(in crate::commands) fn shown(name: &str, preview: &Preview) -> String {
         line("commit", &format!("{commit}: {may_be}"));
     }
     each("replaces, and deletes", &preview.replaces, &mut line);
-    each("deletes your file", &preview.loses, &mut line);
+    let (folders, files_lost): (Vec<_>, Vec<_>) =
+        preview.loses.iter().cloned().partition(|path| path.ends_with('/'));
+    let (repositories, unlisted): (Vec<_>, Vec<_>) =
+        folders.into_iter().partition(|path| is_git(path.trim_end_matches('/')));
+    each("deletes your git repository", &repositories, &mut line);
+    each("deletes files that cannot be listed in", &unlisted, &mut line);
+    each("deletes your file", &files_lost, &mut line);
     each("hides your own skill", &preview.shadows, &mut line);
     each("you accepted the same files in", &preview.accepted_in, &mut line);
     for other in &preview.installed_as {

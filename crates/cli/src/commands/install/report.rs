@@ -179,7 +179,14 @@ pub(super) fn name_replaced(previews: &mut [(String, Preview)], planned: &Change
 /// The files of a path whose edits are lost.
 fn lost_files(loss: &Loss) -> impl Iterator<Item = String> {
     let there = loss.files.iter().filter(|(_, change)| *change != FileChange::Missing);
-    there.map(|(file, _)| loss.path.join(file).to_string_lossy().into_owned())
+    there.map(|(file, _)| {
+        let path = loss.path.to_string_lossy();
+        match &**file {
+            "" => path.into_owned(),
+            "./" => format!("{path}/"),
+            _ => format!("{path}/{file}"),
+        }
+    })
 }
 
 /// What would be lost of some skills, in lines that name the files.
@@ -189,11 +196,12 @@ pub(super) fn lost(planned: &Changes, of: impl Fn(&Change) -> bool) -> String {
         let _ = writeln!(text, "{STRONG}{}{STRONG:#}", clean(&change.name));
         for Loss { path, files, .. } in &change.replaced {
             // The folder of the skill itself needs no line, unless no file in it is known.
-            let own = *path == change.path && !files.is_empty();
+            let named = files.iter().filter(|(file, _)| !file.is_empty()).cloned().collect::<Vec<_>>();
+            let own = *path == change.path && !named.is_empty();
             if !own {
                 let _ = writeln!(text, "  {}", clean(&place(path)));
             }
-            verify::changes(files, if own { "  " } else { "    " }, &mut text);
+            verify::changes(&named, if own { "  " } else { "    " }, &mut text);
         }
     }
     text

@@ -153,7 +153,7 @@ fn screen(
         let state = match &skill.state {
             InstalledState::Missing => "missing",
             InstalledState::OtherVersion => "another version",
-            InstalledState::Replaced(_) | InstalledState::Edited(_) => "changed",
+            InstalledState::Replaced { .. } | InstalledState::Edited(_) => "changed",
             _ if skill.is_intact() && skill.misnamed.is_some() => "false name",
             _ if skill.is_clean() => "as installed",
             _ if skill.is_intact() => "other line ends",
@@ -166,7 +166,7 @@ fn screen(
             table.more(Style::new(), line.trim_start());
         }
         match &skill.state {
-            InstalledState::Replaced(reason) => table.more(Style::new(), reason),
+            InstalledState::Replaced { reason, .. } => table.more(Style::new(), reason),
             InstalledState::Edited(files) if files.is_empty() => table.more(Style::new(), &learn(here)),
             _ => {}
         }
@@ -187,8 +187,9 @@ fn lines(skill: &InstalledSkill, here: &str) -> String {
     match &skill.state {
         InstalledState::Missing => text.push_str("  missing\n"),
         InstalledState::OtherVersion => text.push_str("  another version that you installed before\n"),
-        InstalledState::Replaced(reason) => {
+        InstalledState::Replaced { reason, files } => {
             let _ = writeln!(text, "  changed: {}", clean(reason));
+            changes(files, "  ", &mut text);
         }
         InstalledState::Edited(files) if files.is_empty() => {
             let _ = writeln!(text, "  changed; {}", learn(here));
@@ -227,8 +228,22 @@ fn learn(here: &str) -> String {
 
 pub(super) fn changes(files: &[(String, FileChange)], indent: &str, text: &mut String) {
     for (path, change) in files {
-        let _ = writeln!(text, "{indent}{}  {}", word(*change), clean(path));
+        let _ = writeln!(text, "{indent}{}  {}{}", word(*change), clean(path), whole(path));
     }
+}
+
+/// What is said of a folder that is named as a whole.
+fn whole(path: &str) -> &'static str {
+    match path.strip_suffix('/') {
+        None => "",
+        Some(folder) if is_git(folder) => " (git repository)",
+        Some(_) => " (files that cannot be listed)",
+    }
+}
+
+/// Whether a folder is the repository of git beside the files of it.
+pub(super) fn is_git(folder: &str) -> bool {
+    folder.rsplit('/').next() == Some(".git")
 }
 
 /// The word for a change of a file.

@@ -1,10 +1,13 @@
 //! The contents of a skill's folder: written from a tree, read back as a digest.
 
-use std::fs::File;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
-use prowess_core::{FileEntry, LeftOut, Manifest};
+use prowess_core::{Digest, FileEntry, LeftOut, Manifest, RelPath};
 
 use super::journal::State;
 use crate::error::{SourceError, SourceErrorKind};
@@ -17,6 +20,8 @@ use crate::registry::digests::{self, DigestLimits};
 
 /// The largest file of an installed skill that is copied for a client: as large as an approval allows.
 const MAX_FILE_BYTES: usize = 64 << 20;
+/// The most entries of a folder without a digest that are named and compared.
+const MAX_ENTRIES: usize = 100_000;
 
 /// Writes the files of a skill below a new folder. Where the file system keeps no executable bits, setting one may fail.
 pub(super) fn write_tree(
@@ -114,6 +119,86 @@ pub(crate) fn manifest_of(path: &Path) -> Result<Manifest, SourceError> {
         entry.measure(size, digest);
     }
     Ok(manifest)
+}
+
+/// Everything in a folder, by its names, so that also what cannot be compared is named. Only files with the size of one
+/// in `before` get a digest. What is no file is left out. So is a folder that cannot be listed, and a `.git`, each with a
+/// `/` behind its path.
+pub(crate) fn names_in(path: &Path, before: &Manifest) -> Manifest {
+    let (mut files, mut left_out, mut entries) = (Vec::new(), Vec::new(), 0_usize);
+    let mut folders = vec![String::new()];
+    while let Some(prefix) = folders.pop() {
+        let listed = fs::read_dir(path.join(&prefix)).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let listed = listed.ok().filter(|listed| entries + listed.len() <= MAX_ENTRIES);
+        let Some(listed) = listed else {
+            let folder = if prefix.is_empty() { "./" } else { &prefix };
+            left_out.push(LeftOut::new(folder, "it cannot be listed").with_unreadable(true));
+            continue;
+        };
+        entries += listed.len();
+        for entry in listed {
+            let below = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            let metadata = entry.metadata().ok();
+            match (&metadata, RelPath::parse(&below)) {
+                (Some(there), _) if there.is_dir() && entry.file_name() == ".git" => {
+                    left_out.push(LeftOut::new(below + "/", "a repository"));
+                }
+                (Some(there), _) if there.is_dir() => folders.push(below + "/"),
+                (Some(there), Ok(path)) if there.is_file() => {
+                    let mut file = FileEntry::new(path, there.len());
+                    file.executable = listing::executable(there);
+                    files.push(file);
+                }
+                _ => left_out.push(LeftOut::new(below, "it cannot be compared")),
+            }
+        }
+    }
+    measure(path, &mut files, before);
+    Manifest::new(files).with_left_out(left_out)
+}
+
+/// Computes the digests of files that may be the same as before, where they can be read.
+fn measure(path: &Path, files: &mut [FileEntry], before: &Manifest) {
+    let sizes: BTreeMap<&str, u64> =
+        before.files.iter().map(|file| (file.path.as_str(), file.size)).collect();
+    let may_be_same = |file: &FileEntry| sizes.get(file.path.as_str()) == Some(&file.size);
+    let same = Manifest::new(files.iter().filter(|file| may_be_same(file)).cloned().collect());
+    let limits = DigestLimits::approving();
+    let Ok(mut allowed) = limits.admit(&same, &location_of(&path.join("SKILL.md"))) else { return };
+    let Ok(folder) = SkillFolder::first_seen(path) else { return };
+    for entry in files.iter_mut().filter(|file| may_be_same(file)) {
+        let digest = open(&folder, path, entry)
+            .and_then(|mut file| digests::of_file(&path.join(entry.path.as_str()), &mut file, &mut allowed));
+        if let Ok((digest, size)) = digest {
+            entry.measure(size, digest);
+        }
+    }
+}
+
+/// What differs after anything at a path has changed: the digest of a skill; else a digest over the names, sizes and
+/// times of everything below it.
+pub(crate) fn mark_of(path: &Path, there: &State) -> Digest {
+    match there {
+        State::Tree(digest) => return *digest,
+        State::Link(to) => return digests::of_bytes(format!("link {to}").as_bytes()),
+        State::Other => {}
+    }
+    let (mut lines, mut left) = (String::new(), vec![path.to_owned()]);
+    for _ in 0..MAX_ENTRIES {
+        let Some(path) = left.pop() else { break };
+        let _ = write!(lines, "{}\0", path.to_string_lossy());
+        if let Ok(metadata) = path.symlink_metadata() {
+            let changed = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            let _ = writeln!(lines, "{} {:?}", metadata.len(), changed);
+            if metadata.is_dir() {
+                let below = fs::read_dir(&path).into_iter().flatten().flatten();
+                let mut below: Vec<PathBuf> = below.map(|entry| entry.path()).collect();
+                below.sort();
+                left.extend(below);
+            }
+        }
+    }
+    digests::of_bytes(lines.as_bytes())
 }
 
 /// Opens a file of an installed skill. A link that has replaced it, or a folder above it, is not followed.

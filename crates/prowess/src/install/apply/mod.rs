@@ -9,7 +9,7 @@ mod stages;
 mod steps;
 mod transaction;
 
-pub(crate) use contents::{manifest_of, read_tree, state_of, tree_of};
+pub(crate) use contents::{manifest_of, mark_of, names_in, read_tree, state_of, tree_of};
 pub(crate) use journal::{Accepted, State};
 pub(crate) use placements::{Placement, Placements};
 pub(crate) use recover::{

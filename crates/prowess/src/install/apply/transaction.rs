@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::contents::{state_of, write_tree};
+use super::contents::{mark_of, state_of, write_tree};
 use super::journal::{Accepted, Base, FileStep, Journal, LeftCopy, State, Step};
 use super::placements::Placements;
 use super::stages::Stages;
@@ -128,10 +128,11 @@ impl<'b> Transaction<'b> {
     }
 
     /// Plans to record that an edited skill stays where it is, although it is removed from the records. The folder above
-    /// it is real. One that cannot be compared later is not recorded.
+    /// it is real. A link is not recorded.
     pub(crate) fn leave_edited(&mut self, path: PathBuf, there: &State) {
-        if let (State::Tree(digest), true) = (there, self.has_folders) {
-            self.journal.left.push(LeftCopy { path, digest: *digest, before: None });
+        if self.has_folders && !matches!(there, State::Link(_)) {
+            let digest = mark_of(&path, there);
+            self.journal.left.push(LeftCopy { path, digest, before: None });
         }
     }
 

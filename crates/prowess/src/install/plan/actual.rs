@@ -167,7 +167,7 @@ impl ClientEntry<'_> {
     /// The digest of the copy that Prowess placed. In a project that was cloned or moved nothing is known about it, and
     /// the records that came with it say which copies it has. Where the record was lost, they do not: it may have said
     /// that the user keeps the copy. A lock that alone names a skill is no evidence of who made its copies.
-    fn placed(&self) -> Option<Digest> {
+    pub(super) fn placed(&self) -> Option<Digest> {
         let Actual { orders, placements, copied_for, lock, .. } = self.actual;
         let is_dropped =
             || orders.iter().any(|order| matches!(order, Order::Drop(name) if name == self.name));

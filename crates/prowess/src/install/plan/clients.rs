@@ -133,7 +133,7 @@ impl Actual<'_> {
             (Edits::Stop, _) if is_asked && entry.has_copy() => return Err(self.edited_copy(&entry, locked)),
             (Edits::Stop, _) if is_asked => return Err(taken(&entry, locked)),
             (Edits::Overwrite, there) if is_asked => {
-                let installed = Some(locked).filter(|_| !is_users);
+                let installed = entry.placed().filter(|_| !is_users);
                 let there = there.as_ref().unwrap_or(&State::Other);
                 let loss = Loss::of(entry.path.clone(), there, installed, how.listing);
                 self.change_in(changes, locked).replaced.push(loss);
@@ -223,7 +223,7 @@ impl Actual<'_> {
             return Ok(());
         }
         if !is_ours {
-            let loss = Loss::of(entry.path.clone(), there, Some(&removed.locked), self.how.listing);
+            let loss = Loss::of(entry.path.clone(), there, entry.placed(), self.how.listing);
             removed.replaced.push(loss);
         }
         if self.how.write.plans_files {

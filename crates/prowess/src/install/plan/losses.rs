@@ -1,10 +1,9 @@
 //! [`Loss`]: a path that a command replaces or removes although no record describes what is there. Edits that would be lost,
 //! and names that a command does not know, as errors.
 
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::path::PathBuf;
 
+use prowess_core::Digest;
 use prowess_core::internal::did_you_mean;
 use prowess_core::text::similar;
 
@@ -12,11 +11,10 @@ use super::ApplyOptions;
 use super::change::Change;
 use crate::advice::{Hint, HintAction};
 use crate::error::{first_of, shown};
-use crate::install::apply::{State, manifest_of};
+use crate::install::apply::{State, manifest_of, mark_of};
 use crate::install::error::{About, InstallError, InstallErrorKind};
 use crate::install::records::{InstallTarget, LockedSkill, SkillsLock};
-use crate::install::verify::compare::{Difference, FileChange, Listing, changes, edits_of, made_by_users};
-use crate::registry::digests;
+use crate::install::verify::compare::{Difference, FileChange, Listing, changes_at, edits_of};
 
 /// How many changed files an error names.
 const MAX_NAMED: usize = 5;
@@ -107,42 +105,34 @@ pub(crate) fn unknown(place: &InstallTarget, name: &str, lock: &SkillsLock) -> I
     InstallError::new(InstallErrorKind::NotFound, message, hint)
 }
 
-/// How many entries of a folder that has no digest are compared.
-const MAX_ENTRIES: usize = 100_000;
-
 /// A path that is replaced or removed although it was edited or not installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
     /// The path.
     pub path: PathBuf,
-    /// Its files that differ from what was installed; all its files when that is not known. None of a link, or of
-    /// something that cannot be listed.
+    /// Its files that differ from what was installed; all its files when that is not known. A folder with a `/` behind its
+    /// path is lost as a whole: a repository of git, or a folder whose files cannot be listed. An empty path is that of
+    /// the loss itself, which is a file. None of a link.
     pub files: Vec<(String, FileChange)>,
     /// Differs after anything in it has changed.
-    mark: String,
+    mark: Digest,
 }
 
 impl Loss {
+    /// What is lost of what is at a path, where files with the digest `installed` were placed, if any were.
     pub(in crate::install) fn of(
         path: PathBuf,
         there: &State,
-        installed: Option<&LockedSkill>,
+        installed: Option<Digest>,
         listing: Listing<'_>,
     ) -> Self {
-        let mark = match there {
-            State::Tree(digest) => digest.to_string(),
-            State::Link(to) => format!("link {to}"),
-            State::Other => entries_of(&path),
+        let files = match there {
+            State::Link(_) => Vec::new(),
+            _ if !path.is_dir() => vec![(String::new(), FileChange::Changed)],
+            _ => changes_at(&path, &installed.and_then(listing).unwrap_or_default()),
         };
-        let files = match (there, manifest_of(&path)) {
-            (State::Link(_), _) | (_, Err(_)) => Vec::new(),
-            (_, Ok(there)) => {
-                let before = installed.and_then(|locked| listing(locked.digest?)).unwrap_or_default();
-                made_by_users(changes(&before, &there), &path)
-            }
-        };
-        Self { path, files, mark }
+        Self { mark: mark_of(&path, there), path, files }
     }
 }
 
@@ -157,24 +147,4 @@ pub(super) fn check_shown(done: &[Change], shown_before: &[Loss]) -> Result<(), 
     let message = format!("this changed after you were asked: {}{files}", shown(&new.path));
     let hint = "nothing was changed; look at it, then run the command again";
     Err(InstallError::new(InstallErrorKind::NotShown, message, hint))
-}
-
-/// A digest over the names, sizes and times of everything below a path.
-fn entries_of(path: &Path) -> String {
-    let (mut lines, mut left) = (String::new(), vec![path.to_owned()]);
-    for _ in 0..MAX_ENTRIES {
-        let Some(path) = left.pop() else { break };
-        let _ = write!(lines, "{}\0", path.to_string_lossy());
-        if let Ok(metadata) = path.symlink_metadata() {
-            let changed = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-            let _ = writeln!(lines, "{} {:?}", metadata.len(), changed);
-            if metadata.is_dir() {
-                let below = std::fs::read_dir(&path).into_iter().flatten().flatten();
-                let mut below: Vec<PathBuf> = below.map(|entry| entry.path()).collect();
-                below.sort();
-                left.extend(below);
-            }
-        }
-    }
-    digests::of_bytes(lines.as_bytes()).to_string()
 }

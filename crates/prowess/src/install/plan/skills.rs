@@ -38,7 +38,12 @@ impl Plan<'_> {
         }
         let mut replaced = Vec::new();
         let mut replace = |there: &State| {
-            replaced.push(Loss::of(path.clone(), there, old.as_ref(), how.listing));
+            replaced.push(Loss::of(
+                path.clone(),
+                there,
+                old.as_ref().and_then(|old| old.digest),
+                how.listing,
+            ));
             Action::Updated
         };
         let is_same = |digest: Digest| is_tree(digest, new.locked.digest, &how.place.base, how.listing);
@@ -156,7 +161,7 @@ impl Plan<'_> {
             Some(State::Tree(digest)) if placed == Some(*digest) => Action::Removed,
             Some(there) => match edits {
                 Edits::Overwrite => {
-                    replaced.push(Loss::of(path.clone(), there, Some(&old), how.listing));
+                    replaced.push(Loss::of(path.clone(), there, old.digest, how.listing));
                     Action::Removed
                 }
                 Edits::Keep => Action::Kept,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use prowess_core::Digest;
 
-use super::compare::{Difference, FileChange, Listing};
+use super::compare::{Difference, FileChange, Listing, changes_at};
 use crate::env::Environment;
 use crate::install::apply::{Placement, Placements, State, manifest_of};
 use crate::install::error::InstallError;
@@ -75,7 +75,13 @@ pub(super) fn differences(
                     match manifest_of(&path).map(of) {
                         Ok(Difference::LineEnds(files)) => ClientState::LineEnds(files),
                         Ok(Difference::Edited(files)) => ClientState::Edited(files.unwrap_or_default()),
-                        Err(_) => ClientState::Edited(Vec::new()),
+                        Err(_) => ClientState::Edited(
+                            locked
+                                .digest
+                                .and_then(listing)
+                                .map(|before| changes_at(&path, &before))
+                                .unwrap_or_default(),
+                        ),
                     }
                 }
                 Some(_) => ClientState::Other,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_core::{Digest, Document, Origin, Scope, parse};
 
-use self::compare::{Difference, FileChange, Listing, is_tree};
+use self::compare::{Difference, FileChange, Listing, changes_at, is_tree};
 use self::differences::differences;
 pub use self::differences::{ClientDifference, ClientState};
 pub(crate) use self::names::InstalledNames;
@@ -83,7 +83,7 @@ impl InstalledSkill {
             use ClientState::{Left, LineEnds, Missing, OtherVersion};
             matches!(client.state, Missing | LineEnds(_) | OtherVersion | Left)
         };
-        matches!(self.state, InstalledState::Edited(_) | InstalledState::Replaced(_))
+        matches!(self.state, InstalledState::Edited(_) | InstalledState::Replaced { .. })
             || !self.clients.iter().all(is_kept)
     }
 }
@@ -100,10 +100,19 @@ pub enum InstalledState {
     LineEnds(Vec<(String, FileChange)>),
     /// It is another version that was installed here before, such as that of another branch. Nothing was edited.
     OtherVersion,
-    /// Something else is in its place, or it cannot be compared, for this reason.
-    Replaced(String),
+    /// Something else is in its place, or it cannot be compared.
+    Replaced {
+        /// Why.
+        reason: String,
+        /// The files that are known to differ all the same.
+        files: Vec<(String, FileChange)>,
+    },
     /// Its folder does not exist.
     Missing,
+}
+
+fn replaced(reason: String) -> InstalledState {
+    InstalledState::Replaced { reason, files: Vec::new() }
 }
 
 /// The state of a skill whose folder does not have the digest of the lock.
@@ -111,14 +120,19 @@ fn differing(path: &Path, locked: &LockedSkill, listing: Listing<'_>) -> Install
     if let Some(mount) = first_mount(path) {
         let at = mount.strip_prefix(path).ok().filter(|at| !at.as_os_str().is_empty());
         let at = at.map(|at| format!("{}: ", at.display())).unwrap_or_default();
-        return InstalledState::Replaced(format!("{at}{MOUNTED}"));
+        return replaced(format!("{at}{MOUNTED}"));
     }
+    let uncomparable = |reason| {
+        let before = locked.digest.and_then(listing);
+        let files = before.map(|before| changes_at(path, &before)).unwrap_or_default();
+        InstalledState::Replaced { reason, files }
+    };
     let there = match manifest_of(path) {
-        Err(error) => return InstalledState::Replaced(error.full_message()),
+        Err(error) => return uncomparable(error.full_message()),
         Ok(there) => there,
     };
     if let Some(left) = there.left_out.iter().find(|left| left.unreadable) {
-        return InstalledState::Replaced(format!("{}: {}", left.path, left.reason));
+        return uncomparable(format!("{}: {}", left.path, left.reason));
     }
     match Difference::of(path, &there, locked.digest, listing) {
         Difference::LineEnds(files) => InstalledState::LineEnds(files),
@@ -203,7 +217,7 @@ impl Installer {
                     InstalledState::Clean
                 }
                 Some(State::Tree(digest)) if was_installed(&path, digest) => InstalledState::OtherVersion,
-                Some(State::Link(to)) => InstalledState::Replaced(format!("it is a link to {to}")),
+                Some(State::Link(to)) => replaced(format!("it is a link to {to}")),
                 Some(_) => differing(&path, locked, &listing),
             };
             let clients = differences.remove(&locked.name).unwrap_or_default();

@@ -7,7 +7,7 @@ use prowess_core::Digest;
 use super::compare::is_unchanged;
 use crate::env::Environment;
 use crate::fs::dir::Folder;
-use crate::install::apply::{Placements, State};
+use crate::install::apply::{Placements, State, mark_of};
 use crate::install::error::InstallError;
 use crate::install::installer::{Installer, open_skills};
 use crate::install::plan::{AcceptedSkills, open, state};
@@ -35,7 +35,7 @@ impl Installer {
             let there = placed.or(left).and_then(|_| state(dir, name).ok().flatten());
             there.is_some_and(|there| {
                 placed.is_some_and(|placed| is_unchanged(&there, &path, Some(placed), &listing))
-                    || matches!((&there, left), (State::Tree(digest), Some(left)) if *digest == left)
+                    || !matches!(there, State::Link(_)) && left == Some(mark_of(&path, &there))
             })
         };
         let mut found = Vec::new();

@@ -11,7 +11,7 @@ use std::path::Path;
 use prowess_core::{Digest, FileEntry, Manifest};
 
 pub(crate) use self::modes::{as_kept, holds_modes, is_tree, made_by_users};
-use crate::install::apply::{State, manifest_of, tree_of};
+use crate::install::apply::{State, manifest_of, names_in, tree_of};
 use crate::registry::digests;
 
 /// The files of a tree by its digest, when they are known.
@@ -60,8 +60,10 @@ pub(crate) fn changes(installed: &Manifest, there: &Manifest) -> Vec<(String, Fi
         }
     }
     // What is in a folder that cannot be read is not known to be missing, and the folder was installed.
-    let is_below =
-        |path: &str, folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    let is_below = |path: &str, folder: &str| {
+        let folder = folder.trim_end_matches('/');
+        folder == "." || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    };
     let unread: Vec<&str> =
         there.left_out.iter().filter(|left| left.unreadable).map(|left| &*left.path).collect();
     changes.retain(|(path, change)| {
@@ -75,6 +77,14 @@ pub(crate) fn changes(installed: &Manifest, there: &Manifest) -> Vec<(String, Fi
     changes.sort();
     changes.dedup();
     changes
+}
+
+/// The changes in a folder that cannot be compared as a whole, by the names that are there; none of what is no folder.
+pub(crate) fn changes_at(folder: &Path, installed: &Manifest) -> Vec<(String, FileChange)> {
+    if !folder.is_dir() {
+        return Vec::new();
+    }
+    made_by_users(changes(installed, &names_in(folder, installed)), folder)
 }
 
 /// How a skill differs from the files with a digest.
