@@ -531,3 +531,28 @@ fn an_untouched_file_of_an_edited_copy_is_not_named_as_lost() {
     place.write(".claude/skills/pdf/mine.txt", b"mine");
     assert_eq!(lost_by(&place, &["add", "./from/pdf", "--overwrite"]), [".claude/skills/pdf/mine.txt"]);
 }
+
+#[test]
+fn a_folder_with_the_repository_of_a_source_is_not_replaced() {
+    for is_clone in [false, true] {
+        let place = place();
+        let own = place.path().join(".agents/skills/pdf");
+        place.write(".agents/skills/pdf/SKILL.md", OWN.as_bytes());
+        if is_clone {
+            // As `git clone --shared` makes it.
+            place.write("other/pdf/.git/HEAD", b"ref: refs/heads/main\n");
+            fs::create_dir_all(own.join(".git/objects")).unwrap();
+            let objects = format!("{}\n", own.join(".git/objects").display());
+            place.write("other/pdf/.git/objects/info/alternates", objects.as_bytes());
+        } else {
+            // As `git worktree add` makes it.
+            place.write(".agents/skills/pdf/.git/worktrees/w/commondir", b"../..\n");
+            let git = format!("gitdir: {}\n", own.join(".git/worktrees/w").display());
+            place.write("other/.git", git.as_bytes());
+        }
+        place.write("other/pdf/SKILL.md", skill("pdf", "other").as_bytes());
+        let said = run(&place, &["add", "./other/pdf", "--overwrite", "--yes"]);
+        assert!(said.starts_with("exit 2") && said.contains("comes from this folder"), "{is_clone}: {said}");
+        assert_eq!(read(&place, ".agents/skills/pdf/SKILL.md"), OWN);
+    }
+}

@@ -14,6 +14,7 @@ use super::prepare::Prepared;
 use super::{Order, installs};
 use crate::env::{self, Environment};
 use crate::error::shown;
+use crate::fs::read::read_small;
 use crate::install::apply::manifest_of;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::install::records::{InstallScope, InstallTarget, LockedSkill, Records, SKILLS_FOLDER, spec_of};
@@ -22,6 +23,8 @@ use crate::registry::digests;
 
 /// The most links on the path to a source.
 const MAX_LINKS: usize = 40;
+/// The largest file that says where a repository of git is.
+const MAX_POINTER_BYTES: usize = 1 << 20;
 /// The most entries of a source that are compared. A skill with more is not installed.
 const MAX_ENTRIES: usize = 100_000;
 
@@ -50,6 +53,9 @@ struct Source {
     own: BTreeSet<Identity>,
     /// The folders that the path to it passes.
     above: BTreeSet<Identity>,
+    /// The repositories with its history, which a worktree and a shared clone have elsewhere, and the folders and links on
+    /// the paths to them.
+    history: BTreeSet<Identity>,
 }
 
 impl<'p> Protected<'p> {
@@ -106,9 +112,8 @@ impl<'p> Protected<'p> {
         // A mount in it can be a source too, and would be emptied with it.
         let below = OnceCell::new();
         let below = || below.get_or_init(|| identities_below(path, usize::MAX));
-        let is_one = |source: &&Source| source.own.contains(&own) || source.above.contains(&own);
-        let has_one =
-            |source: &&Source| !source.own.is_disjoint(below()) || !source.above.is_disjoint(below());
+        let is_one = |source: &&Source| source.parts().any(|part| part.contains(&own));
+        let has_one = |source: &&Source| source.parts().any(|part| !part.is_disjoint(below()));
         let mut held = sources.iter().filter(|source| is_one(source) || has_one(source));
         held.any(|source| !(is_placed && source.has_copy(own, below())))
     }
@@ -280,11 +285,17 @@ impl SourcePath {
         } else {
             own.append(&mut identities_below(&real, MAX_ENTRIES));
         }
-        Source { elsewhere: self.elsewhere.clone(), own, above: folders }
+        let ways = repositories_of(&real).into_iter().map(|repository| Way::to(&repository));
+        let history = ways.flat_map(|way| way.links.into_iter().chain(way.folders)).collect();
+        Source { elsewhere: self.elsewhere.clone(), own, above: folders, history }
     }
 }
 
 impl Source {
+    fn parts(&self) -> impl Iterator<Item = &BTreeSet<Identity>> {
+        [&self.own, &self.above, &self.history].into_iter()
+    }
+
     /// Whether the other scope has its own copy of the files, in another folder than this one and not below it.
     fn has_copy(&self, folder: Identity, below: &BTreeSet<Identity>) -> bool {
         let Some((copy, digest)) = &self.elsewhere else { return false };
@@ -302,6 +313,32 @@ impl Source {
         let there = folder.ancestors().find_map(identity);
         there.is_some_and(|there| self.own.contains(&there))
     }
+}
+
+/// The folders of the repository of git that a folder is in: its own, that of all its worktrees, and those whose objects it
+/// shares.
+fn repositories_of(folder: &Path) -> Vec<PathBuf> {
+    let text = |path: &Path| String::from_utf8(read_small(path, MAX_POINTER_BYTES).ok()?).ok();
+    let is_bare = folder.join("HEAD").is_file() && folder.join("objects").is_dir();
+    let beside = || folder.ancestors().map(|above| above.join(".git")).find(|git| git.exists());
+    let Some(mut git) = Some(folder.to_owned()).filter(|_| is_bare).or_else(beside) else {
+        return Vec::new();
+    };
+    if let Some(text) = Some(&git).filter(|git| git.is_file()).and_then(|git| text(git)) {
+        let target = text.strip_prefix("gitdir:").unwrap_or_default().trim();
+        git = git.parent().unwrap_or(folder).join(target);
+    }
+    let common =
+        text(&git.join("commondir")).map_or_else(|| git.clone(), |common| git.join(common.trim_end()));
+    let mut found = vec![git, common.clone()];
+    let mut left = vec![common.join("objects")];
+    while let Some(objects) = left.pop().filter(|_| found.len() < MAX_LINKS) {
+        let others = text(&objects.join("info/alternates")).unwrap_or_default();
+        let others = others.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        left.extend(others.map(|other| objects.join(other)));
+        found.push(objects);
+    }
+    found
 }
 
 /// The way to a folder.
