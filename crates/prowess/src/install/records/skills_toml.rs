@@ -10,7 +10,7 @@ use super::skills_lock::{check_folder_name, folder_key, line_at, syntax_error};
 use crate::error::shown;
 use crate::install::error::{InstallError, InstallErrorKind};
 use crate::library::clients;
-use crate::settings::edit::edit_toml;
+use crate::settings::edit::{edit_toml, without_key};
 
 /// The name of the file.
 pub const SKILLS_FILE: &str = "skills.toml";
@@ -178,16 +178,18 @@ impl SkillsToml {
 
     /// Adds a skill at the end, or replaces the one with its name in place.
     pub(crate) fn insert(&mut self, name: &str, wanted: WantedSkill) {
-        self.set("skills", name, Some(wanted.to_value()));
+        self.set("skills", name, wanted.to_value());
         match self.skills.iter_mut().find(|(other, _)| other == name) {
             Some((_, old)) => *old = wanted,
             None => self.skills.push((name.to_owned(), wanted)),
         }
     }
 
-    /// Removes the skill with this name.
+    /// Removes the skill with this name. The comments of its entry stay, in lines of their own.
     pub(crate) fn remove(&mut self, name: &str) {
-        self.set("skills", name, None);
+        if let Some(text) = without_key(&self.text, &["skills", name]) {
+            self.text = text;
+        }
         self.skills.retain(|(other, _)| other != name);
     }
 
@@ -197,18 +199,17 @@ impl SkillsToml {
         if !new.is_empty() {
             self.clients.extend(new.into_iter().cloned());
             let list: Array = self.clients.iter().map(String::as_str).collect();
-            self.set("settings", "clients", Some(list.into()));
+            self.set("settings", "clients", list.into());
         }
         if let Some(link) = link.filter(|link| *link != self.link) {
             self.link = link;
-            self.set("settings", "link", Some(link.word().into()));
+            self.set("settings", "link", link.word().into());
         }
     }
 
-    /// Sets a key of a table, or removes it. A file in which the table is something else was rejected when it was read.
-    fn set(&mut self, table: &str, key: &str, value: Option<Value>) {
-        let value = value.map(|value| value.to_string());
-        if let Some(text) = edit_toml(&self.text, &[table, key], value.as_deref()) {
+    /// Sets a key of a table. A file in which the table is something else was rejected when it was read.
+    fn set(&mut self, table: &str, key: &str, value: Value) {
+        if let Some(text) = edit_toml(&self.text, &[table, key], Some(&value.to_string())) {
             self.text = text;
         }
     }
@@ -297,6 +298,19 @@ mod tests {
         file.remove("review");
         assert_eq!(file.to_text(), text.replace("@invoice\"", "@invoice#v2\""));
         assert_eq!(parse(&file.to_text()).unwrap().skills(), file.skills());
+    }
+
+    #[test]
+    fn the_comments_of_a_removed_skill_stay() {
+        for (text, expected) in [
+            ("[skills]\na = \"x/a\" # pinned\nb = \"x/b\"\n", "[skills]\n# pinned\nb = \"x/b\"\n"),
+            ("[skills]\n# above\na = { path = \"a\" } # pinned\n", "[skills]\n# above\n# pinned\n"),
+            ("[skills.a] # table\npath = \"a\" # path\n", "# table\n# path\n"),
+        ] {
+            let mut file = parse(text).unwrap();
+            file.remove("a");
+            assert_eq!(file.to_text(), expected);
+        }
     }
 
     #[test]

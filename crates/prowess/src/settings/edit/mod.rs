@@ -14,4 +14,4 @@ pub use self::file::EditedFileError;
 pub(crate) use self::file::{EditedFile, TRIES, changed_meanwhile, is_missing};
 pub use self::key::{ConfigEditor, ConfigSet, ConfigSetError};
 #[cfg(feature = "install")]
-pub(crate) use self::toml::edit as edit_toml;
+pub(crate) use self::toml::{edit as edit_toml, without_key};

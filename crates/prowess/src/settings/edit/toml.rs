@@ -36,6 +36,13 @@ pub(crate) fn edit(text: &str, parts: &[&str], value: Option<&str>) -> Option<St
     Some(format!("{mark}{after}"))
 }
 
+/// The text without a key, with the comments of its lines in lines of their own. `None` if the key is not there.
+#[cfg(feature = "install")]
+pub(crate) fn without_key(text: &str, parts: &[&str]) -> Option<String> {
+    let (mark, text) = text.split_at_checked(lines::start(text))?;
+    Some(format!("{mark}{}", without(text, parts, true)?))
+}
+
 /// A key and what it is set to.
 fn find<'d>(document: &'d Document<&str>, parts: &[&str]) -> Option<(&'d Key, &'d Item)> {
     let (last, above) = parts.split_last()?;
