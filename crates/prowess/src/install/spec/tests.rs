@@ -97,7 +97,7 @@ fn parts_without_a_short_form_are_shown_in_parentheses() {
 
 #[test]
 fn a_long_text_that_is_refused_is_shown_as_cut() {
-    let text = format!("https://h.example/x?{}", "y".repeat(300));
+    let text = format!("https://h.example/{}?", "y".repeat(300));
     let error = text.parse::<InstallSpec>().unwrap_err().to_string();
     assert!(error.contains("yyy…: it has a ? in it"), "{error}");
 }
