@@ -36,10 +36,12 @@ pub(super) fn leads_out(file: &Path, project: &Path) -> bool {
 /// of dotfiles, the links are the user's own.
 pub(super) fn is_led_out(path: &Path) -> bool {
     let path = env::absolute(path);
-    let project = clients::project(path.parent().unwrap_or(&path));
-    let holds_home = Environment::current().home().is_some_and(|home| home.starts_with(project));
-    let is_own = project.join(".git").exists() && !holds_home && approvals().folder_of(&path).is_none();
-    is_own && prowess::internal::leads_out(&path, project).is_some()
+    let home = Environment::current().home();
+    let holds_home = |folder: &Path| home.as_ref().is_some_and(|home| home.starts_with(folder));
+    let leads_out = |folder: &Path| prowess::internal::leads_out(&path, folder).is_some();
+    // The link may itself lead to a repository, which is then the nearest one.
+    let mut repositories = path.ancestors().skip(1).filter(|above| above.join(".git").exists());
+    repositories.any(|above| !holds_home(above) && leads_out(above)) && approvals().folder_of(&path).is_none()
 }
 
 /// What to say about a link that leads out of a project.

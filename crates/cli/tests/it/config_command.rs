@@ -405,4 +405,9 @@ fn an_address_with_a_password_cannot_be_set() {
     }
     let said = run(&place, &["config", "set", "skills.sources", r#"[{url="https://h.example/a@b"}]"#]);
     assert!(said.starts_with("exit 0"), "{said}");
+    // One that is there keeps no other key from being set.
+    let file = "config/prowess/prowess.toml";
+    place.write(file, b"[[skills.sources]]\nurl = \"https://u:secretpw@h.example/\"\n");
+    let said = run(&place, &["config", "set", "skills.duplicates", "first"]);
+    assert!(said.starts_with("exit 0"), "{said}");
 }

@@ -102,6 +102,11 @@ fn a_link_within_the_repository_is_fixed_and_one_to_the_users_own_skills_if_it_i
     // A clone must not change what the user wrote.
     assert!(!is_fixed(&place, "home/.agents/skills/post/SKILL.md"));
     assert!(text.starts_with("exit 2") && text.contains("[DIR]/home/.agents/skills/post/SKILL.md"), "{text}");
+    // Not even if the target is a repository, too.
+    fs::create_dir(place.path().join("home/.agents/skills/post/.git")).unwrap();
+    run(&place, &["check", "--fix", "repo/skills"]);
+    assert!(!is_fixed(&place, "home/.agents/skills/post/SKILL.md"));
+    fs::remove_dir(place.path().join("home/.agents/skills/post/.git")).unwrap();
     run(&place, &["trust", "./repo", "--yes"]);
     run(&place, &["check", "--fix", "repo/skills"]);
     assert!(is_fixed(&place, "home/.agents/skills/post/SKILL.md"));

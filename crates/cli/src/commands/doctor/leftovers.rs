@@ -52,9 +52,12 @@ pub(super) fn issues(examination: &Examination) -> Vec<Issue> {
     issues
 }
 
-/// Whether a folder in the user's home is in a repository there, such as one of dotfiles.
+/// Whether a folder is in a repository, such as one of dotfiles that it is linked into; above the home this does not count.
+/// A folder that cannot be looked up counts as in one.
 fn is_in_repository(folder: &Path, environment: &Environment) -> bool {
-    let home = environment.home().unwrap_or_default();
+    let Ok(folder) = folder.canonicalize() else { return true };
+    let home = environment.home().and_then(|home| home.canonicalize().ok());
+    let home = home.filter(|home| folder.starts_with(home)).unwrap_or_default();
     folder.ancestors().take_while(|above| above.starts_with(&home)).any(|above| above.join(".git").exists())
 }
 

@@ -235,6 +235,15 @@ fn a_file_with_the_name_of_an_unfinished_one_stays_in_a_project() {
         assert!(place.path().join(folder).join(name).exists(), "{}", place.transcript(&said));
     }
     fs::remove_dir(place.path().join("home/.git")).unwrap();
+    // Nor one in a repository that the folder is linked into.
+    fs::create_dir_all(place.path().join("dotfiles/.git")).unwrap();
+    fs::rename(place.path().join("home/.agents"), place.path().join("dotfiles/agents")).unwrap();
+    std::os::unix::fs::symlink(place.path().join("dotfiles/agents"), place.path().join("home/.agents"))
+        .unwrap();
+    doctor(&place, &["--fix", "--yes"]);
+    assert!(place.path().join("home").join(name).exists());
+    fs::remove_file(place.path().join("home/.agents")).unwrap();
+    fs::rename(place.path().join("dotfiles/agents"), place.path().join("home/.agents")).unwrap();
     doctor(&place, &["--fix", "--yes"]);
     assert!(place.path().join("work").join(name).exists() && !place.path().join("home").join(name).exists());
 }

@@ -168,7 +168,10 @@ impl ConfigEditor {
         let after = toml::edit(text, &key.parts(), value.as_deref()).ok_or_else(|| self.form(key))?;
         match Config::parse(&after, &self.file) {
             Ok(config) => {
-                if value.is_some() && config.sources.iter().any(|spec| has_password(&spec.place)) {
+                let name = key.to_string();
+                let is_about_sources = name.starts_with(SOURCES) || SOURCES.starts_with(&name);
+                let has_password = || config.sources.iter().any(|spec| has_password(&spec.place));
+                if value.is_some() && is_about_sources && has_password() {
                     let message = format!("{key}: an address has a user or a password in it");
                     let hint = "leave them out; a server that needs a token is named with token_file".into();
                     return Err(ConfigSetError::Value { message, hint });
@@ -187,6 +190,9 @@ impl ConfigEditor {
         ConfigSetError::Form { file: self.file.clone(), key: key.to_string() }
     }
 }
+
+/// The key of the sources.
+const SOURCES: &str = "skills.sources";
 
 /// Whether a place is an address with a user or a password, which no command accepts.
 fn has_password(place: &Place) -> bool {
